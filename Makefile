@@ -1,0 +1,45 @@
+# `make demo` and `make test` set up everything they need: Python 3.11+, git and make are enough.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# Label Studio lives in an environment of its own (790 MB, pins that clash with ours), outside the checkout.
+ASSAY_CACHE ?= $(HOME)/.cache/assay
+export ASSAY_CACHE
+export DO_NOT_TRACK = 1
+
+.PHONY: setup demo test lint bench label-studio lock clean
+
+setup: $(VENV)/.installed
+
+$(VENV)/.installed: constraints.txt requirements/bootstrap.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes -r requirements/bootstrap.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r constraints.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: setup
+	$(BIN)/assay demo
+
+label-studio: setup
+	$(BIN)/python -m tasks.local_label_studio --install
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+# Recompile the pins. Registry addresses stay out of the files.
+lock: setup
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --upgrade requirements/bootstrap.in -o requirements/bootstrap.txt
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --upgrade --group dev pyproject.toml -o constraints.txt
+	$(BIN)/uv pip compile -q --generate-hashes --no-header --no-annotate --python-version 3.11 --upgrade requirements/label-studio.in -o requirements/label-studio.txt
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,20 @@
+"""Every error raised on purpose, and the exit code the command line gives it.
+
+A message says what was wrong, where (file, column, field), and what to do about it.
+"""
+
+
+class AssayError(Exception):
+    """Something went wrong that the message explains; nothing was half-written."""
+
+    exit_code = 1
+
+
+class BadInput(AssayError):
+    """The spec, the predictions or the command cannot be used as they are."""
+
+    exit_code = 2
+
+
+class UnknownName(BadInput):
+    """A measure, method or key that does not exist; the message suggests the nearest one that does."""

@@ -1,0 +1,1 @@
+"""Composition only: begin, advance, evaluate, sweep, and the command line."""

@@ -1,0 +1,1 @@
+"""Thin effects, each safe to repeat: read predictions, keep the ledger, speak to desks, write reports."""

@@ -1,0 +1,100 @@
+"""The desk: where people label. Label Studio, a folder of CSV files, or a simulated annotator.
+
+A desk is told what to ask (`post`), and asked what was answered (`collect`). It decides nothing: what an
+answer is worth is adjudication, when to post again is the caller's (`posts/` keys in the ledger).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from evalcore.errors import AssayError
+
+
+class DeskError(AssayError):
+    """The desk could not do what was asked; the message names the desk, the reason and the remedy."""
+
+
+class DeskUnreachable(DeskError):
+    """The desk did not answer. Nothing is known to be wrong with the evaluation: try again later."""
+
+
+class DeskRefused(DeskError):
+    """The desk answered no: wrong token, missing project, no right to import. A person has to act."""
+
+
+class AmbiguousPost(DeskError):
+    """A post whose reply was lost. It may have happened, or may yet: read the desk before posting again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One item of a batch, as people will see it."""
+
+    item_id: str                 # as in the pool
+    shown: Mapping[str, str]     # display field -> text; the only fields that leave
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """The items one round asks about. (evaluation, round, item_id) is the key everything is deduplicated on."""
+
+    evaluation: str
+    round: int
+    items: Sequence[Item]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation:
+    """What one person answered about one item."""
+
+    item_id: str
+    annotation_id: str           # unique on the desk; an edited annotation keeps it and moves `updated_at`
+    annotator: str               # an opaque id of the person, never an e-mail address
+    kind: Literal["label", "skip", "invalid"]   # invalid: an answer that is not one of the classes (quarantined)
+    label: str | None            # the class name when kind == "label"
+    updated_at: str              # ISO 8601, as the desk says; "" if it does not
+    raw: Mapping[str, Any] = field(default_factory=dict)  # the desk's own record, kept in the ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """All answers the desk holds about one batch, from one full read."""
+
+    annotations: Sequence[Annotation]
+    present: frozenset[str]      # item ids now on the desk (posted, not deleted)
+    twins_removed: int = 0       # copies of an item found and removed because nobody had touched them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far people are with a batch, cheaply."""
+
+    asked: int                   # items of the batch
+    on_desk: int                 # distinct items now on the desk
+    answered: int                # distinct items with at least one answer (label or skip)
+
+
+@runtime_checkable
+class Desk(Protocol):
+    """All methods may be called again after any failure; `post` never makes a second copy knowingly."""
+
+    def prepare(self) -> None:
+        """Reach the desk and make it ready (project, folder). Idempotent. DeskUnreachable or DeskRefused."""
+        ...
+
+    def missing(self, batch: Batch) -> list[Item]:
+        """The items of the batch that are not on the desk, by a fresh full read."""
+        ...
+
+    def post(self, batch: Batch, items: Sequence[Item]) -> None:
+        """Put these items of the batch on the desk: one attempt, no retries. AmbiguousPost if the reply was lost."""
+        ...
+
+    def collect(self, batch: Batch) -> Collected:
+        """Everything answered about the batch, by one full read; removes untouched twins, merges labelled ones."""
+        ...
+
+    def progress(self, batch: Batch) -> Progress:
+        """How far people are. May be slightly stale; never used to close a round."""
+        ...
