@@ -1,0 +1,242 @@
+"""One live evaluation, as a fold: begin, then plan and observe until it stops.
+
+The same methods that run hundreds of repeats in a replay run one here.  Items are addressed as (cell, rank):
+rank r of cell c is the r-th item of that cell in the pool's own order.  The state is never stored; it is
+`begin` followed by `observe` for every closed round, with the plan and the labels the ledger holds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evalcore.cells import Cells
+from evalcore.design import Design, EstimateArrays, Outcome
+from evalcore.draws import Draws
+from evalcore.errors import BadInput
+from evalcore.measures import Measure
+from evalcore.methods.base import Method, MethodState, draw_round, is_exact, with_exact_values
+from evalcore.randomness import stream
+from evalcore.types import Bools, Floats, Ints
+
+UNDECIDED = -1  # the label of a draw whose item people could not decide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Question:
+    """What is asked, of which pool, by which method.  Fixed for the life of an evaluation."""
+
+    method: Method
+    cells: Cells
+    measures: tuple[Measure, ...]  # the first drives the sampling
+    confidence: float
+    seed: int
+    evaluation: str                # its name: part of every random stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """The items of one cell that were ever asked, in the order they were."""
+
+    rank: tuple[int, ...] = ()
+    label: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class State:
+    """Where an evaluation stands after its closed rounds."""
+
+    round: int                     # rounds closed
+    labels: int                    # distinct items with a label
+    undecided: int                 # distinct items people could not decide
+    inner: MethodState
+    asked: Mapping[int, Asked] = field(default_factory=dict)  # by cell
+
+    @property
+    def exhausted(self) -> bool:
+        """Nothing is left whose label could change a measure."""
+        return not self.inner.wanted.any()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RoundPlan:
+    """The draws of one round: T rows."""
+
+    cell: Ints           # (T,)
+    rank: Ints           # (T,) position of the item inside its cell
+    ask: Bools           # (T,) the first draw of an item nobody has labelled
+    probability: Floats  # (T,) q of the draw, or inclusion probability π
+    census: bool         # all that is left is asked
+    design: Design
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """How good, and how sure.  None where there is no number, never NaN."""
+
+    measure: str
+    value: float | None
+    undefined_reason: str | None
+    lower: float | None
+    upper: float | None
+    confidence: float
+    interval: str        # the kind of interval
+    labels: int
+    variance: float | None
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+
+
+def begin(question: Question) -> State:
+    """Before the first round."""
+    inner = question.method.start(question.cells, question.measures, 1)
+    return State(round=0, labels=0, undecided=0, inner=inner)
+
+
+def plan(question: Question, state: State, size: int) -> RoundPlan:
+    """The next round, of at most `size` newly asked items.
+
+    Depends on the question and the closed rounds only, so whoever plans the same round plans the same draws.
+    Raises BadInput for a size below 1.
+    """
+    if size < 1:
+        raise BadInput(f"a round needs at least one item, got {size}")
+    rng = stream(question.seed, question.evaluation, state.round + 1, "plan")
+    design, draws = draw_round(question.method, state.inner, np.array([size]), rng)
+    items = stream(question.seed, question.evaluation, state.round + 1, "items")
+    return _address(question.cells, state, design, draws, items)
+
+
+def _address(
+    cells: Cells, state: State, design: Design, draws: Draws, rng: np.random.Generator
+) -> RoundPlan:
+    """Give every draw its item: new ones uniformly from the cell's unasked remainder."""
+    cell, ordinal = draws.cell[0], draws.ordinal[0]
+    rank = np.zeros(len(cell), np.int64)
+    ask = np.zeros(len(cell), np.bool_)
+    for c in np.unique(cell):
+        here = np.flatnonzero(cell == c)
+        fresh = _fresh_ranks(int(cells.size[c]), state.asked.get(int(c), Asked()).rank, ordinal[here], rng)
+        rank[here] = fresh[ordinal[here]]
+        _, first = np.unique(ordinal[here], return_index=True)
+        ask[here[first]] = True
+    probability = design.unlabelled[0, cell]
+    if bool(design.census[0]):
+        probability = np.ones(len(cell))
+    known_cell, known_rank, known_probability = _known_items(state, design, draws, rng)
+    return RoundPlan(
+        cell=np.concatenate([cell, known_cell]),
+        rank=np.concatenate([rank, known_rank]),
+        ask=np.concatenate([ask, np.zeros(len(known_cell), np.bool_)]),
+        probability=np.concatenate([probability, known_probability]),
+        census=bool(design.census[0]),
+        design=design,
+    )
+
+
+def _fresh_ranks(size: int, taken: tuple[int, ...], ordinal: Ints, rng: np.random.Generator) -> Ints:
+    """As many distinct untaken ranks as the ordinals need, in random order; cost independent of `size`."""
+    n = int(ordinal.max()) + 1
+    free = size - len(taken)
+    # positions among the free ranks; each taken rank at or below pushes a position one further up
+    position = rng.choice(free, size=n, replace=False, shuffle=True).astype(np.int64)
+    for t in sorted(taken):
+        position += position >= t
+    return position
+
+
+def _known_items(
+    state: State, design: Design, draws: Draws, rng: np.random.Generator
+) -> tuple[Ints, Ints, Floats]:
+    """Spread the draws on labelled items evenly over the items of their cell and label."""
+    cells: list[Ints] = []
+    ranks: list[Ints] = []
+    probabilities: list[Floats] = []
+    for c, y in np.argwhere(draws.known[0] > 0):
+        asked = state.asked[int(c)]
+        candidates = np.array([r for r, label in zip(asked.rank, asked.label, strict=True) if label == y])
+        chosen = rng.choice(candidates, size=int(draws.known[0, c, y]), replace=True)
+        cells.append(np.full(len(chosen), c, np.int64))
+        ranks.append(chosen.astype(np.int64))
+        probabilities.append(np.full(len(chosen), design.labelled[0, c, y]))
+    if not cells:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    return np.concatenate(cells), np.concatenate(ranks), np.concatenate(probabilities)
+
+
+def observe(question: Question, state: State, plan: RoundPlan, labels: Ints) -> State:
+    """Close a round.  labels (T,): 0, 1 or UNDECIDED for every draw, repeats included.
+
+    The draws of an undecided item are dropped, and the item is set aside: the estimate then speaks of the
+    items that can be decided.  Raises BadInput for labels of another length or with other values.
+    """
+    if len(labels) != len(plan.cell) or not np.isin(labels, (UNDECIDED, 0, 1)).all():
+        raise BadInput(f"a round of {len(plan.cell)} draws needs as many labels, each -1, 0 or 1")
+    shape = (1, question.cells.n_cells)
+    new, drawn_new, drawn_known = (np.zeros((*shape, 2), np.int64) for _ in range(3))
+    excluded = np.zeros(shape, np.int64)
+    asked = dict(state.asked)
+    this_round = {(int(c), int(r)) for c, r in zip(plan.cell[plan.ask], plan.rank[plan.ask], strict=True)}
+    rows = zip(plan.cell.tolist(), plan.rank.tolist(), plan.ask.tolist(), labels.tolist(), strict=True)
+    for c, r, ask, y in rows:
+        if ask:
+            before = asked.get(c, Asked())
+            asked[c] = Asked(rank=(*before.rank, r), label=(*before.label, y))
+        if y == UNDECIDED:
+            excluded[0, c] += ask
+            continue
+        new[0, c, y] += ask
+        (drawn_new if (c, r) in this_round else drawn_known)[0, c, y] += 1
+    outcome = Outcome(new=new, drawn_new=drawn_new, drawn_known=drawn_known)
+    inner = question.method.observe(state.inner, plan.design, outcome, excluded)
+    return State(
+        round=state.round + 1,
+        labels=state.labels + int(new.sum()),
+        undecided=state.undecided + int(excluded.sum()),
+        inner=inner,
+        asked=asked,
+    )
+
+
+def estimates(question: Question, state: State) -> list[Estimate]:
+    """The estimate of each measure, in the order they were asked for."""
+    rng = stream(question.seed, question.evaluation, state.round, "estimate")
+    raw = question.method.estimate(state.inner, question.confidence, rng)
+    checked = with_exact_values(state.inner, raw)
+    return [_present(question, state, m, e) for m, e in zip(question.measures, checked, strict=True)]
+
+
+def _present(question: Question, state: State, measure: Measure, arrays: EstimateArrays) -> Estimate:
+    exact = bool(is_exact(state.inner, measure)[0])
+    value = _number(arrays.value[0])
+    diagnostics = {name: _plain(entry) for name, entry in arrays.diagnostics.items()}
+    if state.undecided:
+        diagnostics["undecided"] = state.undecided
+    reason = None
+    if value is None:
+        reason = measure.undefined_when if exact else f"among the labels so far, {measure.undefined_when}"
+    lowest, highest = measure.bounds
+    return Estimate(
+        measure=measure.name,
+        value=value,
+        undefined_reason=reason,
+        lower=None if value is None and exact else _number(arrays.lower[0], lowest),
+        upper=None if value is None and exact else _number(arrays.upper[0], highest),
+        confidence=question.confidence,
+        interval="exact" if exact else question.method.interval,
+        labels=state.labels,
+        variance=_number(arrays.variance[0]) if value is not None else None,
+        diagnostics=diagnostics,
+    )
+
+
+def _number(x: float, instead: float | None = None) -> float | None:
+    return float(x) if np.isfinite(x) else instead
+
+
+def _plain(entry: Any) -> Any:
+    if isinstance(entry, np.ndarray):
+        entry = entry[0]
+    if isinstance(entry, np.generic):
+        entry = entry.item()
+    return entry if not isinstance(entry, float) or np.isfinite(entry) else None

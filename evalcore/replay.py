@@ -1,0 +1,206 @@
+"""Replay: what would a method have said, again and again, on a pool whose labels are known?
+
+A pool becomes cells with their positives counted, and R evaluations run side by side as arrays (R, C).  A
+method sees the labels of drawn items only.  Repeats come in blocks with a random stream each, so the result
+depends on the seed and not on the number of processes.
+
+Mean squared errors are against the pool's own value.  A repeat without an estimate counts as the value 0 in
+the error, as a miss in coverage and as width 1; it is never dropped.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from evalcore.cells import Cells
+from evalcore.draws import simulate_labels
+from evalcore.errors import BadInput
+from evalcore.measures import Measure
+from evalcore.methods.base import Method, draw_round, with_exact_values
+from evalcore.partition import build_partition
+from evalcore.randomness import stream
+from evalcore.types import Array, Floats, Ints
+
+BLOCK = 50  # repeats that share a random stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelledPool:
+    """A pool for replay: predictions and, hidden from the methods, the truth."""
+
+    score: Floats        # (N,)
+    probability: Floats  # (N,)
+    prediction: Array    # (N,) 0 or 1
+    label: Array         # (N,) 0 or 1
+
+    def confusion(self) -> Floats:
+        """Counts (2, 2) by [prediction, label]."""
+        index = self.prediction.astype(np.int64) * 2 + self.label.astype(np.int64)
+        return np.bincount(index, minlength=4).reshape(2, 2).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """Estimates of one measure at each budget: arrays (R, budgets), NaN where undefined."""
+
+    measure: Measure
+    value: Floats
+    lower: Floats
+    upper: Floats
+    labels: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSummary:
+    """How a method did at one budget."""
+
+    labels: int
+    labels_mean: float
+    mse: float
+    mse_se: float
+    bias: float
+    undefined: float
+    coverage: float
+    width: float
+
+
+def blocks(repeats: int) -> list[tuple[int, int]]:
+    """(index, size) of the blocks that make up so many repeats."""
+    return [(i, min(BLOCK, repeats - start)) for i, start in enumerate(range(0, repeats, BLOCK))]
+
+
+def prepare(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
+    """The method's cells of a pool, and their items by label (C, 2)."""
+    partition, cell = build_partition(method, pool.score, pool.probability, pool.prediction)
+    positives = np.bincount(cell, weights=pool.label, minlength=partition.cells.n_cells).astype(np.int64)
+    return partition.cells, np.stack([partition.cells.size - positives, positives], axis=1)
+
+
+def run_block(
+    method: Method,
+    cells: Cells,
+    by_label: Ints,
+    measures: Sequence[Measure],
+    budgets: Sequence[int],
+    *,
+    repeats: int,
+    batch_size: int,
+    confidence: float,
+    seed: int,
+    block: int = 0,
+) -> list[Trace]:
+    """Run `repeats` evaluations side by side up to the largest budget.
+
+    by_label (C, 2): items of each cell by true label.  budgets: rising numbers of distinct labelled items; a
+    batch is cut short to meet a budget exactly.  Raises BadInput for budgets that do not rise or exceed N.
+    """
+    _check(budgets, batch_size, cells)
+    rng = stream(seed, f"replay/{method.name}", block, "draws")
+    state = method.start(cells, measures, repeats)
+    kept: list[list[tuple[Floats, Floats, Floats]]] = [[] for _ in measures]
+    counts: list[Ints] = []
+    for budget in budgets:
+        for size in _batches(budget - (counts[-1] if counts else np.zeros(repeats, np.int64)), batch_size):
+            if not (state.wanted.any(axis=1) & (size > 0)).any():
+                break
+            design, draws = draw_round(method, state, size, rng)
+            outcome = simulate_labels(draws, by_label - state.labelled, rng)
+            state = method.observe(state, design, outcome, np.zeros_like(state.excluded))
+        counts.append(state.labelled.sum(axis=(1, 2)))
+        raw = method.estimate(state, confidence, stream(seed, f"replay/{method.name}", block, f"at {budget}"))
+        for entry, e in zip(kept, with_exact_values(state, raw), strict=True):
+            entry.append((e.value, e.lower, e.upper))
+    labels = np.stack(counts, axis=1)
+    traces = []
+    for measure, entry in zip(measures, kept, strict=True):
+        value, lower, upper = (np.stack(column, axis=1) for column in zip(*entry, strict=True))
+        traces.append(Trace(measure=measure, value=value, lower=lower, upper=upper, labels=labels))
+    return traces
+
+
+def _batches(missing: Ints, batch_size: int) -> Iterator[Ints]:
+    """Sizes (R,) of the rounds that lead to a budget from where each repeat stands."""
+    while (missing > 0).any():
+        size = np.minimum(batch_size, missing)
+        yield size
+        missing = missing - size
+
+
+def _check(budgets: Sequence[int], batch_size: int, cells: Cells) -> None:
+    if not budgets or budgets[0] < 1 or any(b <= a for a, b in pairwise(budgets)):
+        raise BadInput(f"--budgets must be rising positive numbers, got {list(budgets)}")
+    if budgets[-1] > cells.n_items:
+        raise BadInput(f"--budgets: {budgets[-1]} labels are more than the pool's {cells.n_items} items")
+    if batch_size < 1:
+        raise BadInput(f"--batch-size must be at least 1, got {batch_size}")
+
+
+def join(parts: Sequence[Trace]) -> Trace:
+    """The traces of several blocks as one."""
+    return Trace(
+        measure=parts[0].measure,
+        value=np.concatenate([p.value for p in parts]),
+        lower=np.concatenate([p.lower for p in parts]),
+        upper=np.concatenate([p.upper for p in parts]),
+        labels=np.concatenate([p.labels for p in parts]),
+    )
+
+
+def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[BudgetSummary]:
+    """Error, coverage and width at each budget.
+
+    mse_se is the standard error of the mean of the R squared errors.  An interval covers when the truth lies
+    in it up to 1e-9, which is rounding.
+    """
+    return [_at(trace, truth, j, budget) for j, budget in enumerate(budgets)]
+
+
+def _at(trace: Trace, truth: float, j: int, budget: int) -> BudgetSummary:
+    value, lower, upper = trace.value[:, j], trace.lower[:, j], trace.upper[:, j]
+    undefined = ~np.isfinite(value)
+    error = np.where(undefined, 0.0, value) - truth
+    squared = error**2
+    covers = ~undefined & (lower <= truth + 1e-9) & (truth <= upper + 1e-9)
+    width = np.where(undefined, 1.0, upper - lower)
+    n = len(value)
+    return BudgetSummary(
+        labels=budget,
+        labels_mean=float(trace.labels[:, j].mean()),
+        mse=float(squared.mean()),
+        mse_se=float(squared.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0,
+        bias=float(error.mean()),
+        undefined=float(undefined.mean()),
+        coverage=float(covers.mean()),
+        width=float(width.mean()),
+    )
+
+
+def replay(
+    method: Method,
+    pool: LabelledPool,
+    measures: Sequence[Measure],
+    budgets: Sequence[int],
+    *,
+    repeats: int,
+    batch_size: int = 25,
+    confidence: float = 0.95,
+    seed: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> list[Trace]:
+    """Run a method `repeats` times on a labelled pool; `progress` is told how many repeats are done."""
+    cells, by_label = prepare(method, pool)
+    parts: list[list[Trace]] = []
+    done = 0
+    for block, size in blocks(repeats):
+        parts.append(
+            run_block(
+                method, cells, by_label, measures, budgets,
+                repeats=size, batch_size=batch_size, confidence=confidence, seed=seed, block=block,
+            )
+        )
+        done += size
+        if progress:
+            progress(done)
+    return [join(traces) for traces in zip(*parts, strict=True)]
