@@ -1,0 +1,149 @@
+"""The spec: everything a person says about an evaluation, checked before anything is done.
+
+A spec is a YAML file (`assay init` writes a commented one). `load_spec` turns it into a frozen value or into
+one error that lists every problem with its path. Paths in it (`pool.source`, a desk's files, a folder store)
+are relative to the current directory, as for any other tool, and are recorded as they were given.
+
+What goes into the ledger is `to_json`: every choice made explicit, defaults included, no `store`. The store
+is left out because it says where the record is kept, not what was asked: the same evaluation on a folder and
+on S3 is the same evaluation, and a ledger that was copied elsewhere is still its own. Choices that were not
+made are left out too, so an optional key added by a later version does not change the digest of old specs.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from evalcore.errors import BadInput, UnknownName
+from evalcore.measures import Measure
+from evalcore.methods.registry import method
+from tasks.spec_errors import explain
+from tasks.spec_parts import (
+    Budget,
+    DeskChoice,
+    Labels,
+    Location,
+    MeasureChoice,
+    Part,
+    Pool,
+    SimulatedDesk,
+    Target,
+    Threshold,
+    wrong,
+)
+from tasks.spec_template import spec_template
+from tasks.strict_yaml import read
+
+__all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_TAKEN = {"index"}  # the ledger's own folder beside the evaluations
+
+
+class Spec(Part):
+    """One evaluation, as asked for."""
+
+    reserved: ClassVar[Mapping[str, str]] = {
+        "warm_start": "start without it; labels of another evaluation cannot be used yet"
+    }
+
+    name: str = Field(description="a name for the evaluation, unique in its store")
+    pool: Pool = Field(description="where the predictions are and what their columns mean")
+    labels: Labels = Field(description="names of the two classes: {positive: ..., negative: ...}")
+    measure: tuple[MeasureChoice, ...] = Field(
+        strict=False, description="a measure or a list of them; the first drives sampling"
+    )
+    target: Target = Field(description="when to stop: {half_width: 0.05} or {variance: 0.0004}")
+    budget: Budget = Field(description="the most that may be asked: {labels: 500}")
+    batch_size: int = Field(default=25, ge=1, description="newly asked items in a round")
+    method: str = Field(default="auto", description="how items are chosen; auto picks the best certified one")
+    desk: DeskChoice = Field(description="where people label: {kind: label-studio | folder | simulated, ...}")
+    store: Location | None = Field(default=None, description="the ledger: a folder or s3://bucket/prefix")
+    threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
+    seed: int = Field(default=0, ge=0, description="fixes every random choice")
+
+    @field_validator("name")
+    @classmethod
+    def _safe_in_keys_and_paths(cls, name: str) -> str:
+        if not _NAME.fullmatch(name):
+            raise wrong(f"{name!r} cannot be a name: use 1 to 100 letters, digits, dots, dashes and "
+                        "underscores, beginning with a letter or digit")
+        if name in _TAKEN:
+            raise wrong(f"{name!r} is a name the ledger uses itself; choose another")
+        return name
+
+    @field_validator("measure", mode="before")
+    @classmethod
+    def _as_list(cls, value: Any) -> Any:
+        listed = value if isinstance(value, list | tuple) else [value]
+        return [{"name": one} if isinstance(one, str) else one for one in listed]
+
+    @field_validator("measure")
+    @classmethod
+    def _each_once(cls, choices: tuple[MeasureChoice, ...]) -> tuple[MeasureChoice, ...]:
+        if not choices:
+            raise wrong("is an empty list; name at least one measure, such as f1")
+        names = [choice.resolve().name for choice in choices]
+        for name in names:
+            if names.count(name) > 1:
+                raise wrong(f"lists {name!r} twice; keep one")
+        return choices
+
+    @field_validator("method")
+    @classmethod
+    def _known_method(cls, name: str) -> str:
+        try:
+            method(name)
+        except UnknownName as error:
+            raise wrong(str(error)) from None
+        return name
+
+    @model_validator(mode="after")
+    def _people_see_something(self) -> "Spec":
+        if not isinstance(self.desk, SimulatedDesk) and not self.pool.display:
+            raise PydanticCustomError("keys", "nothing to show", {"problems": [
+                ("pool.display", f"is empty, so a {self.desk.kind} desk would show people nothing; "
+                                 "list the columns they need to see")
+            ]})
+        return self
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures asked for, in order; the first drives sampling."""
+        return tuple(choice.resolve() for choice in self.measure)
+
+    def to_json(self) -> dict[str, Any]:
+        """What is recorded: plain JSON values, defaults included, without the store."""
+        return self.model_dump(mode="json", exclude={"store"}, exclude_none=True)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any], origin: str = "spec.json") -> "Spec":
+        """The inverse of `to_json` (and the check of what a file holds). BadInput names `origin`."""
+        try:
+            return Spec.model_validate(data)
+        except ValidationError as error:
+            lines = explain(error, Spec)
+            listed = lines[0] if len(lines) == 1 else "\n  ".join([f"{len(lines)} problems", *lines])
+            raise BadInput(f"{origin}: {listed}") from None
+
+
+def load_spec(path: Path) -> Spec:
+    """The spec in a YAML file. BadInput names the file, every wrong key and what to write instead."""
+    data = read(path)
+    if not isinstance(data, dict):
+        found = "empty" if data is None else f"a {type(data).__name__}"
+        raise BadInput(f"{path}: a spec is a mapping of keys, this file is {found}; `assay init` writes one")
+    return Spec.from_json(data, origin=str(path))
+
+
+def spec_digest(spec: Spec) -> str:
+    """SHA-256 (hex) of the recorded form: equal exactly when the same thing is asked."""
+    text = json.dumps(spec.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

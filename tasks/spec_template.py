@@ -1,0 +1,47 @@
+"""The commented spec that `assay init` writes. It loads as it stands; a test holds it to that."""
+
+_TEMPLATE = """\
+# An evaluation, as Assay reads it. Check it against your data with: assay doctor assay.yaml
+# Paths are relative to the directory you run assay in. Secrets never go here: use the environment.
+
+name: my-first-evaluation        # letters, digits, dots, dashes, underscores; unique in its store
+
+pool:
+  # One file, a folder or a glob; .parquet, .csv, .jsonl (the last two also .gz); local or s3://bucket/...
+  source: predictions.parquet
+  id: item_id                    # unique, never empty
+  score: score                   # any real number, higher is more positive; and/or:
+  # probability: p_match         # chance of the positive class, 0 to 1
+  prediction: prediction         # class names as below, 0/1 or true/false; or instead of it:
+  # threshold: 0.0               # a score above it is positive (a probability: at least it)
+  display: [name_a, name_b]      # the only columns people see
+  # show_as: {photo: image}      # text (default), image (a URL) or html
+  segments: []                   # columns that split the pool, such as [region]
+
+labels: {positive: match, negative: "no match"}
+
+# accuracy, precision, recall, f1, {name: fbeta, beta: 2}, specificity, balanced_accuracy, mcc;
+# or a list of them. The first drives the choice of items; the others are estimated from the same labels.
+measure: f1
+
+target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop when it is met,
+budget: {labels: 500}                            # and never ask for more items than this
+batch_size: 25                                   # items asked in a round
+method: auto
+
+# Where people label. The token of Label Studio comes from the environment.
+desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
+# desk: {kind: folder, path: ./labelling, annotators_per_item: 1}
+# desk: {kind: simulated, labels: labels.csv, error_rate: 0.0}   # a file with the id column and `label`
+
+store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix
+
+# threshold: {min: 0.80}         # optional: makes assay say ok, breach or inconclusive
+
+seed: 7                          # fixes every random choice
+"""
+
+
+def spec_template() -> str:
+    """A commented spec, ready to be edited."""
+    return _TEMPLATE
