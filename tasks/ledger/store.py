@@ -23,7 +23,10 @@ class KeyMissing(StoreError):
 
 
 class BadKey(BadInput):
-    """A key that is not a plain relative path: empty, absolute, with `..`, a backslash or a control character."""
+    """A key that is not a plain relative path, as key_check says, or that would be a folder of another key.
+
+    The second is refused by folders and by MemoryStore; S3 cannot tell, so a layout must never rely on it.
+    """
 
 
 @runtime_checkable
