@@ -1,0 +1,127 @@
+"""The names of the ledger's keys: the one place that spells them.
+
+Keys of an evaluation start with its name and a slash; `index/` beside them is no evidence and can be rebuilt.
+A round is written with four digits (or more, from round 10,000 on), so keys sort by round for as long as
+anybody will ask.
+"""
+
+import re
+from hashlib import sha256
+
+from evalcore.errors import BadInput
+
+OPEN_PREFIX = "index/open/"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def check_name(name: str) -> str:
+    """The name itself, if it can name an evaluation: it becomes a folder, a project and an artifact's key.
+
+    Raises BadInput otherwise.
+    """
+    if not _NAME.fullmatch(name) or name == "index":
+        raise BadInput(
+            f"{name!r} cannot be the name of an evaluation: use 1 to 100 letters, digits, dots, dashes and "
+            "underscores, beginning with a letter or digit (and not the word 'index')"
+        )
+    return name
+
+
+def digest(blob: bytes) -> str:
+    """The SHA-256 of some bytes, as 64 hexadecimal digits."""
+    return sha256(blob).hexdigest()
+
+
+def spec(evaluation: str) -> str:
+    """What was asked."""
+    return f"{evaluation}/spec.json"
+
+
+def manifest(evaluation: str) -> str:
+    """The frozen pool's summary; its presence means that the evaluation has begun."""
+    return f"{evaluation}/pool/manifest.json"
+
+
+def pool_part(evaluation: str, part: int) -> str:
+    """Frozen rows."""
+    return f"{evaluation}/pool/part-{part:05d}.parquet"
+
+
+def partition(evaluation: str, digest: str) -> str:
+    """Strata edges and cells."""
+    return f"{evaluation}/partitions/{digest}.json"
+
+
+def partition_rows(evaluation: str, digest: str) -> str:
+    """Which rows the cells hold."""
+    return f"{evaluation}/partitions/{digest}.rows"
+
+
+def round_folder(evaluation: str, round: int) -> str:
+    """The prefix of everything a round wrote, slash included."""
+    return f"{evaluation}/rounds/{round:04d}/"
+
+
+def plan(evaluation: str, round: int) -> str:
+    """The draws of a round; written before anyone is asked."""
+    return round_folder(evaluation, round) + "plan.parquet"
+
+
+def design(evaluation: str, round: int) -> str:
+    """The probabilities of a round, by cell."""
+    return round_folder(evaluation, round) + "design.parquet"
+
+
+def post(evaluation: str, round: int, attempt: int) -> str:
+    """One attempt to post a round's items; whoever creates the key makes the attempt."""
+    return round_folder(evaluation, round) + f"posts/{attempt:04d}.json"
+
+
+def posts(evaluation: str, round: int) -> str:
+    """The prefix of a round's posts."""
+    return round_folder(evaluation, round) + "posts/"
+
+
+def annotation(evaluation: str, round: int, digest: str) -> str:
+    """One raw answer."""
+    return round_folder(evaluation, round) + f"annotations/{digest}.json"
+
+
+def annotations(evaluation: str, round: int) -> str:
+    """The prefix of a round's raw answers."""
+    return round_folder(evaluation, round) + "annotations/"
+
+
+def labels(evaluation: str, round: int) -> str:
+    """What was decided about the items asked; closes the round."""
+    return round_folder(evaluation, round) + "labels.parquet"
+
+
+def estimate(evaluation: str, round: int) -> str:
+    """The estimates after a round."""
+    return round_folder(evaluation, round) + "estimate.json"
+
+
+def arrived(evaluation: str, round: int) -> str:
+    """Marks that every item of the round was once seen on the desk: one that is gone later was deleted."""
+    return round_folder(evaluation, round) + "arrived.json"
+
+
+def times(evaluation: str, round: int) -> str:
+    """When a round was closed: beside the record, never compared."""
+    return round_folder(evaluation, round) + "times.json"
+
+
+def begun(evaluation: str) -> str:
+    """When the evaluation began: beside the record, never compared."""
+    return f"{evaluation}/times.json"
+
+
+def outcome(evaluation: str) -> str:
+    """Why the evaluation stopped."""
+    return f"{evaluation}/outcome.json"
+
+
+def open_index(evaluation: str) -> str:
+    """Marks an evaluation that has begun and not stopped."""
+    return OPEN_PREFIX + evaluation

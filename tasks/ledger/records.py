@@ -1,0 +1,263 @@
+"""What a round leaves in the ledger, as typed values: plan, labels, estimates; and the outcome.
+
+    plan.parquet    one row per draw: draw, item_id, cell, rank, probability, prediction, ask, label, segments
+                    (one JSON object per row), shown (one JSON object where `ask`); `label` is the known label
+                    of an item that was labelled in an earlier round
+    design.parquet  one row per cell (evalcore.design)
+    labels.parquet  one row per item asked: item_id, cell, rank, label (null: people could not decide), reason
+                    (why there is no label), annotations (digests of the answers it was decided from)
+    estimate.json   the estimates, with what the stopping rule looks at
+
+`write_*` returns what is under the key afterwards: our own record, or the one of whoever was first. Callers
+go on with what was returned and never with what they tried to write.
+
+The plan carries its design: whoever finds a plan can write the very design it was drawn from, so a crash
+between the two keys, or two writers with different library versions, cannot pair a plan with another's
+probabilities.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from evalcore.design import Design
+from evalcore.evaluation import UNDECIDED, Estimate, RoundPlan
+from evalcore.stopping import Look
+from evalcore.types import Ints
+from tasks.ledger import encoding, keys
+from tasks.ledger.store import KeyMissing, Store
+
+_DESIGN = "assay.design"
+_NO_LABEL = -2  # in memory only: a draw whose label is not known from an earlier round
+
+NoLabel = Literal["skipped", "deleted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlannedRound:
+    """A plan with its items' names and faces. T draws."""
+
+    number: int
+    plan: RoundPlan
+    item_id: Sequence[str]                       # (T,)
+    prediction: Ints                             # (T,) 0 or 1
+    known: Sequence[int | None]                  # (T,) label from an earlier round
+    segments: Sequence[Mapping[str, str]]        # (T,)
+    shown: Sequence[Mapping[str, str] | None]    # (T,) what people see; None unless asked
+
+    def asked(self) -> list[int]:
+        """The draws that ask somebody something."""
+        return [int(t) for t in np.flatnonzero(self.plan.ask)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What became of one item asked."""
+
+    item_id: str
+    cell: int
+    rank: int
+    label: int | None                  # 0, 1, or None: people could not decide
+    reason: NoLabel | None             # why there is no label
+    annotations: tuple[str, ...]       # digests of the answers in rounds/<n>/annotations/
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundEstimate:
+    """The estimates after a round, one for each measure, and what else stopping depends on."""
+
+    round: int
+    labels: int
+    undecided: int
+    both_outcomes: bool
+    exhausted: bool
+    estimates: tuple[Estimate, ...]
+
+    def look(self) -> Look:
+        """As the stopping rule sees it: by the first measure."""
+        return Look(
+            labels=self.labels,
+            estimate=self.estimates[0],
+            both_outcomes=self.both_outcomes,
+            exhausted=self.exhausted,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Why an evaluation stopped."""
+
+    stopped_by: Literal["half_width", "variance", "budget", "pool"]
+    verdict: Literal["ok", "breach", "inconclusive"] | None
+    rounds: int
+    labels: int
+    undecided: int
+
+
+def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Ints:
+    """(T,) the label of every draw, known or new, UNDECIDED where people could not decide.
+
+    Raises DamagedRecord if an asked item has no entry in `decided`.
+    """
+    new = {(d.cell, d.rank): UNDECIDED if d.label is None else d.label for d in decided}
+    plan = planned.plan
+    labels = np.empty(len(plan.cell), np.int64)
+    for t, (cell, rank, known) in enumerate(
+        zip(plan.cell.tolist(), plan.rank.tolist(), planned.known, strict=True)
+    ):
+        label = new.get((cell, rank), _NO_LABEL) if known is None else known
+        if label == _NO_LABEL:
+            raise encoding.DamagedRecord(
+                f"round {planned.number}: labels.parquet has no row for item {planned.item_id[t]!r}, "
+                "which plan.parquet asks; restore both from a copy of the ledger"
+            )
+        labels[t] = label
+    return labels
+
+
+def write_plan(store: Store, evaluation: str, planned: PlannedRound) -> PlannedRound:
+    """Put the plan, then the design of whichever plan won."""
+    import pyarrow as pa
+
+    plan = planned.plan
+    design = _encode_design(plan.design)
+    columns = {
+        "draw": pa.array(range(len(plan.cell)), pa.int64()),
+        "item_id": pa.array(list(planned.item_id), pa.string()),
+        "cell": pa.array(plan.cell, pa.int64()),
+        "rank": pa.array(plan.rank, pa.int64()),
+        "probability": pa.array(plan.probability, pa.float64()),
+        "prediction": pa.array(planned.prediction, pa.int8()),
+        "ask": pa.array(plan.ask, pa.bool_()),
+        "label": pa.array(list(planned.known), pa.int8()),
+        "segments": pa.array([_text(s) for s in planned.segments], pa.string()),
+        "shown": pa.array([None if s is None else _text(s) for s in planned.shown], pa.string()),
+    }
+    blob = encoding.to_parquet(columns, {_DESIGN: base64.b64encode(design).decode()})
+    key = keys.plan(evaluation, planned.number)
+    winner = store.put(key, blob)
+    return _decode_plan(winner, key, planned.number)
+
+
+def read_plan(store: Store, evaluation: str, number: int) -> PlannedRound | None:
+    """The plan of a round, or None if there is none yet."""
+    key = keys.plan(evaluation, number)
+    blob = _get(store, key)
+    return None if blob is None else _decode_plan(blob, key, number)
+
+
+def write_design(store: Store, evaluation: str, planned: PlannedRound) -> None:
+    """Put the design a plan carries. Everybody who has the plan writes the same bytes."""
+    store.put(keys.design(evaluation, planned.number), _encode_design(planned.plan.design))
+
+
+def read_design(store: Store, evaluation: str, number: int) -> Design:
+    """The design of a round."""
+    key = keys.design(evaluation, number)
+    columns, _ = encoding.from_parquet(store.get(key), key)
+    return Design.from_columns(columns)
+
+
+def write_labels(
+    store: Store, evaluation: str, number: int, decided: Sequence[Decided]
+) -> list[Decided]:
+    """Close a round; the labels it was closed with."""
+    import pyarrow as pa
+
+    columns = {
+        "item_id": pa.array([d.item_id for d in decided], pa.string()),
+        "cell": pa.array([d.cell for d in decided], pa.int64()),
+        "rank": pa.array([d.rank for d in decided], pa.int64()),
+        "label": pa.array([d.label for d in decided], pa.int8()),
+        "reason": pa.array([d.reason for d in decided], pa.string()),
+        "annotations": pa.array([list(d.annotations) for d in decided], pa.list_(pa.string())),
+    }
+    key = keys.labels(evaluation, number)
+    return _decode_labels(store.put(key, encoding.to_parquet(columns)), key)
+
+
+def read_labels(store: Store, evaluation: str, number: int) -> list[Decided] | None:
+    """What a round was closed with, or None while it is open."""
+    key = keys.labels(evaluation, number)
+    blob = _get(store, key)
+    return None if blob is None else _decode_labels(blob, key)
+
+
+def write_estimate(store: Store, evaluation: str, estimate: RoundEstimate) -> RoundEstimate:
+    """Put the estimates of a closed round; the ones that stand."""
+    key = keys.estimate(evaluation, estimate.round)
+    return _decode_estimate(store.put(key, encoding.to_json(asdict(estimate))), key)
+
+
+def read_estimate(store: Store, evaluation: str, number: int) -> RoundEstimate | None:
+    """The estimates after a round, or None."""
+    key = keys.estimate(evaluation, number)
+    blob = _get(store, key)
+    return None if blob is None else _decode_estimate(blob, key)
+
+
+def write_outcome(store: Store, evaluation: str, outcome: Outcome) -> Outcome:
+    """Put why the evaluation stopped; the outcome that stands."""
+    key = keys.outcome(evaluation)
+    return Outcome(**encoding.from_json(store.put(key, encoding.to_json(asdict(outcome))), key))
+
+
+def read_outcome(store: Store, evaluation: str) -> Outcome | None:
+    """Why the evaluation stopped, or None if it has not."""
+    key = keys.outcome(evaluation)
+    blob = _get(store, key)
+    return None if blob is None else Outcome(**encoding.from_json(blob, key))
+
+
+def _get(store: Store, key: str) -> bytes | None:
+    try:
+        return store.get(key)
+    except KeyMissing:
+        return None
+
+
+def _text(value: Mapping[str, str]) -> str:
+    return encoding.to_json(dict(value)).decode().rstrip("\n")
+
+
+def _encode_design(design: Design) -> bytes:
+    return encoding.to_parquet({name: np.asarray(values) for name, values in design.to_columns().items()})
+
+
+def _decode_plan(blob: bytes, key: str, number: int) -> PlannedRound:
+    columns, metadata = encoding.from_parquet(blob, key)
+    if _DESIGN not in metadata:
+        raise encoding.DamagedRecord(f"{key}: carries no design; restore this key from a copy of the ledger")
+    design_columns, _ = encoding.from_parquet(base64.b64decode(metadata[_DESIGN]), key)
+    design = Design.from_columns(design_columns)
+    plan = RoundPlan(
+        cell=np.array(columns["cell"], np.int64),
+        rank=np.array(columns["rank"], np.int64),
+        ask=np.array(columns["ask"], np.bool_),
+        probability=np.array(columns["probability"], np.float64),
+        census=bool(design.census[0]),
+        design=design,
+    )
+    return PlannedRound(
+        number=number,
+        plan=plan,
+        item_id=columns["item_id"],
+        prediction=np.array(columns["prediction"], np.int64),
+        known=columns["label"],
+        segments=[encoding.from_json(s.encode(), key) for s in columns["segments"]],
+        shown=[None if s is None else encoding.from_json(s.encode(), key) for s in columns["shown"]],
+    )
+
+
+def _decode_labels(blob: bytes, key: str) -> list[Decided]:
+    columns, _ = encoding.from_parquet(blob, key)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [Decided(**{**row, "annotations": tuple(row["annotations"])}) for row in rows]
+
+
+def _decode_estimate(blob: bytes, key: str) -> RoundEstimate:
+    data: dict[str, Any] = encoding.from_json(blob, key)
+    return RoundEstimate(**{**data, "estimates": tuple(Estimate(**e) for e in data["estimates"])})

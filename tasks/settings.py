@@ -1,0 +1,34 @@
+"""Where this machine keeps things: the environment, read once and handed down as plain values.
+
+A misspelt variable is silently ignored, so nothing that changes a number has its home here: what an
+evaluation is lives in its spec. Secrets (the token of Label Studio, S3 credentials) are read where they are
+used and are no part of this.
+"""
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Variables named ASSAY_<FIELD>."""
+
+    model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+
+    store: str = Field(
+        default="./assay-ledger", min_length=1,
+        description="The ledger commands and sweeps look in: a folder, file://... or s3://bucket/prefix.",
+    )
+    repost_after: float = Field(
+        default=600.0, ge=0,
+        description="Seconds after which items that are not on Label Studio are posted again. A post may "
+        "succeed minutes after its reply was lost; waiting keeps copies rare.",
+    )
+    poll_first: float = Field(
+        default=2.0, gt=0, description="Seconds before `run` looks at the desk again, at first."
+    )
+    poll_longest: float = Field(
+        default=60.0, gt=0, description="Seconds between two looks of `run`, at most."
+    )
+    sweep_workers: int = Field(
+        default=4, ge=1, le=64, description="Evaluations a sweep advances at the same time."
+    )
