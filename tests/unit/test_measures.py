@@ -1,0 +1,82 @@
+"""Measures against scikit-learn on full labels, and their gradients against finite differences."""
+
+import numpy as np
+import pytest
+import sklearn.metrics as sk
+
+from evalcore.errors import BadInput, UnknownName
+from evalcore.measures import measure, names
+
+ALL = [(name, 2.0 if name == "fbeta" else None) for name in names()]
+
+
+def confusion(prediction, label):
+    return np.bincount(prediction * 2 + label, minlength=4).reshape(2, 2).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("name", "beta", "reference"),
+    [
+        ("accuracy", None, sk.accuracy_score),
+        ("precision", None, sk.precision_score),
+        ("recall", None, sk.recall_score),
+        ("f1", None, sk.f1_score),
+        ("fbeta", 2.0, lambda y, f: sk.fbeta_score(y, f, beta=2.0)),
+        ("fbeta", 0.5, lambda y, f: sk.fbeta_score(y, f, beta=0.5)),
+        ("specificity", None, lambda y, f: sk.recall_score(y, f, pos_label=0)),
+        ("balanced_accuracy", None, sk.balanced_accuracy_score),
+        ("mcc", None, sk.matthews_corrcoef),
+    ],
+)
+def test_measures_agree_with_scikit_learn_on_full_labels(name, beta, reference):
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        label = rng.integers(0, 2, 40)
+        prediction = np.where(rng.random(40) < 0.7, label, 1 - label)
+        got = measure(name, beta).of_confusion(confusion(prediction, label))
+        assert float(got) == pytest.approx(reference(label, prediction), abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "beta"), ALL)
+def test_gradients_agree_with_finite_differences(name, beta):
+    m = measure(name, beta)
+    rng = np.random.default_rng(12)
+    for _ in range(20):
+        shares = rng.dirichlet(np.ones(4)).reshape(2, 2)
+        risk = np.einsum("fy,fyd->d", shares, m.loss)
+        step = 1e-6
+        numeric = [
+            (m.value(risk + step * e) - m.value(risk - step * e)) / (2 * step) for e in np.eye(len(risk))
+        ]
+        assert m.gradient(risk) == pytest.approx(np.array(numeric), rel=1e-5, abs=1e-6)
+
+
+def test_f1_by_hand():
+    # TP = 3, FP = 1, FN = 2: F1 = 2·3 / (2·3 + 1 + 2) = 2/3
+    counts = np.array([[4.0, 2.0], [1.0, 3.0]])
+    assert float(measure("f1").of_confusion(counts)) == pytest.approx(2 / 3)
+
+
+def test_a_measure_of_nothing_is_undefined_and_not_zero():
+    nothing_predicted = np.array([[5.0, 1.0], [0.0, 0.0]])
+    assert np.isnan(measure("precision").of_confusion(nothing_predicted))
+    assert np.isnan(measure("mcc").of_confusion(nothing_predicted))
+    all_negative = np.array([[5.0, 0.0], [0.0, 0.0]])
+    assert np.isnan(measure("f1").of_confusion(all_negative))
+    assert np.isnan(measure("balanced_accuracy").of_confusion(all_negative))
+
+
+def test_labels_of_predicted_negatives_do_not_matter_for_precision():
+    assert measure("precision").label_matters().tolist() == [False, True]
+    assert measure("f1").label_matters().tolist() == [True, True]
+
+
+def test_a_misspelt_measure_gets_a_suggestion():
+    with pytest.raises(UnknownName, match="did you mean 'precision'"):
+        measure("precison")
+
+
+@pytest.mark.parametrize(("name", "beta"), [("fbeta", None), ("fbeta", -1.0), ("f1", 2.0)])
+def test_beta_belongs_to_fbeta_alone(name, beta):
+    with pytest.raises(BadInput, match="beta"):
+        measure(name, beta)
