@@ -37,7 +37,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """The items one round asks about. (evaluation, round, item_id) is the key everything is deduplicated on."""
+    """The items one round asks about; everything is deduplicated on (evaluation, round, item_id)."""
 
     evaluation: str
     round: int
@@ -51,7 +51,7 @@ class Annotation:
     item_id: str
     annotation_id: str           # unique on the desk; an edited annotation keeps it and moves `updated_at`
     annotator: str               # an opaque id of the person, never an e-mail address
-    kind: Literal["label", "skip", "invalid"]   # invalid: an answer that is not one of the classes (quarantined)
+    kind: Literal["label", "skip", "invalid"]   # invalid: an answer that is no class (quarantined)
     label: str | None            # the class name when kind == "label"
     updated_at: str              # ISO 8601, as the desk says; "" if it does not
     raw: Mapping[str, Any] = field(default_factory=dict)  # the desk's own record, kept in the ledger
@@ -88,13 +88,18 @@ class Desk(Protocol):
         ...
 
     def post(self, batch: Batch, items: Sequence[Item]) -> None:
-        """Put these items of the batch on the desk: one attempt, no retries. AmbiguousPost if the reply was lost."""
+        """Put these items of the batch on the desk, in one attempt. AmbiguousPost if the reply was lost."""
         ...
 
     def collect(self, batch: Batch) -> Collected:
-        """Everything answered about the batch, by one full read; removes untouched twins, merges labelled ones."""
+        """Everything answered, by one full read; removes untouched twins of items, merges labelled ones."""
         ...
 
     def progress(self, batch: Batch) -> Progress:
         """How far people are. May be slightly stale; never used to close a round."""
+        ...
+
+    def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
+        """Let each of these items be answered by `annotators` different people in all (a tie, or an answer
+        that was none). Idempotent; never lowers what was asked before; items not on the desk are left out."""
         ...

@@ -1,0 +1,156 @@
+"""Several annotations of an item -> one label, or what it still waits for.
+
+An annotation is what one person answered: a class (a vote), a skip, or something that is neither (invalid).
+Only a person's latest answer about an item counts, whichever copy of the item it was given on. With
+
+    k  people asked per item,            v  people whose latest answer is a class,
+    s  skips that settle an item (k),    w  people whose latest answer is invalid,
+
+an item is, by the first rule that holds,
+
+    labelled  v >= k and one class has more votes than any other: that class (a plurality, for k = 1 the vote)
+    waiting   v >= k and the best classes are tied: one more person decides
+    skipped   s people skipped it
+    invalid   s people gave an answer that is none: somebody has to look
+    absent    it is on no desk any more (deleted, or never arrived): it has to be posted again
+    waiting   otherwise, for k - v more people
+
+A desk's own "done" is not used: Label Studio's never comes for an item everybody skipped, and comes without
+a label in other settings. Votes past k are counted too, so a late answer may break a tie but never reopens
+what was labelled unless it makes one. Nothing here is random: a tie goes to a person, never to a coin.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, Protocol
+
+Status = Literal["labelled", "waiting", "skipped", "invalid", "absent"]
+
+
+class Answer(Protocol):
+    """What adjudication needs to know of an annotation."""
+
+    @property
+    def item_id(self) -> str: ...
+    @property
+    def annotation_id(self) -> str: ...
+    @property
+    def annotator(self) -> str: ...
+    @property
+    def kind(self) -> Literal["label", "skip", "invalid"]: ...
+    @property
+    def label(self) -> str | None: ...
+    @property
+    def updated_at(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """Where one item stands."""
+
+    status: Status
+    label: str | None         # the class, when status == "labelled"
+    votes: Mapping[str, int]  # class -> people who chose it
+    skips: int                # people who skipped it
+    invalid: int              # people whose answer is no class
+    needs: int                # more people who must choose a class; 0 unless waiting or absent
+
+    @property
+    def people(self) -> int:
+        """How many different people must be able to answer for this to move on: what a desk is asked for.
+
+        Skips are not in it: a desk passes a skipped item on to somebody else anyway.
+        """
+        return sum(self.votes.values()) + self.invalid + self.needs
+
+
+def adjudicate(
+    items: Iterable[str],
+    annotations: Iterable[Answer],
+    *,
+    annotators: int = 1,
+    skips: int | None = None,
+    present: Collection[str] | None = None,
+) -> dict[str, Outcome]:
+    """The outcome of every item, in the order of `items`.
+
+    annotators  k, at least 1
+    skips       s; k unless given
+    present     items now on the desk; None when it is not known, and then nothing is absent
+
+    Annotations of other items are ignored. Raises ValueError unless k >= 1 and s >= 1.
+    """
+    if skips is None:
+        skips = annotators
+    if annotators < 1 or skips < 1:
+        raise ValueError(f"annotators and skips must be at least 1, got {annotators} and {skips}")
+    latest = _latest(annotations)
+    return {
+        item: _outcome(latest.get(item, ()), annotators, skips, present is None or item in present)
+        for item in items
+    }
+
+
+def _latest(annotations: Iterable[Answer]) -> dict[str, list[Answer]]:
+    """Item -> the latest answer of each person about it, in an order that does not depend on the input's."""
+    newest: dict[tuple[str, str], Answer] = {}
+    for answer in annotations:
+        key = (answer.item_id, answer.annotator)
+        if key not in newest or _age(answer) > _age(newest[key]):
+            newest[key] = answer
+    by_item: dict[str, list[Answer]] = {}
+    for key in sorted(newest):
+        by_item.setdefault(key[0], []).append(newest[key])
+    return by_item
+
+
+def _age(answer: Answer) -> tuple[datetime, str, str, str]:
+    """Sorts answers by time; the rest only makes equal times come out the same on every run."""
+    return _instant(answer.updated_at), answer.annotation_id, answer.kind, answer.label or ""
+
+
+def _instant(text: str) -> datetime:
+    """ISO 8601 -> a moment; no zone means UTC, and what is no time at all is older than every time."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _outcome(answers: Iterable[Answer], k: int, s: int, present: bool) -> Outcome:
+    kinds: Counter[str] = Counter()
+    votes: Counter[str] = Counter()
+    for answer in answers:
+        if answer.kind == "label" and answer.label is not None:
+            votes[answer.label] += 1
+        else:
+            kinds["skip" if answer.kind == "skip" else "invalid"] += 1
+    best = [label for label, count in votes.items() if count == max(votes.values())]
+    tied = len(best) > 1
+    valid = votes.total()
+
+    status: Status
+    if valid >= k and not tied:
+        status = "labelled"
+    elif valid >= k:
+        status = "waiting"
+    elif kinds["skip"] >= s:
+        status = "skipped"
+    elif kinds["invalid"] >= s:
+        status = "invalid"
+    else:
+        status = "waiting"
+    if status == "waiting" and not present:
+        status = "absent"
+    needs = max(k - valid, 1) if status in ("waiting", "absent") else 0
+    return Outcome(
+        status=status,
+        label=best[0] if status == "labelled" else None,
+        votes=dict(votes),
+        skips=kinds["skip"],
+        invalid=kinds["invalid"],
+        needs=needs,
+    )
