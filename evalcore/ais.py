@@ -1,89 +1,156 @@
-"""Importance-weighted estimation from adaptive draws (AIS).
+"""Importance-weighted estimation from draws with replacement, adaptive or not.
 
 Marchant & Rubinstein (2021), section 3.  Draw j fell on an item (f_j, y_j) with probability q_j under the
-proposal in force, and weighs w_j = 1 / (N q_j):
+proposal in force, and weighs w_j = 1 / (N q_j).  a_j is the say of a draw: 1, or what the combination rule
+gives each draw of its round.
 
-    R̂ = (1/n) Σ_j w_j ℓ(f_j, y_j),      Ĝ = g(R̂)
-    Var(Ĝ) ≈ (1/n) [ (1/n) Σ_j w_j² (J ℓ_j)² - (J R̂)² ],   J at R̂
+    importance-weighted   R̂ = Σ a w ℓ / Σ a           self-normalised   R̂ = Σ a w ℓ / Σ a w
+    Ĝ = g(R̂)
+    Var(Ĝ) ≈ Σ a² (w J ℓ - J R̂)² / (Σ a)²             or   Σ a² w² (J ℓ - J R̂)² / (Σ a w)²,   J at R̂
 
-The variance uses the q each draw was really made with; the paper's formula puts the last q in its place.
-ℓ depends on (f, y) only, so the sums of w and w² by (f, y) and the number of draws are all there is to keep.
+For a ratio g(R) = R₀/R₁ the two estimates are the same, and J R̂ = 0 makes the variances the same as well.
+The variance uses the q each draw was really made with; Marchant & Rubinstein's formula (their eq. 6) puts the
+last q in its place, which is wrong as long as the proposal still moves.
+ℓ depends on (f, y) only, so a handful of sums by (f, y) is all there is to keep.
 """
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.stats import norm
 
+from evalcore import intervals
 from evalcore.cells import Cells
 from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.measures import Measure
 from evalcore.types import Floats, Ints
+
+IntervalKind: TypeAlias = Literal["normal", "student", "beta"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WeightSums:
     """Sufficient statistics of the draws so far, indexed [prediction, label]."""
 
-    weight: Floats     # (R, 2, 2) Σ w
-    squared: Floats    # (R, 2, 2) Σ w²
+    weight: Floats     # (R, 2, 2) Σ a w
+    squared: Floats    # (R, 2, 2) Σ a² w²
+    crossed: Floats    # (R, 2, 2) Σ a² w
+    say: Floats        # (R,) Σ a
+    say_squared: Floats  # (R,) Σ a²
     draws: Ints        # (R,) n
 
     @staticmethod
     def none(repeats: int) -> "WeightSums":
         """Before the first draw."""
-        zeros = np.zeros((repeats, 2, 2))
-        return WeightSums(weight=zeros, squared=zeros, draws=np.zeros(repeats, np.int64))
+        zeros, nought = np.zeros((repeats, 2, 2)), np.zeros(repeats)
+        return WeightSums(
+            weight=zeros,
+            squared=zeros,
+            crossed=zeros,
+            say=nought,
+            say_squared=nought,
+            draws=np.zeros(repeats, np.int64),
+        )
 
-    def add(self, cells: Cells, design: Design, outcome: Outcome) -> "WeightSums":
+    def add(
+        self, cells: Cells, design: Design, outcome: Outcome, say: Floats | None = None
+    ) -> "WeightSums":
         """With the draws of one more round, weighted by the probabilities of its design.
 
-        A census is no sample: its items were certain to be asked, and they add nothing here.
+        say (R,): a of each draw of this round, 1 if not given.  A census is no sample: its items were certain
+        to be asked, and they add nothing here.
         """
         sampled = ~design.census[:, None, None]
         with np.errstate(divide="ignore"):
             w_new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
             w_known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
         drawn_new, drawn_known = outcome.drawn_new * sampled, outcome.drawn_known * sampled
-        by_cell = drawn_new * w_new + drawn_known * w_known
-        by_cell_squared = drawn_new * w_new**2 + drawn_known * w_known**2
+        first = _by_prediction(cells, drawn_new * w_new + drawn_known * w_known)
+        second = _by_prediction(cells, drawn_new * w_new**2 + drawn_known * w_known**2)
+        n = draws_of(design, outcome)
+        a = np.ones(len(n)) if say is None else say
+        each = a[:, None, None]
         return WeightSums(
-            weight=self.weight + _by_prediction(cells, by_cell),
-            squared=self.squared + _by_prediction(cells, by_cell_squared),
-            draws=self.draws + (drawn_new + drawn_known).sum(axis=(1, 2)),
+            weight=self.weight + each * first,
+            squared=self.squared + each**2 * second,
+            crossed=self.crossed + each**2 * first,
+            say=self.say + a * n,
+            say_squared=self.say_squared + a**2 * n,
+            draws=self.draws + n,
         )
+
+
+def draws_of(design: Design, outcome: Outcome) -> Ints:
+    """Draws (R,) a round made; none in a census, where nothing was left to chance."""
+    n = (outcome.drawn_new + outcome.drawn_known).sum(axis=(1, 2))
+    return np.asarray(np.where(design.census, 0, n))
 
 
 def _by_prediction(cells: Cells, by_cell: Floats) -> Floats:
     return np.stack([by_cell[:, cells.prediction == f].sum(axis=1) for f in (0, 1)], axis=1)
 
 
-def estimate(measure: Measure, sums: WeightSums, confidence: float) -> EstimateArrays:
-    """The estimate of a measure and its delta-method normal interval, cut to the measure's range.
+def risk_of(measure: Measure, sums: WeightSums, *, self_normalised: bool = False) -> Floats:
+    """R̂ (R, d): NaN before the first draw when self-normalised, 0 otherwise."""
+    total = sums.weight.sum(axis=(1, 2)) if self_normalised else sums.say
+    with np.errstate(divide="ignore", invalid="ignore"):
+        risk = np.einsum("rfy,fyd->rd", sums.weight, measure.loss) / total[:, None]
+    return np.where(sums.draws[:, None] > 0, risk, np.nan if self_normalised else 0.0)
+
+
+def estimate(
+    measure: Measure,
+    sums: WeightSums,
+    confidence: float,
+    *,
+    self_normalised: bool = False,
+    interval: IntervalKind = "normal",
+) -> EstimateArrays:
+    """The estimate of a measure with an interval of the kind asked for, cut to the measure's range.
 
     A variance that cannot be told (fewer than two draws, or all draws alike) gives the measure's whole
     range: it is ignorance, not certainty.  `diagnostics`: the number of draws, and the effective sample
     size (Σw)² / Σw².
     """
-    n = np.maximum(sums.draws, 1)
-    risk = np.einsum("rfy,fyd->rd", sums.weight, measure.loss) / n[:, None]
-    value = measure.value(risk)
+    risk = risk_of(measure, sums, self_normalised=self_normalised)
+    value = np.where(sums.draws > 0, measure.value(risk), np.nan)
     influence = measure.influence(risk)
-    with np.errstate(invalid="ignore"):
-        second = (sums.squared * influence**2).sum(axis=(1, 2)) / n
-        mean = (sums.weight * influence).sum(axis=(1, 2)) / n
-        variance = np.maximum(second - mean**2, 0.0) / n
-    lowest, highest = measure.bounds
-    value = np.where(sums.draws > 0, value, np.nan)
-    # rounding leaves a shadow of a variance where there is none
-    told = (sums.draws >= 2) & (variance > 1e-14 * (second / n))
-    half = norm.ppf(0.5 + confidence / 2) * np.sqrt(variance)
     with np.errstate(divide="ignore", invalid="ignore"):
+        second, centre, total = influence_moments(measure, sums, risk, influence, self_normalised)
+        variance = np.maximum(second - centre, 0.0) / total**2
+        # rounding leaves a shadow of a variance where there is none
+        told = (sums.draws >= 2) & (variance > 1e-14 * (second / total**2))
         effective = sums.weight.sum(axis=(1, 2)) ** 2 / sums.squared.sum(axis=(1, 2))
+    value = np.clip(value, *measure.bounds)
+    match interval:
+        case "normal":
+            ends = intervals.normal(value, variance, told, confidence, measure.bounds)
+        case "student":
+            ends = intervals.student(value, variance, told, confidence, measure.bounds, sums.draws)
+        case "beta":
+            ends = intervals.beta_fit(value, variance, told, confidence, measure.bounds)
     return EstimateArrays(
-        value=np.clip(value, lowest, highest),
-        lower=np.where(told, np.clip(value - half, lowest, highest), lowest),
-        upper=np.where(told, np.clip(value + half, lowest, highest), highest),
+        value=value,
+        lower=ends.lower,
+        upper=ends.upper,
         variance=np.where(told, variance, 0.0),
         diagnostics={"draws": sums.draws, "effective_draws": np.nan_to_num(effective)},
     )
+
+
+def influence_moments(
+    measure: Measure, sums: WeightSums, risk: Floats, influence: Floats, self_normalised: bool
+) -> tuple[Floats, Floats, Floats]:
+    """(Σ a² w² φ², what centring takes off it, the denominator before squaring), each (R,).
+
+    φ = J ℓ for the importance-weighted estimate and J (ℓ - R̂) for the self-normalised one, which is centred
+    already.
+    """
+    pull = (measure.gradient(risk) * risk).sum(axis=-1)                        # J·R̂ (R,)
+    if self_normalised:
+        centred = influence - pull[:, None, None]
+        second = (sums.squared * centred**2).sum(axis=(1, 2))
+        return second, np.zeros_like(second), sums.weight.sum(axis=(1, 2))
+    second = (sums.squared * influence**2).sum(axis=(1, 2))
+    centre = 2 * pull * (sums.crossed * influence).sum(axis=(1, 2)) - pull**2 * sums.say_squared
+    return second, centre, sums.say

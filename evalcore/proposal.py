@@ -76,13 +76,42 @@ def variance_minimising(
     else:
         squared = np.maximum(influence**2, threshold)
         known, unknown = np.sqrt(squared), np.sqrt((p * squared).sum(axis=-1))
+    return replacement_design(
+        measures, cells, labelled, left, unknown, known,
+        positive_rate=positive_rate,
+        gradient=influence[..., 1] - influence[..., 0],
+        size=size,
+        mixing=mixing,
+    )
+
+
+def replacement_design(
+    measures: Sequence[Measure],
+    cells: Cells,
+    labelled: Ints,
+    left: Ints,
+    unknown: Floats,
+    known: Floats,
+    *,
+    positive_rate: Floats,
+    gradient: Floats,
+    size: Ints,
+    mixing: float = 0.0,
+) -> Design:
+    """The design of a round drawn with replacement, from the relative probability of every item.
+
+    unknown (R, C): of each unlabelled item; known (R, C, 2): of each item labelled y.  They need not sum to
+    one.  mixing: the share drawn evenly over the items any measure cares about.  The guards of
+    `variance_minimising` apply.
+    """
     total = (left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
+    total = np.where(total > 0, total, 1.0)
     unknown, known = unknown / total[:, None], known / total[:, None, None]
 
     relevant = relevant_cells(measures, cells)
     wanted = left * relevant
     if mixing > 0:
-        even = 1 / (cells.size * relevant).sum()
+        even = 1 / max((cells.size * relevant).sum(), 1)
         unknown = (1 - mixing) * unknown + mixing * even * relevant
         known = (1 - mixing) * known + mixing * even * relevant[None, :, None]
     unknown, known = _keep_rounds_finite(unknown, known, left, labelled, wanted, size)
@@ -93,7 +122,7 @@ def variance_minimising(
         unlabelled=unknown,
         labelled=known,
         model=positive_rate,
-        gradient=influence[..., 1] - influence[..., 0],
+        gradient=gradient,
         census=wanted.sum(axis=1) <= size,
     )
 
