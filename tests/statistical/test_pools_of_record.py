@@ -1,0 +1,53 @@
+"""A slice of the record on real pools: errors no worse than the published method's, within chance.
+
+STATISTICS: mean squared error of F1 of Marchant & Rubinstein's method at 100, 300 and 1,000 labels.  A bound
+is the published figure plus the chance error of our repeats: squared errors of R runs average within
+Z standard errors of their expectation.
+"""
+
+import numpy as np
+import pytest
+from doubles.pools import real_pool
+from scipy.stats import norm
+
+from evalcore.measures import measure
+from evalcore.methods.registry import method
+from evalcore.replay import replay, summarise
+
+Z = norm.isf(1e-6)
+BUDGETS = [100, 300, 1000]
+
+
+def rows(pool_name, method_name, repeats):
+    pool = real_pool(pool_name)
+    m = measure("f1")
+    truth = float(m.of_confusion(pool.confusion()))
+    (trace,) = replay(method(method_name), pool, [m], BUDGETS, repeats=repeats, batch_size=50, seed=1)
+    return truth, summarise(trace, truth, BUDGETS)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("pool_name", "true_f1", "published"),
+    [("abt-buy", 0.5946, [7.8e-2, 2.0e-2, 4.6e-3]), ("restaurant", 0.8989, [6.2e-3, None, 1.7e-4])],
+)
+def test_the_dirichlet_tree_is_no_worse_than_published(pool_name, true_f1, published):
+    truth, got = rows(pool_name, "dirichlet-tree", 100)
+    assert truth == pytest.approx(true_f1, abs=5e-5)
+    for row, known in zip(got, published, strict=True):
+        if known is not None:
+            assert row.mse < known + Z * row.mse_se, f"at {row.labels} labels"
+        assert row.labels_mean == row.labels
+        assert row.undefined == 0
+
+
+@pytest.mark.statistical
+def test_random_sampling_is_undefined_as_often_as_the_hypergeometric_says():
+    # F1 of a random sample is undefined when it holds no item that is positive or predicted positive
+    pool = real_pool("abt-buy")
+    matter = int(((pool.prediction == 1) | (pool.label == 1)).sum())
+    n_items, repeats = len(pool.label), 1000
+    _, got = rows("abt-buy", "passive", repeats)
+    for row in got:
+        chance = np.prod(1 - matter / (n_items - np.arange(row.labels)))
+        assert abs(row.undefined - chance) < Z * np.sqrt(chance * (1 - chance) / repeats)
