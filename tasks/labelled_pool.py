@@ -1,0 +1,175 @@
+"""Reading a labelled pool: predictions whose true labels are known, for `assay replay` and for tests.
+
+Columns, in Parquet, CSV or JSONL:
+
+    item_id       names the item; each once
+    score         any real number, higher is more positive; and/or
+    probability   of the positive class, in 0..1
+    prediction    0/1, or the name of a class
+    label         the truth, in the same words as `prediction`
+
+Of two class names, the positive one is the one predicted at the higher scores.
+
+A missing score is the log-odds of the probability, a missing probability is expit of the score: with neither
+calibration nor better knowledge that is what a method has to live with, in replay as in life.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.special import expit, logit
+
+from evalcore.errors import BadInput
+from evalcore.replay import LabelledPool
+from evalcore.types import Array, Floats, Ints
+from tasks.sources.reader import open_source
+from tasks.sources.values import as_numbers, as_text
+
+_NEEDED = ("item_id", "prediction", "label")
+_CLASSES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
+_LOGIT_EDGE = 1e-12   # probabilities of exactly 0 and 1 get the log-odds of this
+
+
+def read_labelled_pool(path: str | Path, *, positive: str | None = None) -> LabelledPool:
+    """The pool in a file, with every row checked.
+
+    positive: the positive class, when `prediction` and `label` hold class names and it is known.
+
+    Raises BadInput naming the file, the column and the first bad rows.
+    """
+    path = str(path)
+    scored, columns = _read(path)
+    n = len(columns["label"])
+    if n == 0:
+        raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
+    _check_ids(path, columns["item_id"])
+    score, probability = _scores(path, scored, columns)
+    prediction, label = _classes(path, columns["prediction"], columns["label"], score, positive)
+    return LabelledPool(score=score, probability=probability, prediction=prediction, label=label)
+
+
+
+
+def _read(path: str) -> tuple[list[str], dict[str, pa.Array]]:
+    """The columns of scores there are, and every column needed."""
+    if not path.startswith("s3://") and not Path(path).is_file():
+        raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
+    source = open_source(path)
+    missing = ""
+    for scored in (["score", "probability"], ["score"], ["probability"]):
+        wanted = [*_NEEDED, *scored]
+        try:
+            batches = [batch.columns for batch in source.batches(wanted)]
+        except BadInput as error:
+            missing = str(error)
+            if "no column" not in missing:
+                raise
+            continue
+        return scored, {name: _joined([b.column(i) for b in batches]) for i, name in enumerate(wanted)}
+    lacks = [name for name in _NEEDED if f"no column {name!r}" in missing]
+    named = f"no column {lacks[0]!r}" if lacks else "neither a column 'score' nor a column 'probability'"
+    raise BadInput(
+        f"{path}: {named}; a labelled pool has item_id, prediction, label, and score or probability or both"
+    )
+
+
+def _joined(chunks: Sequence[pa.Array]) -> pa.Array:
+    if len({str(chunk.type) for chunk in chunks}) > 1:
+        chunks = [as_text(chunk) for chunk in chunks]
+    joined = pa.concat_arrays(list(chunks)) if chunks else pa.array([], pa.string())
+    return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
+
+
+def _scores(path: str, scored: Sequence[str], columns: dict[str, pa.Array]) -> tuple[Floats, Floats]:
+    if "probability" not in scored:
+        score = _numbers(path, "score", columns["score"])
+        return score, np.asarray(expit(score))
+    probability = _numbers(path, "probability", columns["probability"])
+    outside = ~((probability >= 0) & (probability <= 1))
+    if outside.any():
+        first = probability[np.argmax(outside)]
+        raise BadInput(
+            f"{path}, column 'probability': row {_rows(outside)}: {first:g} is not between 0 and 1; if these "
+            "are scores, call the column 'score'"
+        )
+    if "score" in scored:
+        return _numbers(path, "score", columns["score"]), probability
+    return np.asarray(logit(np.clip(probability, _LOGIT_EDGE, 1 - _LOGIT_EDGE))), probability
+
+
+def _check_ids(path: str, values: pa.Array) -> None:
+    ids = as_text(values)
+    if ids.null_count:
+        empty = np.asarray(ids.is_null())
+        raise BadInput(f"{path}, column 'item_id': empty in row {_rows(empty)}; give every item an id")
+    if pc.count_distinct(ids).as_py() < len(ids):
+        counts = ids.value_counts()
+        twice = counts.filter(pc.greater(counts.field("counts"), 1))[0].as_py()["values"]
+        rows = _rows(np.asarray(pc.equal(ids, twice)))
+        raise BadInput(f"{path}, column 'item_id': {twice!r} is in rows {rows}; each item may occur once")
+
+
+def _numbers(path: str, name: str, values: pa.Array) -> Floats:
+    numbers, good = as_numbers(values)
+    bad = ~good | ~np.isfinite(numbers)
+    if bad.any():
+        first = as_text(values.slice(int(np.argmax(bad)), 1))[0].as_py()
+        shown = "is empty" if first is None else f"holds {first!r}, which is not a finite number"
+        raise BadInput(f"{path}, column {name!r}: row {_rows(bad)} {shown}; every item needs a number")
+    return numbers
+
+
+def _classes(
+    path: str, prediction: pa.Array, label: pa.Array, score: Floats, positive: str | None
+) -> tuple[Ints, Ints]:
+    """Both columns as 0 and 1."""
+    predicted, true = _words(path, "prediction", prediction), _words(path, "label", label)
+    known = sorted({*np.unique(predicted).tolist(), *np.unique(true).tolist()})
+    if positive is None and all(word.lower() in _CLASSES for word in known):
+        codes = np.array([_CLASSES[word.lower()] for word in known], np.int64)
+    else:
+        if len(known) > 2:
+            raise BadInput(
+                f"{path}: 'prediction' and 'label' hold {len(known)} classes ({_listed(known)}); replay "
+                "compares two: write 1 for the class in question and 0 for the rest"
+            )
+        chosen = _higher_scored(path, predicted, score) if positive is None else positive
+        if chosen not in known:
+            raise BadInput(f"{path}: no prediction or label is {chosen!r}; they hold {_listed(known)}")
+        codes = np.array([int(word == chosen) for word in known], np.int64)
+    return codes[np.searchsorted(known, predicted)], codes[np.searchsorted(known, true)]
+
+
+def _higher_scored(path: str, predicted: Array, score: Floats) -> str:
+    """The class that is predicted at the higher scores."""
+    classes = np.unique(predicted)
+    means = [score[predicted == c].mean() for c in classes]
+    if len(classes) != 2 or means[0] == means[1]:
+        raise BadInput(
+            f"{path}, column 'prediction': holds {_listed(classes.tolist())}, and the scores do not tell "
+            "which class is the positive one; write 1 for it and 0 for the other"
+        )
+    return str(classes[int(np.argmax(means))])
+
+
+def _words(path: str, name: str, values: pa.Array) -> Array:
+    text = as_text(values)
+    if text.null_count:
+        empty = np.asarray(text.is_null())
+        raise BadInput(f"{path}, column {name!r}: empty in row {_rows(empty)}; every item needs one")
+    return np.array(text.to_pylist(), dtype=np.str_)
+
+
+def _rows(bad: Array, most: int = 3) -> str:
+    """The first of these rows as people count them, from 1."""
+    where = np.flatnonzero(bad)
+    shown = ", ".join(str(i + 1) for i in where[:most])
+    return shown if len(where) <= most else f"{shown} and {len(where) - most} more"
+
+
+def _listed(words: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(repr(word) for word in words[:most])
+    return shown if len(words) <= most else f"{shown}, ..."
