@@ -1,0 +1,71 @@
+"""The report of an evaluation: `report.html` for people, `report.json` and `report.parquet` for machines.
+
+    data = ReportData(...)              # gathered by a flow from the ledger
+    files = render_report(data)         # bytes, nothing written
+    paths = write_report(data, folder)  # the three files, each replaced whole
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalcore.errors import AssayError
+from tasks.report.data import BadReport, EstimateRow, PoolSummary, ReportData, RoundRow
+from tasks.report.machine import contract, report_json, report_parquet
+
+__all__ = [
+    "BadReport",
+    "EstimateRow",
+    "PoolSummary",
+    "ReportData",
+    "ReportFiles",
+    "RoundRow",
+    "contract",
+    "render_report",
+    "write_report",
+]
+
+
+class ReportNotWritten(AssayError):
+    """The folder of the report cannot be written to; the message names it and the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
+    """Where the three files of a report are."""
+
+    html: Path
+    json: Path
+    parquet: Path
+
+
+def render_report(data: ReportData) -> dict[str, bytes]:
+    """File name -> bytes. The same data gives the same bytes."""
+    from tasks.report.page import report_html
+
+    return {
+        "report.html": report_html(data),
+        "report.json": report_json(data),
+        "report.parquet": report_parquet(data),
+    }
+
+
+def write_report(data: ReportData, folder: Path) -> ReportFiles:
+    """Write the three files into `folder` (made if missing); an older report there is replaced.
+
+    Raises ReportNotWritten when the folder cannot be made or written to.
+    """
+    files = render_report(data)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, blob in files.items():
+            partial = folder / f"{name}.partial"
+            partial.write_bytes(blob)
+            os.replace(partial, folder / name)
+    except OSError as error:
+        raise ReportNotWritten(
+            f"cannot write the report to {folder}: {error.strerror}; choose another folder or free this one"
+        ) from error
+    return ReportFiles(
+        html=folder / "report.html", json=folder / "report.json", parquet=folder / "report.parquet"
+    )

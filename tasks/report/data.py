@@ -1,0 +1,112 @@
+"""What a report is made of: plain values, gathered by a flow from the ledger, and nothing that reads it.
+
+Everything the page, the JSON and the Parquet file say is in here, so the same data gives the same bytes.
+Times are whatever strings the caller passes; no clock is read.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from evalcore.comparison import RandomSampling
+from evalcore.errors import AssayError
+
+
+class BadReport(AssayError):
+    """A report was asked for from values that contradict themselves; the message names the estimate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateRow:
+    """One estimate, as the contract JSON has it (`class_name` is its "class").
+
+    Raises BadReport for a number that is not finite, a value outside its interval, or a missing value
+    without a reason: an undefined measure is said to be undefined, never printed as NaN.
+    """
+
+    measure: str
+    value: float | None
+    lower: float | None
+    upper: float | None
+    confidence: float
+    interval: str                       # the kind of interval
+    labels: int
+    undefined_reason: str | None = None
+    revision: int = 0
+    system: str | None = None
+    class_name: str | None = None
+    segment: str | None = None
+
+    def __post_init__(self) -> None:
+        where = f"estimate of {self.measure}" + (f" in {self.segment}" if self.segment else "")
+        for name in ("value", "lower", "upper", "confidence"):
+            number = getattr(self, name)
+            if number is not None and not isfinite(number):
+                raise BadReport(f"{where}: {name} is {number}; what is unknown is passed as None")
+        if (self.value is None) != bool(self.undefined_reason):
+            raise BadReport(f"{where}: needs a value or an undefined_reason, and not both")
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise BadReport(f"{where}: its interval ends ({self.upper}) before it begins ({self.lower})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundRow:
+    """What was known when a round closed."""
+
+    round: int
+    asked: int                          # items newly asked in this round
+    labels: int                         # distinct items labelled so far
+    estimates: Sequence[EstimateRow]
+    positives: int | None = None        # labelled items of the positive class so far
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSummary:
+    """The frozen pool, from its manifest."""
+
+    n: int
+    digest: str
+    sources: Sequence[str]
+    predicted_positive: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportData:
+    """One evaluation, finished or not. The first estimate is the headline and drove the sampling."""
+
+    evaluation: str
+    state: str                                   # waiting | open | finished
+    estimates: Sequence[EstimateRow]             # newest revision; segments after the rows of the whole pool
+    labels: int
+    rounds: int
+    pool: PoolSummary
+    spec: Mapping[str, Any]                      # as begun, defaults filled in; holds no secrets
+    method: str
+    interval_note: str                           # what intervals of this kind were measured to cover
+    budget: int
+    seed: int
+    versions: Mapping[str, str]                  # of assay, Python and whatever else decided the numbers
+    revision: int = 0
+    history: Sequence[RoundRow] = ()
+    waiting_for: Mapping[str, Any] | None = None
+    stopped_by: str | None = None                # half_width | variance | budget | pool
+    verdict: str | None = None                   # ok | breach | inconclusive
+    threshold_min: float | None = None
+    threshold_max: float | None = None
+    labels_to_decide: int | None = None          # "about n more labels would decide"
+    target_half_width: float | None = None
+    target_variance: float | None = None
+    positive: str = "positive"                   # the class names, as people saw them
+    negative: str = "negative"
+    sampling_note: str | None = None             # how labels were chosen; None: known from `method`
+    undecided: int = 0                           # items people could not decide
+    notes: Sequence[str] = field(default_factory=tuple)
+    began: str | None = None                     # times as the caller wants them read
+    finished: str | None = None
+    truth: Mapping[str, float] | None = None     # measure -> exact value, where it is known (the demo)
+    random_sampling: Sequence[RandomSampling] = ()
+
+    def __post_init__(self) -> None:
+        if not self.estimates:
+            raise BadReport(f"evaluation {self.evaluation!r} has no estimates to report")

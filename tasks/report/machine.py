@@ -1,0 +1,95 @@
+"""The report for machines: the contract JSON of every command, and one Parquet row per round and measure."""
+
+import io
+import json
+from typing import Any
+
+from tasks.report.data import EstimateRow, ReportData, RoundRow
+
+
+def contract(data: ReportData) -> dict[str, Any]:
+    """The object that `run`, `advance`, `status` and `report` print with `--json`: these keys, no others."""
+    return {
+        "evaluation": data.evaluation,
+        "state": data.state,
+        "waiting_for": None if data.waiting_for is None else dict(data.waiting_for),
+        "stopped_by": data.stopped_by,
+        "verdict": data.verdict,
+        "labels": data.labels,
+        "rounds": data.rounds,
+        "revision": data.revision,
+        "estimates": [estimate_json(row) for row in data.estimates],
+    }
+
+
+def estimate_json(row: EstimateRow) -> dict[str, Any]:
+    """One estimate of the contract."""
+    return {
+        "measure": row.measure,
+        "system": row.system,
+        "class": row.class_name,
+        "segment": row.segment,
+        "value": row.value,
+        "undefined_reason": row.undefined_reason,
+        "lower": row.lower,
+        "upper": row.upper,
+        "confidence": row.confidence,
+        "interval": row.interval,
+        "labels": row.labels,
+        "revision": row.revision,
+    }
+
+
+def report_json(data: ReportData) -> bytes:
+    """`report.json`: the contract, and under "history" what was known after every round."""
+    history = [
+        {
+            "round": past.round,
+            "asked": past.asked,
+            "labels": past.labels,
+            "estimates": [estimate_json(row) for row in past.estimates],
+        }
+        for past in data.history
+    ]
+    return (json.dumps(contract(data) | {"history": history}, indent=2, allow_nan=False) + "\n").encode()
+
+
+def report_parquet(data: ReportData) -> bytes:
+    """`report.parquet`: one row per round and estimate; estimates reissued later follow."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema(
+        [
+            ("evaluation", pa.string()),
+            ("round", pa.int64()),
+            ("measure", pa.string()),
+            ("system", pa.string()),
+            ("class", pa.string()),
+            ("segment", pa.string()),
+            ("value", pa.float64()),
+            ("undefined_reason", pa.string()),
+            ("lower", pa.float64()),
+            ("upper", pa.float64()),
+            ("confidence", pa.float64()),
+            ("interval", pa.string()),
+            ("labels", pa.int64()),
+            ("revision", pa.int64()),
+        ]
+    )
+    rows = [
+        {"evaluation": data.evaluation, "round": past.round} | estimate_json(row)
+        for past in rounds_and_reissue(data)
+        for row in past.estimates
+    ]
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), sink, compression="zstd")
+    return sink.getvalue()
+
+
+def rounds_and_reissue(data: ReportData) -> list[RoundRow]:
+    """The history, and the current estimates where it does not end with them (a revision, or no history)."""
+    past = list(data.history)
+    if past and list(past[-1].estimates) == list(data.estimates):
+        return past
+    return [*past, RoundRow(round=data.rounds, asked=0, labels=data.labels, estimates=data.estimates)]

@@ -1,0 +1,172 @@
+"""The report for people: one self-contained HTML page, no scripts, nothing fetched, fit to print.
+
+Everything that came from outside (names, ids, classes, notes, the spec) is escaped by the template; only the
+stylesheet and the plots drawn here are inserted as markup. A content security policy in the page forbids
+scripts and requests besides, should an escape ever be missed.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tasks.report import wording
+from tasks.report.data import EstimateRow, ReportData
+from tasks.report.machine import rounds_and_reissue
+from tasks.report.plot import (
+    convergence_svg,
+    history_of,
+    plot_title,
+    small_multiples_svg,
+    whole_pool_rows,
+)
+
+_BAR = (150, 14)     # of the little interval drawings, in CSS pixels
+
+
+def report_html(data: ReportData) -> bytes:
+    """The page, as UTF-8."""
+    import yaml
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    loader = PackageLoader("tasks.report", "templates")
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = loader.get_source(environment, "style.css")[0]
+    first, *others = whole_pool_rows(data) or list(data.estimates[:1])
+    lowest = _lowest(data.estimates)
+    page = environment.get_template("page.html.j2").render(
+        data=data,
+        w=wording,
+        style=Markup(style),  # noqa: S704  our own file
+        headline=wording.headline(data),
+        verdict=wording.verdict(data),
+        first=_row(data, first, _lowest([first])),
+        figure=Markup(convergence_svg(data, first, *_described(data, [first]))),  # noqa: S704  escaped inside
+        multiples=(
+            Markup(small_multiples_svg(data, others, *_described(data, others)))  # noqa: S704  escaped inside
+            if others else None
+        ),
+        measures=[_row(data, row, lowest) for row in whole_pool_rows(data)],
+        segments=[_row(data, row, lowest) for row in data.estimates if row.segment is not None],
+        scale_from=wording.plain(lowest),
+        several=any(row.system or row.class_name for row in data.estimates),
+        rounds=[
+            (past, next((_row(data, r, lowest) for r in past.estimates if _same(r, first)), None))
+            for past in rounds_and_reissue(data)
+        ],
+        truth=_against_truth(data),
+        random_sampling=[_against_random_sampling(data, row) for row in data.random_sampling],
+        spec=yaml.safe_dump(dict(data.spec), sort_keys=False, allow_unicode=True, width=90),
+    )
+    return page.encode("utf-8", "replace")
+
+
+def _same(a: EstimateRow, b: EstimateRow) -> bool:
+    return (a.measure, a.system, a.class_name, a.segment) == (b.measure, b.system, b.class_name, b.segment)
+
+
+def _lowest(rows: Iterable[EstimateRow]) -> float:
+    """Where a drawn scale begins: at 0, or at −1 when anything on it is negative."""
+    return -1.0 if any(x < 0 for row in rows for x in (row.value, row.lower) if x is not None) else 0.0
+
+
+def _row(data: ReportData, row: EstimateRow, lowest: float) -> dict[str, Any]:
+    """One line of a table: the estimate in words, and its place on a scale from `lowest` to 1."""
+
+    def at(x: float | None) -> float | None:
+        return None if x is None else round(2 + (x - lowest) / (1 - lowest) * (_BAR[0] - 4), 2)
+
+    headline = _same(row, data.estimates[0])
+    return {
+        "name": wording.measure_name(row.measure),
+        "meaning": wording.measure_meaning(row.measure, data),
+        "of": ", ".join(part for part in (row.system, row.class_name) if part),
+        "segment": row.segment,
+        "undefined": row.undefined_reason,
+        "value": wording.value(row),
+        "interval": wording.interval(row),
+        "half_width": wording.half_width(row),
+        "kind": wording.interval_kind(row.interval),
+        "kind_name": row.interval,
+        "confidence": wording.percent(row.confidence),
+        "labels": row.labels,
+        "revision": row.revision,
+        "bar": {
+            "width": _BAR[0],
+            "height": _BAR[1],
+            "value": at(row.value),
+            "lower": at(row.lower),
+            "upper": at(row.upper),
+            "thresholds": [
+                at(edge) for edge in (data.threshold_min, data.threshold_max) if edge is not None and headline
+            ],
+            "truth": at((data.truth or {}).get(row.measure)) if row.segment is None else None,
+            "from": wording.plain(lowest),
+        },
+    }
+
+
+def _described(data: ReportData, rows: list[EstimateRow]) -> tuple[str, str]:
+    """Title and description of a plot for those who cannot see it."""
+    names = "; ".join(plot_title(row) for row in rows)
+    told = []
+    for row in rows:
+        past = history_of(data, row)
+        known = [r for r in past if r.value is not None]
+        if not known:
+            told.append(f"{plot_title(row)}: undefined at every round.")
+            continue
+        start, end = known[0], known[-1]
+        told.append(
+            f"{plot_title(row)}: {wording.value(start)} (interval {wording.interval(start)}) at "
+            f"{start.labels} labels, {wording.value(end)} (interval {wording.interval(end)}) at "
+            f"{end.labels} labels."
+        )
+    return f"Estimate and interval against labels: {names}", " ".join(told)
+
+
+def _against_truth(data: ReportData) -> list[dict[str, Any]]:
+    lines = []
+    for row in whole_pool_rows(data):
+        true = (data.truth or {}).get(row.measure)
+        if true is None or row.system or row.class_name:
+            continue
+        digits = wording.digits_for(row)
+        inside = (
+            None if row.lower is None or row.upper is None else bool(row.lower <= true <= row.upper)
+        )
+        lines.append(
+            {
+                "name": wording.measure_name(row.measure),
+                "value": "undefined" if row.value is None else wording.value(row),
+                "interval": wording.interval(row),
+                "truth": wording.number(true, digits),
+                "error": "–" if row.value is None else wording.number(row.value - true, digits),
+                "inside": {None: "no interval", True: "yes", False: "no"}[inside],
+            }
+        )
+    return lines
+
+
+def _against_random_sampling(data: ReportData, sample: Any) -> dict[str, Any]:
+    mine = next((row for row in whole_pool_rows(data) if row.measure == sample.measure), None)
+    return {
+        "name": wording.measure_name(sample.measure),
+        "labels": sample.labels,
+        "mine": "–" if mine is None else wording.half_width(mine),
+        "half_width": f"{sample.half_width:.2g}",
+        "positives": f"{sample.expected_positives:.2g}",
+        "undefined": wording.percent(round(sample.chance_undefined, 3)),
+        "target": None if sample.target_half_width is None else f"{sample.target_half_width:.2g}",
+        "needed": None if sample.labels_needed is None else wording.count(_two_figures(sample.labels_needed)),
+    }
+
+
+def _two_figures(n: int) -> int:
+    """`about n`: more figures would claim to know more than the formula does."""
+    return n if n < 100 else int(float(f"{n:.1e}"))

@@ -1,0 +1,202 @@
+"""What the page says in words: numbers, measures, verdicts and reasons, for a reader outside the team.
+
+Ends of an interval are rounded outwards, so that a printed interval never looks surer than it is, and a
+printed comparison with a threshold never contradicts the verdict.
+"""
+
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from math import ceil, log10
+
+from tasks.report.data import EstimateRow, ReportData
+
+_NAMES = {
+    "accuracy": "Accuracy",
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    "specificity": "Specificity",
+    "balanced_accuracy": "Balanced accuracy",
+    "mcc": "Matthews correlation",
+}
+_MEANINGS = {
+    "accuracy": "share of all items whose prediction is right",
+    "precision": "share of the items predicted “{positive}” that are",
+    "recall": "share of the items that are “{positive}” and were predicted so",
+    "f1": "harmonic mean of precision and recall",
+    "specificity": "share of the items that are “{negative}” and were predicted so",
+    "balanced_accuracy": "mean of recall and specificity",
+    "mcc": "correlation of prediction and label, from −1 to 1",
+}
+_INTERVALS = {
+    "ais-normal": "normal approximation, importance-weighted draws",
+    "delta-normal": "normal approximation, simple random sample",
+    "exact": "exact: every label that matters is known",
+}
+_SAMPLING = {
+    "passive": (
+        "Items were drawn as a simple random sample without replacement: every unlabelled item had the same "
+        "chance. The model's scores played no part."
+    ),
+    "dirichlet-tree": (
+        "Items were drawn by adaptive importance sampling (Marchant and Rubinstein 2021, “Dirichlet tree”). "
+        "The pool was cut into strata by score; after each round the chance of drawing an item was set "
+        "anew, higher where a label was expected to tell more about the first measure, and never zero where "
+        "a label could change it. The chance of each draw was stored before anyone was asked, and the "
+        "estimate weights every draw by it, so that preferring some items does not bias the result."
+    ),
+}
+
+
+def measure_name(name: str) -> str:
+    """`f1` → `F1`, `fbeta(2)` → `F-beta (β = 2)`."""
+    beta = re.fullmatch(r"fbeta\((.+)\)", name)
+    return f"F-beta (β = {beta[1]})" if beta else _NAMES.get(name, name)
+
+
+def measure_meaning(name: str, data: ReportData) -> str:
+    """The measure in half a sentence, with the classes' own names."""
+    if name.startswith("fbeta("):
+        return "weighted harmonic mean of precision and recall"
+    meaning = _MEANINGS.get(name, "")
+    return meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
+
+
+def digits_for(row: EstimateRow) -> int:
+    """Decimals that show two figures of the half-width, and do not print 0.9998 as 1."""
+    if row.lower is not None and row.upper is not None and row.upper > row.lower:
+        return min(max(ceil(-log10((row.upper - row.lower) / 2)) + 1, 3), 6)
+    distance = min(abs((row.value or 0.0) - end) for end in (0.0, 1.0))
+    return 4 if distance == 0 else min(max(ceil(-log10(distance)) + 1, 4), 6)
+
+
+def number(x: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A decimal with a true minus sign."""
+    rounded = Decimal(repr(float(x))).quantize(Decimal(1).scaleb(-digits), rounding=rounding)
+    return str(rounded + 0).replace("-", "−")     # + 0: no negative zero
+
+
+def interval(row: EstimateRow) -> str:
+    """`0.842 to 0.932`, rounded outwards."""
+    if row.lower is None or row.upper is None:
+        return "none"
+    if row.interval == "exact":
+        return "exact"
+    digits = digits_for(row)
+    return f"{number(row.lower, digits, ROUND_FLOOR)} to {number(row.upper, digits, ROUND_CEILING)}"
+
+
+def value(row: EstimateRow) -> str:
+    """The estimate, or `undefined: reason`."""
+    return f"undefined: {row.undefined_reason}" if row.value is None else number(row.value, digits_for(row))
+
+
+def half_width(row: EstimateRow) -> str:
+    """Half the width of the interval, rounded up."""
+    if row.lower is None or row.upper is None:
+        return "–"
+    return number((row.upper - row.lower) / 2, digits_for(row), ROUND_CEILING)
+
+
+def interval_kind(kind: str) -> str:
+    """The kind of interval in words, with its name in the ledger."""
+    return f"{_INTERVALS[kind]} ({kind})" if kind in _INTERVALS else kind
+
+
+def percent(share: float) -> str:
+    """`95%`, `99.9%`."""
+    return f"{100 * share:.4g}%"
+
+
+def count(n: int) -> str:
+    """`251,003`."""
+    return f"{n:,}"
+
+
+def plural(n: int, one: str, many: str) -> str:
+    """`1 label`, `1,200 labels`."""
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def plain(x: float) -> str:
+    """A number a person wrote, as they wrote it: 0.8, not 0.800."""
+    return f"{x:.10g}".replace("-", "−")
+
+
+def threshold(data: ReportData) -> str | None:
+    """`at least 0.8`, or None when no threshold was set."""
+    low, high = data.threshold_min, data.threshold_max
+    if low is not None and high is not None:
+        return f"between {plain(low)} and {plain(high)}"
+    if low is not None:
+        return f"at least {plain(low)}"
+    return None if high is None else f"at most {plain(high)}"
+
+
+def target(data: ReportData) -> str | None:
+    """The precision that was asked for."""
+    if data.target_half_width is not None:
+        return f"half-width of at most {plain(data.target_half_width)}"
+    return None if data.target_variance is None else f"variance of at most {plain(data.target_variance)}"
+
+
+def stopped(data: ReportData) -> str:
+    """Why it stopped, or that it has not."""
+    match data.stopped_by:
+        case "half_width" | "variance":
+            return f"The target was met at two looks in a row: {target(data) or data.stopped_by}."
+        case "budget":
+            spent = f"The budget of {plural(data.budget, 'label', 'labels')} was spent"
+            unmet = target(data)
+            return spent + (f" before the target was met at two looks in a row ({unmet})." if unmet else ".")
+        case "pool":
+            return "Nothing was left whose label could change the measure."
+        case None:
+            return "It has not stopped: these are interim figures, and they will change."
+    return str(data.stopped_by)
+
+
+def verdict(data: ReportData) -> tuple[str, str] | None:
+    """The verdict in a word, and what it rests on; None when no threshold was set."""
+    allowed, first = threshold(data), data.estimates[0]
+    if allowed is None:
+        return None
+    name = measure_name(first.measure)
+    match data.verdict:
+        case "ok":
+            return "OK", f"The whole interval for {name} meets the threshold: {allowed}."
+        case "breach":
+            return "Breach", f"The whole interval for {name} lies outside the threshold: {allowed}."
+        case "inconclusive":
+            if first.value is None:
+                why = f"{name} is undefined, so nothing can be said about the threshold: {allowed}."
+            else:
+                why = f"The interval for {name} reaches across the threshold ({allowed})."
+            if data.labels_to_decide:
+                why += f" About {plural(data.labels_to_decide, 'more label', 'more labels')} would decide."
+            return "Inconclusive", why
+    return "Not yet decided", f"The threshold is judged when the evaluation finishes: {allowed}."
+
+
+def sampling(data: ReportData) -> str:
+    """How the labelled items were chosen."""
+    return data.sampling_note or _SAMPLING.get(
+        data.method, f"Items were chosen by the method “{data.method}”."
+    )
+
+
+def headline(data: ReportData) -> str:
+    """The finding in one sentence."""
+    row = data.estimates[0]
+    name, of = measure_name(row.measure), f"{count(data.pool.n)} predictions"
+    based = f"from {plural(row.labels, 'label', 'labels')} on a pool of {of}"
+    if row.value is None:
+        return f"{name} is undefined ({row.undefined_reason}), {based}."
+    if row.interval == "exact":
+        return f"{name} is {value(row)} exactly, {based}."
+    if row.lower is None or row.upper is None:
+        return f"{name} is estimated at {value(row)}, with no interval, {based}."
+    return (
+        f"{name} is estimated at {value(row)}, with a nominal {percent(row.confidence)} interval of "
+        f"{interval(row)}, {based}."
+    )

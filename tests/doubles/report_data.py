@@ -1,0 +1,63 @@
+"""Report data for tests: an evaluation with two measures and three rounds, the first of them undefined."""
+
+from typing import Any
+
+from tasks.report import EstimateRow, PoolSummary, ReportData, RoundRow
+
+REASON = "among the labels so far, no item is positive or predicted positive"
+
+
+def estimate(
+    measure: str, value: float | None, half_width: float, labels: int, **changes: Any
+) -> EstimateRow:
+    """An estimate with a symmetric interval; without a value, with the whole range."""
+    given = {
+        "measure": measure,
+        "value": value,
+        "undefined_reason": REASON if value is None else None,
+        "lower": 0.0 if value is None else value - half_width,
+        "upper": 1.0 if value is None else value + half_width,
+        "confidence": 0.95,
+        "interval": "ais-normal",
+        "labels": labels,
+    }
+    return EstimateRow(**(given | changes))
+
+
+def report_data(**changes: Any) -> ReportData:
+    """A finished evaluation; any field can be replaced."""
+    history = [
+        RoundRow(
+            round=number,
+            asked=25,
+            labels=25 * number,
+            positives=4 * number,
+            estimates=[
+                estimate("f1", f1, 0.3 / number, 25 * number),
+                estimate("recall", 0.7, 0.3 / number, 25 * number),
+            ],
+        )
+        for number, f1 in ((1, None), (2, 0.75), (3, 0.8))
+    ]
+    given: dict[str, Any] = {
+        "evaluation": "restaurant-dedup",
+        "state": "finished",
+        "estimates": history[-1].estimates,
+        "labels": 75,
+        "rounds": 3,
+        "history": history,
+        "pool": PoolSummary(n=10_000, digest="9f2b" * 16, sources=("pairs.parquet",), predicted_positive=120),
+        "spec": {"name": "restaurant-dedup", "labels": {"positive": "match", "negative": "no match"}},
+        "method": "dirichlet-tree",
+        "interval_note": "Nominal intervals of this kind covered 7% at 50 labels on a rare class.",
+        "budget": 75,
+        "seed": 7,
+        "versions": {"assay": "0.1.0", "Python": "3.11"},
+        "stopped_by": "budget",
+        "verdict": "inconclusive",
+        "threshold_min": 0.8,
+        "labels_to_decide": 300,
+        "positive": "match",
+        "negative": "no match",
+    }
+    return ReportData(**(given | changes))

@@ -1,0 +1,276 @@
+"""The report says what the data say, in contract keys, the same bytes every time, and lets nothing in."""
+
+import io
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from doubles.report_data import REASON, estimate, report_data
+
+from evalcore.comparison import random_sampling_equivalent
+from evalcore.measures import measure
+from tasks.report import BadReport, PoolSummary, ReportNotWritten, contract, render_report, write_report
+from tasks.report import wording as w
+
+
+class _Page(HTMLParser):
+    """The visible text of a page, its elements, ids and attributes."""
+
+    def __init__(self, html: bytes) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.feed(html.decode())
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        if not self.tags or self.tags[-1] != "style":
+            self.words.append(data)
+
+
+def page(**changes) -> _Page:
+    return _Page(render_report(report_data(**changes))["report.html"])
+
+
+# --- for machines
+
+
+def test_json_has_exactly_the_keys_of_the_contract_and_the_history():
+    told = json.loads(render_report(report_data())["report.json"])
+    assert list(told) == [
+        "evaluation", "state", "waiting_for", "stopped_by", "verdict", "labels", "rounds", "revision",
+        "estimates", "history",
+    ]
+    assert list(told["estimates"][0]) == [
+        "measure", "system", "class", "segment", "value", "undefined_reason", "lower", "upper", "confidence",
+        "interval", "labels", "revision",
+    ]
+    assert {name: told[name] for name in contract(report_data())} == contract(report_data())
+    assert [list(past) for past in told["history"]] == [["round", "asked", "labels", "estimates"]] * 3
+
+
+def test_undefined_is_null_with_its_reason_and_never_nan():
+    first_round = json.loads(render_report(report_data())["report.json"])["history"][0]["estimates"][0]
+    assert (first_round["value"], first_round["undefined_reason"]) == (None, REASON)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"value": float("nan")}, "value is nan"),
+        ({"upper": float("inf")}, "upper is inf"),
+        ({"value": None}, "undefined_reason"),
+        ({"undefined_reason": "0/0"}, "undefined_reason"),
+        ({"lower": 0.9, "upper": 0.8}, "before it begins"),
+    ],
+)
+def test_estimates_that_contradict_themselves_are_refused(changes, message):
+    with pytest.raises(BadReport, match=message):
+        replace(estimate("f1", 0.8, 0.1, 100), **changes)
+
+
+def test_parquet_has_one_row_per_round_and_measure():
+    table = pq.read_table(io.BytesIO(render_report(report_data())["report.parquet"]))
+    rows = table.select(["round", "measure", "value", "labels", "undefined_reason"]).to_pylist()
+    assert [(row["round"], row["measure"], row["labels"]) for row in rows] == [
+        (1, "f1", 25), (1, "recall", 25), (2, "f1", 50), (2, "recall", 50), (3, "f1", 75), (3, "recall", 75),
+    ]
+    assert rows[0]["value"] is None
+    assert rows[0]["undefined_reason"] == REASON
+
+
+def test_reissued_estimates_follow_the_rounds_they_revise():
+    data = report_data()
+    revised = report_data(revision=1, estimates=[replace(row, revision=1) for row in data.estimates])
+    table = pq.read_table(io.BytesIO(render_report(revised)["report.parquet"]))
+    assert list(zip(table["round"].to_pylist(), table["revision"].to_pylist(), strict=True))[4:] == [
+        (3, 0), (3, 0), (3, 1), (3, 1),
+    ]
+    assert "Revision 1: labels were changed" in _Page(render_report(revised)["report.html"]).text
+
+
+def test_the_same_data_gives_the_same_bytes():
+    assert render_report(report_data()) == render_report(report_data())
+
+
+def test_files_are_written_whole_and_replace_older_ones(tmp_path):
+    write_report(report_data(), tmp_path / "out")
+    files = write_report(report_data(evaluation="second"), tmp_path / "out")
+    assert json.loads(files.json.read_bytes())["evaluation"] == "second"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "report.html", "report.json", "report.parquet",
+    ]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ReportNotWritten, match="file/out"):
+        write_report(report_data(), tmp_path / "file" / "out")
+
+
+# --- for people
+
+
+def test_the_page_says_everything_a_decision_rests_on():
+    text = page(target_half_width=0.05, undecided=2, notes=("One twin was merged.",)).text
+    for said in (
+        "F1 is estimated at 0.800, with a nominal 95% interval of 0.700 to 0.900, from 75 labels on a pool "
+        "of 10,000 predictions.",
+        "normal approximation, importance-weighted draws (ais-normal); nominal confidence 95%; "
+        "half-width 0.100",
+        "covered 7% at 50 labels on a rare class",
+        "75 of a budget of 75, in 3 rounds",
+        "The budget of 75 labels was spent before the target was met at two looks in a row (half-width of at "
+        "most 0.05).",
+        "Inconclusive The interval for F1 reaches across the threshold (at least 0.8). About 300 more labels "
+        "would decide.",
+        "of which 120 are “match”",
+        "People could not decide 2 items",
+        "One twin was merged.",
+        "undefined: " + REASON,
+        "adaptive importance sampling",
+        "9f2b" * 16,
+        "assay 0.1.0, Python 3.11",
+        "negative: no match",
+    ):
+        assert said in text
+
+
+def test_an_undefined_headline_is_undefined_everywhere_and_decides_nothing():
+    nothing = [estimate("f1", None, 0, 75)]
+    text = page(estimates=nothing, history=(), labels_to_decide=None).text
+    assert f"F1 is undefined ({REASON}), from 75 labels" in text
+    assert "F1 is undefined, so nothing can be said about the threshold: at least 0.8." in text
+    assert "nan" not in text.lower().split()
+
+
+def test_an_unfinished_evaluation_is_called_interim():
+    text = page(state="waiting", stopped_by=None, verdict=None, waiting_for={"asked": 25, "answered": 3}).text
+    assert "interim: this evaluation is still running" in text
+    assert "these are interim figures" in text
+    assert "asked: 25; answered: 3" in text
+    assert "Not yet decided" in text
+
+
+def test_an_exact_value_needs_no_interval():
+    exact = [estimate("f1", 0.875, 0.0, 75, interval="exact")]
+    text = page(estimates=exact, history=(), stopped_by="pool", verdict=None, threshold_min=None).text
+    assert "F1 is 0.8750 exactly" in text
+    assert "No interval is needed" in text
+    assert "No threshold was set" in text
+
+
+def test_segments_have_their_own_rows():
+    rows = [*report_data().estimates, estimate("f1", 0.5, 0.2, 9, segment="region=north")]
+    text = page(estimates=rows).text
+    assert "region=north F1 0.500 0.300 to 0.700 9" in text
+
+
+def test_the_demo_compares_with_the_truth_and_with_random_sampling():
+    # 100 true positives, 20 false ones, 25 missed, of 10,000: F1 = 200/245
+    counts = np.array([[9_855, 25], [20, 100]])
+    sample = random_sampling_equivalent(measure("f1"), counts, 10_000, 75, half_width=0.1)
+    text = page(truth={"f1": 200 / 245, "recall": 0.2}, random_sampling=[sample]).text
+    assert "F1 0.800 0.816 −0.016 0.700 to 0.900 yes" in text
+    assert "Recall 0.700 0.200 0.500 0.600 to 0.800 no" in text
+    # 75 · 125/10,000 = 0.9375 positives
+    assert "75 labels of a simple random sample would hold 0.94 positive items on average" in text
+    # φ is 14.99 for a true positive and −33.32 for a mistake, so S² = 0.01 · 224.8 + 0.0045 · 1110.1 = 7.24,
+    # z²S² = 27.8 and n = 10,000 · 27.8/(10,000 · 0.1² + 27.8) = 2,177
+    assert "a half-width of 0.1 would take about 2,200 labels" in text
+
+
+HOSTILE = "</title></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}$x$"
+
+
+def test_nothing_hostile_gets_in_by_any_name():
+    data = report_data(
+        evaluation=HOSTILE,
+        estimates=[
+            *report_data().estimates,
+            estimate("f1", 0.5, 0.1, 9, segment=HOSTILE, system=HOSTILE, class_name=HOSTILE),
+            estimate("f1", 0.5, 0.1, 9, system=HOSTILE, class_name=HOSTILE),     # drawn in figure 2
+            estimate("f1", None, 0.1, 9, undefined_reason=HOSTILE, interval=HOSTILE),
+        ],
+        pool=PoolSummary(n=1, digest=HOSTILE, sources=(HOSTILE,)),
+        spec={HOSTILE: HOSTILE},
+        interval_note=HOSTILE,
+        versions={HOSTILE: HOSTILE},
+        waiting_for={HOSTILE: HOSTILE},
+        positive=HOSTILE,
+        negative=HOSTILE,
+        sampling_note=HOSTILE,
+        notes=(HOSTILE,),
+        method=HOSTILE,
+        began=HOSTILE,
+        finished=HOSTILE,
+        stopped_by=HOSTILE,
+        verdict="inconclusive",
+    )
+    seen = _Page(render_report(data)["report.html"])
+    assert "script" not in seen.tags
+    assert "img" not in seen.tags
+    assert not any(name.startswith("on") for name, _ in seen.attributes)
+    assert "49" not in seen.text.replace(HOSTILE, "")
+    assert seen.text.count("alert(1)") >= 15          # shown as text, where it belongs
+
+
+def test_the_page_stands_alone_and_its_ids_are_its_own():
+    seen = page()
+    for name, held in seen.attributes:
+        if name in ("src", "href", "xlink:href", "action", "srcset", "data"):
+            assert held is not None
+            assert held.startswith("#")
+    assert not {"script", "link", "iframe", "object", "form"} & set(seen.tags)
+    ids = [held for name, held in seen.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    # what labels and uses point at exists
+    pointed = {held[1:] for name, held in seen.attributes if name.endswith("href") and held}
+    for name, held in seen.attributes:
+        if name in ("aria-labelledby", "aria-describedby"):
+            pointed |= set((held or "").split())
+    assert pointed <= set(ids)
+
+
+def test_figures_are_told_in_words():
+    told = "F1: 0.750 (interval 0.600 to 0.900) at 50 labels, 0.800 (interval 0.700 to 0.900) at 75 labels."
+    assert told in page().text
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "printed"),
+    [
+        (0.7996, 0.9, "0.799 to 0.900"),          # a threshold of 0.8 is not met: 0.800 would hide it
+        (0.8, 0.8999, "0.800 to 0.900"),
+        (0.57, 0.58, "0.5700 to 0.5800"),         # half-width 0.005 is shown to two figures
+        (0.99991, 0.99997, "0.999910 to 0.999970"),
+        (-0.05, 0.25, "−0.050 to 0.250"),
+    ],
+)
+def test_ends_of_intervals_are_rounded_outwards_to_figures_that_matter(lower, upper, printed):
+    row = replace(estimate("f1", (lower + upper) / 2, 0.1, 100), lower=lower, upper=upper)
+    assert w.interval(row) == printed
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"verdict": "ok", "threshold_min": 0.6}, ("OK", "The whole interval for F1 meets the threshold")),
+        ({"verdict": "breach", "threshold_min": 0.95}, ("Breach", "lies outside the threshold: at least")),
+        ({"verdict": "ok", "threshold_min": None, "threshold_max": 0.95}, ("OK", "at most 0.95")),
+        ({"verdict": "ok", "threshold_min": 0.6, "threshold_max": 0.95}, ("OK", "between 0.6 and 0.95")),
+    ],
+)
+def test_verdicts_say_what_they_rest_on(changes, said):
+    told = w.verdict(report_data(**changes))
+    assert told is not None
+    assert told[0] == said[0]
+    assert said[1] in told[1]
