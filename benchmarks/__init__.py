@@ -1,0 +1,1 @@
+"""Benchmarks and certification: slow studies whose tables are committed under docs/."""
