@@ -12,7 +12,6 @@ made are left out too, so an optional key added by a later version does not chan
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from evalcore.errors import BadInput, UnknownName
 from evalcore.measures import Measure
 from evalcore.methods.registry import method
+from tasks.ledger.keys import check_name
 from tasks.spec_errors import explain
 from tasks.spec_parts import (
     Budget,
@@ -42,9 +42,6 @@ from tasks.spec_template import spec_template
 from tasks.strict_yaml import read
 
 __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_TAKEN = {"index"}  # the ledger's own folder beside the evaluations
 
 
 class Spec(Part):
@@ -72,12 +69,10 @@ class Spec(Part):
     @field_validator("name")
     @classmethod
     def _safe_in_keys_and_paths(cls, name: str) -> str:
-        if not _NAME.fullmatch(name):
-            raise wrong(f"{name!r} cannot be a name: use 1 to 100 letters, digits, dots, dashes and "
-                        "underscores, beginning with a letter or digit")
-        if name in _TAKEN:
-            raise wrong(f"{name!r} is a name the ledger uses itself; choose another")
-        return name
+        try:
+            return check_name(name)
+        except BadInput as error:
+            raise wrong(str(error).removeprefix("name: ")) from None
 
     @field_validator("measure", mode="before")
     @classmethod

@@ -42,9 +42,14 @@ def manifest(evaluation: str) -> str:
     return f"{evaluation}/pool/manifest.json"
 
 
-def pool_part(evaluation: str, part: int) -> str:
-    """Frozen rows."""
-    return f"{evaluation}/pool/part-{part:05d}.parquet"
+def pool_part(evaluation: str, part: int, digest: str) -> str:
+    """Frozen rows. The digest is that of the bytes: what an aborted freeze left cannot pass for a part."""
+    return f"{evaluation}/pool/part-{part:05d}-{digest[:16]}.parquet"
+
+
+def pool_sources(evaluation: str) -> str:
+    """The files the pool was read from, with their versions: beside the record, never compared."""
+    return f"{evaluation}/pool/sources.json"
 
 
 def partition(evaluation: str, digest: str) -> str:
@@ -102,9 +107,9 @@ def estimate(evaluation: str, round: int) -> str:
     return round_folder(evaluation, round) + "estimate.json"
 
 
-def arrived(evaluation: str, round: int) -> str:
-    """Marks that every item of the round was once seen on the desk: one that is gone later was deleted."""
-    return round_folder(evaluation, round) + "arrived.json"
+def arrived(evaluation: str, round: int, attempt: int) -> str:
+    """Marks that everything a post carried was seen on the desk."""
+    return round_folder(evaluation, round) + f"posts/{attempt:04d}.arrived.json"
 
 
 def times(evaluation: str, round: int) -> str:

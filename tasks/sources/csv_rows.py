@@ -1,0 +1,73 @@
+"""Rows of a CSV file, a block at a time.
+
+Nothing is guessed: every column is read as text, so an id 007 keeps its zeros and NA is a word. The first
+line names the columns. Quoted values may hold line breaks; empty lines are no rows.
+"""
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from evalcore.errors import BadInput
+from tasks.sources.columns import check_columns
+from tasks.sources.files import SourceFile, is_compressed, unreadable
+
+_BLOCK = 4 << 20         # also the longest row there may be
+_BUFFER = 8 << 20        # bytes a request on S3
+_MOST_HEADER = 1 << 20
+
+
+def csv_batches(
+    file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """(number of its first row, batch of these columns as text); with `wanted` rows, up to the last."""
+    try:
+        with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
+            check_columns(file.path, columns, _header(file, stream))
+            if not any(end in stream.peek(_MOST_HEADER) for end in (b"\n", b"\r")):
+                return  # column names and nothing else
+            rows = pacsv.open_csv(
+                stream,
+                read_options=pacsv.ReadOptions(block_size=_BLOCK),
+                parse_options=pacsv.ParseOptions(newlines_in_values=True),
+                convert_options=pacsv.ConvertOptions(
+                    include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
+                ),
+            )
+            first = 0
+            with rows:
+                for batch in rows:
+                    if wanted is not None and (not wanted or first > wanted[-1]):
+                        return
+                    yield first, batch
+                    first += batch.num_rows
+    except pa.ArrowInvalid as error:
+        raise unreadable(file.path, f"not a sound CSV file ({error})") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file.path, str(error) or type(error).__name__) from None
+
+
+def opened(file: SourceFile, raw: BinaryIO) -> io.BufferedReader:
+    """The file's text as bytes: decompressed if its name says so."""
+    inner = cast("io.RawIOBase", gzip.GzipFile(fileobj=raw) if is_compressed(file.path) else raw)
+    return io.BufferedReader(inner, buffer_size=_MOST_HEADER)
+
+
+def _header(file: SourceFile, stream: io.BufferedReader) -> list[str]:
+    """The column names, without moving the stream."""
+    start = stream.peek(_MOST_HEADER)
+    text = start.decode("utf-8-sig", errors="replace")
+    try:
+        names = next((row for row in csv.reader(io.StringIO(text, newline="")) if row), [])
+    except csv.Error as error:
+        raise unreadable(file.path, f"its first line is not a line of column names ({error})") from None
+    if not names:
+        raise BadInput(f"{file.path}: empty; a CSV file begins with a line of column names")
+    return names

@@ -1,0 +1,82 @@
+"""Rows of a JSON Lines file: one object a line, blank lines ignored.
+
+The standard library's parser is used, not Arrow's: Arrow guesses types block by block, takes text that looks
+like a date for one, and gives up when a later block disagrees.
+"""
+
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import pyarrow as pa
+
+from evalcore.errors import BadInput
+from tasks.sources.columns import check_columns
+from tasks.sources.csv_rows import opened
+from tasks.sources.files import SourceFile, unreadable
+from tasks.sources.values import of_python
+
+_BATCH_ROWS = 1 << 15
+_BUFFER = 8 << 20
+_LONGEST_LINE = 16 << 20
+
+
+def jsonl_batches(
+    file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """(number of its first row, batch of these columns); with `wanted` rows, up to the last of them.
+
+    A key that a row lacks is a missing value; one that no row of the first batch has is a missing column.
+    """
+    first = 0
+    for rows in _batches(file):
+        if wanted is not None and (not wanted or first > wanted[-1]):
+            return
+        if first == 0:
+            check_columns(file.path, columns, list(dict.fromkeys(key for row in rows for key in row)))
+        arrays = [_column(file, name, [row.get(name) for row in rows]) for name in columns]
+        yield first, pa.RecordBatch.from_arrays(arrays, names=list(columns))
+        first += len(rows)
+
+
+def _batches(file: SourceFile) -> Iterator[list[dict[str, Any]]]:
+    try:
+        with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
+            rows: list[dict[str, Any]] = []
+            for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE), b""), start=1):
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                if line.isspace() or not line:
+                    continue
+                rows.append(_row(file, number, line))
+                if len(rows) == _BATCH_ROWS:
+                    yield rows
+                    rows = []
+            if rows:
+                yield rows
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file.path, str(error) or type(error).__name__) from None
+
+
+def _row(file: SourceFile, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except RecursionError:
+        raise unreadable(file.path, f"line {number} is nested too deeply") from None
+    except ValueError as error:
+        raise unreadable(file.path, f"line {number} is not JSON ({getattr(error, 'msg', error)})") from None
+    if not isinstance(row, dict):
+        raise BadInput(
+            f"{file.path}: line {number} is {str(row)[:40]!r}, not an object; "
+            "JSON Lines has one object a line"
+        )
+    return row
+
+
+def _column(file: SourceFile, name: str, values: list[Any]) -> pa.Array:
+    try:
+        return of_python(values)
+    except ValueError:  # half a surrogate pair: "\\ud800" is legal JSON and no text
+        raise unreadable(file.path, f"the column {name!r} holds text that is not Unicode") from None

@@ -1,0 +1,97 @@
+"""One reader for all sources: a stream of record batches, in bounded memory, in a fixed order.
+
+    source = open_source("s3://models/2026-11-20/*.parquet")
+    for batch in source.batches(["item_id", "score"]):
+        batch.file, batch.first_row, batch.columns
+
+Files are read in sorted order, once, and only the asked columns of them. `read_rows` goes back to one file
+for a few rows, which is how the shown fields of planned items are fetched later.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from evalcore.errors import BadInput
+from tasks.sources.csv_rows import csv_batches
+from tasks.sources.files import Format, SourceFile, file_at, format_of, list_files
+from tasks.sources.jsonl_rows import jsonl_batches
+from tasks.sources.parquet_rows import parquet_batches
+from tasks.sources.values import as_text
+
+_Batches = Callable[
+    [SourceFile, Sequence[str], Sequence[int] | None], Iterator[tuple[int, pa.RecordBatch]]
+]
+_READERS: dict[Format, _Batches] = {
+    "parquet": parquet_batches, "csv": csv_batches, "jsonl": jsonl_batches
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceBatch:
+    """Some consecutive rows of one file."""
+
+    file: int               # index into Source.files
+    first_row: int          # number of the first of them in the file, from 0, a header not counted
+    columns: pa.RecordBatch  # the asked columns, in the order asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The files of a source, all of one format."""
+
+    given: str
+    files: tuple[SourceFile, ...]
+    format: Format
+
+    def batches(self, columns: Sequence[str]) -> Iterator[SourceBatch]:
+        """Every row, in order. Raises BadInput for a file that is corrupt, lacks a column or changes."""
+        for index, file in enumerate(self.files):
+            for first, batch in _READERS[self.format](file, columns, None):
+                if batch.num_rows:
+                    yield SourceBatch(file=index, first_row=first, columns=batch)
+            file.check_unchanged()
+
+
+def open_source(given: str) -> Source:
+    """Find the files of a source. Raises BadInput when there are none or they cannot be one source."""
+    files = list_files(given)
+    format = format_of(files[0].path)
+    if format is None:
+        raise BadInput(f"{files[0].path}: unknown kind of file")
+    return Source(given=given, files=tuple(files), format=format)
+
+
+def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Table:
+    """These rows of one file, in the order asked, each with these columns.
+
+    Parquet reads only the row groups concerned; CSV and JSONL are streamed up to the last row asked for.
+    Raises BadInput when the file is gone, cannot be read, or has no such row.
+    """
+    format = format_of(path)
+    if format is None:
+        raise BadInput(f"{path}: unknown kind of file")
+    wanted = sorted(set(rows))
+    found: list[pa.RecordBatch] = []
+    numbers: list[int] = []
+    for first, batch in _READERS[format](file_at(path), columns, wanted):
+        here = [row for row in wanted if first <= row < first + batch.num_rows]
+        if here:
+            found.append(batch.take(pa.array([row - first for row in here], pa.int64())))
+            numbers.extend(here)
+    gone = sorted(set(wanted) - set(numbers))
+    if gone:
+        raise BadInput(f"{path}: has no row {gone[0] + 1} any more; restore the file as it was")
+    place = {row: i for i, row in enumerate(numbers)}
+    order = pa.array([place[row] for row in rows], pa.int64())
+    arrays = [_one_type([batch.column(i) for batch in found]).take(order) for i in range(len(columns))]
+    return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+def _one_type(chunks: list[pa.Array]) -> pa.Array:
+    if not chunks:
+        return pa.array([], pa.string())
+    if len({chunk.type for chunk in chunks}) > 1:  # batches of one JSONL file may differ
+        chunks = [as_text(chunk) for chunk in chunks]
+    return pa.concat_arrays(chunks)

@@ -1,0 +1,122 @@
+"""What a cell of a file means, whichever format it was in.
+
+    text     an integer is its digits, a float its shortest exact form, a boolean true or false, a list or
+             mapping its JSON with sorted keys; a missing value stays missing
+    number   64-bit floating point; text is parsed, and what does not parse is not a number
+
+So 17 is the id "17" in Parquet, CSV and JSONL alike, and the frozen pool does not depend on the format.
+"""
+
+import json
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalcore.errors import BadInput
+from evalcore.types import Bools, Floats
+
+Kind = Literal["text", "number", "boolean", "other", "nothing"]
+
+
+def kind(type: pa.DataType) -> Kind:
+    """The kind of values a column holds; "nothing" when all are missing."""
+    if pa.types.is_dictionary(type):
+        return kind(type.value_type)
+    if pa.types.is_null(type):
+        return "nothing"
+    if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
+        return "text"
+    if pa.types.is_boolean(type):
+        return "boolean"
+    if pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type):
+        return "number"
+    return "other"
+
+
+def as_text(values: pa.Array) -> pa.StringArray:
+    """Every value as text, missing ones missing. Raises BadInput for bytes and for text that is not UTF-8."""
+    type = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type):
+        raise BadInput("holds bytes, which cannot be shown or compared; store text or a URL instead")
+    if pa.types.is_floating(type):
+        # NaN is how pandas writes "missing" into a column of floats
+        return pa.array([None if v is None or v != v else str(v) for v in _floats(values)], pa.string())
+    if pa.types.is_nested(type):
+        return pa.array([None if v is None else _json(v) for v in values.to_pylist()], pa.string())
+    try:
+        text = values.cast(pa.string())
+        text.validate(full=True)
+    except pa.ArrowNotImplementedError:
+        raise BadInput(f"holds values of type {type}, which have no text; store text instead") from None
+    except pa.ArrowInvalid:
+        raise BadInput("holds text that is not UTF-8; write the file as UTF-8") from None
+    return text
+
+
+def as_numbers(values: pa.Array) -> tuple[Floats, Bools]:
+    """(n,) numbers, and (n,) whether each is a number; missing and unreadable values are NaN and False."""
+    if kind(values.type) == "nothing":
+        return np.full(len(values), np.nan), np.zeros(len(values), np.bool_)
+    if kind(values.type) == "text":
+        values = _parsed(values)
+    numbers = values.cast(pa.float64(), safe=False)
+    good = np.asarray(numbers.is_valid())
+    return np.array(numbers.fill_null(np.nan), np.float64), np.array(good, np.bool_)
+
+
+def of_python(values: list[Any]) -> pa.Array:
+    """A column of parsed JSON values; mixed kinds become text. Raises ValueError for bad text."""
+    kinds = {type(v) for v in values if v is not None}
+    if kinds <= {str} or kinds == {bool}:
+        return pa.array(values, None if kinds else pa.null())
+    if kinds == {int}:
+        try:
+            return pa.array(values, pa.int64())
+        except (OverflowError, pa.ArrowInvalid):
+            pass
+    elif kinds <= {int, float}:
+        try:
+            return pa.array([None if v is None else float(v) for v in values], pa.float64())
+        except OverflowError:
+            pass
+    return pa.array([None if v is None else _scalar_text(v) for v in values], pa.string())
+
+
+def _scalar_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return _json(value) if isinstance(value, bool | dict | list) else str(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def _floats(values: pa.Array) -> list[Any]:
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    numbers: list[float | None] = values.cast(pa.float64()).to_pylist()
+    if pa.types.is_float64(values.type):
+        return numbers
+    # 0.1 stored in 32 bits is 0.1 to whoever wrote it, not 0.10000000149011612
+    return [v if v is None else np.float32(v) for v in numbers]
+
+
+def _parsed(text: pa.Array) -> pa.Array:
+    trimmed = pc.utf8_trim_whitespace(text.cast(pa.string()))
+    try:
+        return trimmed.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return pa.array([_number(v) for v in trimmed.to_pylist()], pa.float64())
+
+
+def _number(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        number: float = pa.scalar(text).cast(pa.float64()).as_py()  # not float(): it takes 1_000
+        return number
+    except pa.ArrowInvalid:
+        return None
