@@ -55,11 +55,18 @@ __all__ = ["Manifest", "freeze_pool", "load_manifest"]
 _MOST_SEGMENT_VALUES = 1_000
 
 
-def freeze_pool(spec: Spec, store: Store, progress: Callable[[int], None] | None = None) -> Manifest:
+def freeze_pool(
+    spec: Spec,
+    store: Store,
+    progress: Callable[[int], None] | None = None,
+    before_commit: Callable[[], None] | None = None,
+) -> Manifest:
     """Freeze the spec's predictions, or find them frozen; the manifest that stands.
 
-    `progress` is told the number of rows frozen so far. Raises BadInput naming the file, column and first
-    offending rows, or the field of the spec, and leaves no manifest then; StoreError if the ledger fails.
+    `progress` is told the number of rows frozen so far; `before_commit` is called when all is well and only
+    the manifest is missing, and may still refuse by raising. Raises BadInput naming the file, column and
+    first offending rows, or the field of the spec, and leaves no manifest then; StoreError if the ledger
+    fails.
     """
     key = keys.manifest(spec.name)
     try:
@@ -90,6 +97,8 @@ def freeze_pool(spec: Spec, store: Store, progress: Callable[[int], None] | None
     versions = [{"path": file.path, "size": file.size, "version": file.version} for file in source.files]
     store.put(keys.pool_sources(spec.name), encoding.to_json({"files": versions}))
     blob = encoding.to_json(manifest.model_dump(mode="json"))
+    if before_commit:
+        before_commit()
     return manifest_from(store.put(key, blob), key)
 
 
