@@ -40,6 +40,8 @@ def open_store(url: str) -> Store:
             return _s3(rest, url)
         case "file", True:
             return _file(rest, url)
+        case name, False:
+            raise BadInput(f"{name + ':'!r} needs two slashes after it; the address may be {ACCEPTED}")
         case name, _:
             raise BadInput(f"{name!r} is not a kind of store; the address may be {ACCEPTED}")
 

@@ -54,11 +54,13 @@ def public_endpoint(endpoint: str | None) -> str:
         return "AWS"
     try:
         parts = urlsplit(endpoint)
-        host = parts.hostname or ""
+        if not (parts.scheme and parts.hostname):
+            return "(not a URL)"
+        host = parts.hostname
         host = f"[{host}]" if ":" in host else host
         return urlunsplit((parts.scheme, f"{host}:{parts.port}" if parts.port else host, parts.path, "", ""))
     except ValueError:
-        return "an endpoint that is no URL"
+        return "(not a URL)"
 
 
 def configured_endpoint() -> str:

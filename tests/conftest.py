@@ -1,0 +1,52 @@
+"""Fixtures that several files of tests use. Real servers start once a session, when first asked for."""
+
+from collections.abc import Iterator
+
+import pytest
+from services.s3 import FOREIGN_VARIABLES, S3Server, s3_server
+
+# --- S3 ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """A real S3 server; until the session ends the AWS_* environment points to it and to nothing else."""
+    with s3_server(tmp_path_factory.mktemp("s3")) as server, pytest.MonkeyPatch.context() as environment:
+        for name in FOREIGN_VARIABLES:
+            environment.delenv(name, raising=False)
+        for name, value in server.environment.items():
+            environment.setenv(name, value)
+        yield server
+
+
+# --- Label Studio -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def label_studio() -> Iterator["LocalLabelStudio"]:  # noqa: F821
+    """A real Label Studio; the first time on a machine it is installed, which takes minutes."""
+    from tasks.local_label_studio import LocalLabelStudio, LocalLabelStudioError, install
+
+    try:
+        install()
+    except LocalLabelStudioError as error:
+        pytest.skip(f"Label Studio cannot be installed here: {error}")
+    with LocalLabelStudio() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def label_studio_api(label_studio: "LocalLabelStudio") -> "LabelStudioApi":  # noqa: F821
+    """Our client of the real server, signed in as its owner."""
+    from tasks.desks.label_studio_api import LabelStudioApi
+
+    return LabelStudioApi(label_studio.url, label_studio.token)
+
+
+@pytest.fixture(scope="session")
+def people(label_studio: "LocalLabelStudio") -> list["Person"]:  # noqa: F821
+    """Three people who can sign in; the first is the owner."""
+    from services.label_studio_people import new_person, owner
+
+    url, token = label_studio.url, label_studio.token
+    return [owner(url, token), new_person(url, token), new_person(url, token)]
