@@ -64,6 +64,16 @@ def effect(name: str, retries: int = RETRIES) -> Callable[[Callable[P, T]], Call
     return decorate
 
 
+def retried(function: Callable[P, T]) -> Callable[P, T]:
+    """For reads too small and too many to be worth a line in the UI: the same retries, never a task."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        return _with_retries(RETRIES)(function, *args, **kwargs)
+
+    return call
+
+
 def in_flow_run() -> bool:
     """Whether this code runs directly in a Prefect flow run (and not in a task of one)."""
     if "prefect.context" not in sys.modules:

@@ -39,14 +39,15 @@ def to_parquet(columns: Mapping[str, Any], metadata: Mapping[str, str] | None = 
     import pyarrow.parquet as pq
 
     table = pa.table(dict(columns))
-    if metadata:
-        table = table.replace_schema_metadata(dict(metadata))
     sink = BytesIO()
-    pq.write_table(
-        table, sink,
+    with pq.ParquetWriter(
+        sink, table.schema,
         version="2.6", data_page_version="1.0", compression="zstd", compression_level=3,
-        use_dictionary=False, write_statistics=False, store_schema=False, row_group_size=1 << 20,
-    )
+        use_dictionary=False, write_statistics=False, store_schema=False,
+    ) as writer:
+        writer.write_table(table, row_group_size=1 << 20)
+        if metadata:
+            writer.add_key_value_metadata(dict(metadata))
     return sink.getvalue()
 
 

@@ -117,6 +117,11 @@ def times(evaluation: str, round: int) -> str:
     return round_folder(evaluation, round) + "times.json"
 
 
+def identity(evaluation: str) -> str:
+    """A random word that tells this evaluation from its namesakes in other ledgers; never compared."""
+    return f"{evaluation}/identity.json"
+
+
 def begun(evaluation: str) -> str:
     """When the evaluation began: beside the record, never compared."""
     return f"{evaluation}/times.json"

@@ -1,0 +1,202 @@
+"""`advance`: take an evaluation as far as today's labels allow.
+
+It may be run at any time, by anyone, twice at once, after any crash; what the ledger holds afterwards is the
+same. Three rules make it so:
+
+- everything decided is written before it is acted on, under a key that only the first writer gets, and every
+  writer carries on with what is under the key, not with what it tried to write;
+- everything that is computed depends only on what is in the ledger;
+- everything due is found by reading the ledger, never remembered.
+
+One round:  plan.parquet  →  design.parquet  →  posts/  →  people  →  annotations/  →  labels.parquet, which
+closes it  →  estimate.json  →  stop (outcome.json) or the next plan.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from evalcore.evaluation import plan as plan_draws
+from evalcore.stopping import StopReason
+from flows.asking import Asker
+from flows.fold import Fold, fold, why_stop
+from flows.opened import Opened, desk_of, open_evaluation, utc_now
+from flows.planning import plan_round
+from flows.standing import Standing, current_standing, standing_of, verdict_on
+from tasks import events
+from tasks.desks.desk import Desk
+from tasks.effects import effect, retried
+from tasks.ledger import encoding, keys, records
+from tasks.ledger.records import Decided, Outcome, PlannedRound, RoundEstimate
+from tasks.ledger.store import Store
+from tasks.settings import Settings
+
+_log = logging.getLogger("assay.advance")
+OnRound = Callable[[RoundEstimate], None]
+
+
+def advance(
+    store: Store,
+    evaluation: str,
+    desk: Desk | None = None,
+    *,
+    now: Callable[[], datetime] = utc_now,
+    repost_after: timedelta | None = None,
+    on_round: OnRound | None = None,
+) -> Standing:
+    """Do whatever is due and return where the evaluation stands: finished, or waiting and for what.
+
+    desk           where people label; the one of the spec unless given
+    repost_after   when items that are not on the desk are posted again; see `repost_delay`
+    on_round       told of every round this call closed
+
+    Raises UnknownEvaluation, and whatever store and desk raise when they are away or refuse.
+    """
+    opened = open_evaluation(store, evaluation)
+    outcome = _read_outcome(store, evaluation)
+    if outcome is not None:
+        _leave_index(store, evaluation)
+        return current_standing(store, opened)
+    _enter_index(store, evaluation)
+    asker = Asker(
+        store=store,
+        desk=desk if desk is not None else desk_of(store, opened.spec),
+        evaluation=evaluation,
+        classes=opened.classes,
+        annotators=opened.spec.desk.annotators_per_item,
+        repost_after=repost_delay(opened) if repost_after is None else repost_after,
+        now=now,
+    )
+    return _Run(store=store, opened=opened, asker=asker, now=now, on_round=on_round).go()
+
+
+def repost_delay(opened: Opened) -> timedelta:
+    """How old a post must be before items that did not arrive are posted again.
+
+    A folder and a simulated annotator do not commit late, and posting to them twice changes nothing.
+    """
+    if opened.spec.desk.kind == "label-studio":
+        return timedelta(seconds=Settings().repost_after)
+    return timedelta(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Run:
+    """One call of `advance`."""
+
+    store: Store
+    opened: Opened
+    asker: Asker
+    now: Callable[[], datetime]
+    on_round: OnRound | None
+
+    def go(self) -> Standing:
+        folded = _fold(self.store, self.opened)
+        while True:
+            if folded.estimate_due:
+                folded = self._estimate(folded)
+            reason = why_stop(self.opened.rule, folded)
+            if reason is not None:
+                return self._stop(folded, reason)
+            planned = folded.open_round or self._plan(folded)
+            folded = replace(folded, open_round=planned)
+            _ensure_design(self.store, self.opened.name, planned)
+            answers = self.asker.ask(planned)
+            if answers.decided is None:
+                waiting_for = {**answers.waiting, "desk": self.opened.spec.desk.kind}
+                known = folded.looks[-1] if folded.looks else None
+                return standing_of(self.opened, "waiting", known, waiting_for=waiting_for)
+            decided = _write_labels(self.store, self.opened.name, planned.number, answers.decided)
+            folded = folded.close(self.opened.question, decided)
+
+    def _plan(self, folded: Fold) -> PlannedRound:
+        size = min(self.opened.spec.batch_size, self.opened.rule.budget - folded.asked)
+        draws = plan_draws(self.opened.question, folded.state, size)
+        planned = plan_round(self.store, self.opened, folded, draws)
+        return _write_plan(self.store, self.opened.name, planned)
+
+    def _estimate(self, folded: Fold) -> Fold:
+        """Write down what the round just closed says."""
+        known = _write_estimate(self.store, self.opened.name, folded.estimate(self.opened.question))
+        _write_time(self.store, keys.times(self.opened.name, known.round), "closed", self.now())
+        events.round_closed(self.store.url, self.opened.name, known)
+        _log.info("%s: round %d closed, %d labels", self.opened.name, known.round, known.labels)
+        if self.on_round:
+            self.on_round(known)
+        return replace(folded, looks=(*folded.looks, known))
+
+    def _stop(self, folded: Fold, reason: StopReason) -> Standing:
+        known = folded.looks[-1]
+        outcome = _write_outcome(
+            self.store,
+            self.opened.name,
+            Outcome(
+                stopped_by=reason,
+                verdict=verdict_on(self.opened, known),
+                rounds=known.round,
+                labels=known.labels,
+                undecided=known.undecided,
+            ),
+        )
+        _leave_index(self.store, self.opened.name)
+        events.evaluation_finished(self.store.url, self.opened.name, known, outcome)
+        _log.info("%s: finished (%s)", self.opened.name, outcome.stopped_by)
+        return standing_of(self.opened, "finished", known, outcome=outcome)
+
+
+def _fold(store: Store, opened: Opened) -> Fold:
+    return retried(fold)(store, opened.name, opened.question)
+
+
+@retried
+def _read_outcome(store: Store, evaluation: str) -> Outcome | None:
+    return records.read_outcome(store, evaluation)
+
+
+@retried
+def _ensure_design(store: Store, evaluation: str, planned: PlannedRound) -> None:
+    """The plan's writer may have died before it wrote the design the plan carries."""
+    if not store.exists(keys.design(evaluation, planned.number)):
+        records.write_design(store, evaluation, planned)
+
+
+@effect("write-plan")
+def _write_plan(store: Store, evaluation: str, planned: PlannedRound) -> PlannedRound:
+    winner = records.write_plan(store, evaluation, planned)
+    records.write_design(store, evaluation, winner)
+    return winner
+
+
+@effect("write-labels")
+def _write_labels(
+    store: Store, evaluation: str, number: int, decided: list[Decided]
+) -> list[Decided]:
+    return records.write_labels(store, evaluation, number, decided)
+
+
+@effect("write-estimate")
+def _write_estimate(store: Store, evaluation: str, estimate: RoundEstimate) -> RoundEstimate:
+    return records.write_estimate(store, evaluation, estimate)
+
+
+@effect("write-outcome")
+def _write_outcome(store: Store, evaluation: str, outcome: Outcome) -> Outcome:
+    return records.write_outcome(store, evaluation, outcome)
+
+
+@retried
+def _write_time(store: Store, key: str, what: str, moment: datetime) -> None:
+    store.put(key, encoding.to_json({what: moment.isoformat()}))
+
+
+@retried
+def _enter_index(store: Store, evaluation: str) -> None:
+    """The index may have been lost; sweeps find what is in it."""
+    if not store.exists(keys.open_index(evaluation)):
+        store.put(keys.open_index(evaluation), b"")
+
+
+@retried
+def _leave_index(store: Store, evaluation: str) -> None:
+    store.discard(keys.open_index(evaluation))

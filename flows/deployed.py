@@ -1,0 +1,67 @@
+"""The flows Prefect runs: thin wrappers, and the only module that needs Prefect to be imported.
+
+    evaluate    begin (or resume) one evaluation and drive it for a while      on demand
+    sweep       advance every open evaluation                                  scheduled
+
+A flow that stops because people still have to answer ends as Completed with the name "Waiting": nothing is
+wrong, and no worker is held for hours. Prefect's record of runs is for people to look at; whatever matters is
+in the ledger, so a run that was killed is simply run again.
+"""
+
+from pathlib import Path
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from evalcore.errors import BadInput
+from flows.begin import begin
+from flows.evaluate import Patience, drive
+from flows.sweep import sweep_store
+from tasks import events
+from tasks.ledger import open_store
+from tasks.settings import Settings
+from tasks.spec import load_spec
+
+
+@flow(name="assay-evaluate", flow_run_name="{evaluation}{spec_file}", persist_result=False)
+def evaluate(
+    evaluation: str = "", spec_file: str = "", store: str = "", wait_minutes: float = 60.0
+) -> State:
+    """Drive one evaluation until it stops, or until nobody has answered for long enough.
+
+    evaluation     name of one that has begun; or instead
+    spec_file      a spec to begin (or resume), as the worker sees the path
+    store          where the ledger is; the spec's, or ASSAY_STORE, unless given
+    wait_minutes   after this long the run ends, and sweeps carry on
+    """
+    if bool(evaluation) == bool(spec_file):
+        raise BadInput("give either `evaluation`, the name of one that has begun, or `spec_file`")
+    ledger = open_store(store or Settings().store)
+    if spec_file:
+        spec = load_spec(Path(spec_file))
+        ledger = open_store(store or spec.store or Settings().store)
+        evaluation = begin(ledger, spec).name
+    standing = drive(ledger, evaluation, patience=Patience.from_settings(in_all=wait_minutes * 60))
+    first = standing.known.estimates[0] if standing.known else None
+    value = f"{first.measure} {first.value:.4f}" if first and first.value is not None else "no estimate yet"
+    if standing.state != "finished":
+        return Completed(name="Waiting", message=f"{evaluation}: {value}; {standing.labels} labels so far")
+    return Completed(message=f"{evaluation}: {value}; stopped by {standing.stopped_by}")
+
+
+@flow(name="assay-sweep", persist_result=False)
+def sweep(store: str = "") -> State:
+    """Advance every open evaluation of a ledger.
+
+    store   where the ledger is; ASSAY_STORE unless given
+    """
+    settings = Settings()
+    result = sweep_store(open_store(store or settings.store), workers=settings.sweep_workers)
+    rows = result.rows()
+    if rows:
+        events.table("assay-sweep", rows, "Open evaluations")
+    if result.failed:
+        first = sorted(result.failed)[0]
+        return Failed(message=f"{result.summary()}; {first}: {result.failed[first]}")
+    return Completed(message=result.summary())

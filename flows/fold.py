@@ -1,0 +1,95 @@
+"""State is a fold: what an evaluation knows is what its ledger says, read from the first round on.
+
+Rounds are read in order until one is missing or still open. Nothing is written here, and nothing is decided
+that a ledger already holds: estimates are the stored ones, whatever today's code would make of the labels.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from evalcore.evaluation import Question, State, begin, estimates, observe
+from evalcore.stopping import StoppingRule, StopReason, stop_reason
+from tasks.ledger import records
+from tasks.ledger.records import Decided, PlannedRound, RoundEstimate
+from tasks.ledger.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fold:
+    """Where an evaluation stands, by its ledger."""
+
+    state: State
+    positives: int                           # labelled items of the positive class
+    looks: tuple[RoundEstimate, ...] = ()    # of the closed rounds; one short while the last is not written
+    open_round: PlannedRound | None = None   # planned, and not closed
+
+    @property
+    def asked(self) -> int:
+        """Items that people were asked and that are settled, labelled or not."""
+        return self.state.labels + self.state.undecided
+
+    @property
+    def estimate_due(self) -> bool:
+        """The last closed round has no estimate yet."""
+        return len(self.looks) < self.state.round
+
+    def close(self, question: Question, decided: list[Decided]) -> "Fold":
+        """After the open round was closed with these labels."""
+        if self.open_round is None:
+            raise ValueError("there is no open round to close")
+        labels = records.labels_of_draws(self.open_round, decided)
+        return replace(
+            self,
+            state=observe(question, self.state, self.open_round.plan, labels),
+            positives=self.positives + sum(d.label == 1 for d in decided),
+            open_round=None,
+        )
+
+    def estimate(self, question: Question) -> RoundEstimate:
+        """The estimates after the last closed round, computed."""
+        return RoundEstimate(
+            round=self.state.round,
+            labels=self.state.labels,
+            undecided=self.state.undecided,
+            both_outcomes=0 < self.positives < self.state.labels,
+            exhausted=self.state.exhausted,
+            estimates=tuple(estimates(question, self.state)),
+        )
+
+    def known_labels(self) -> Mapping[tuple[int, int], int]:
+        """(cell, rank) -> label of every item labelled so far."""
+        return {
+            (cell, rank): label
+            for cell, asked in self.state.asked.items()
+            for rank, label in zip(asked.rank, asked.label, strict=True)
+            if label >= 0
+        }
+
+
+def fold(store: Store, evaluation: str, question: Question) -> Fold:
+    """Read the rounds of an evaluation."""
+    folded = Fold(state=begin(question), positives=0)
+    while True:
+        number = folded.state.round + 1
+        planned = records.read_plan(store, evaluation, number)
+        if planned is None:
+            return folded
+        folded = replace(folded, open_round=planned)
+        decided = records.read_labels(store, evaluation, number)
+        if decided is None:
+            return folded
+        folded = folded.close(question, decided)
+        known = records.read_estimate(store, evaluation, number)
+        if known is None:
+            return folded
+        folded = replace(folded, looks=(*folded.looks, known))
+
+
+def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:
+    """Why to stop now, or None. Items that people could not decide were paid for: the budget counts them."""
+    if folded.estimate_due:
+        return None
+    reason = stop_reason(rule, [known.look() for known in folded.looks])
+    if reason is None and folded.asked >= rule.budget:
+        return "budget"
+    return reason

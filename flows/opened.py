@@ -1,0 +1,119 @@
+"""An evaluation that has begun: its question, as the ledger holds it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from evalcore.errors import BadInput
+from evalcore.evaluation import Question
+from evalcore.methods.registry import method
+from evalcore.partition import Partition
+from evalcore.stopping import StoppingRule
+from tasks.desks import open_desk
+from tasks.desks.desk import Desk
+from tasks.effects import retried
+from tasks.frozen import Manifest, load_partition, manifest_from
+from tasks.ledger import encoding, keys
+from tasks.ledger.store import KeyMissing, Store
+from tasks.spec import Spec
+
+
+class UnknownEvaluation(BadInput):
+    """No evaluation of this name has begun in this store; the message names those that have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Opened:
+    """What was asked, of which pool."""
+
+    name: str
+    spec: Spec
+    versions: Mapping[str, str]   # of what began it
+    manifest: Manifest
+    partition: Partition
+    question: Question
+    rule: StoppingRule
+
+    @property
+    def classes(self) -> Mapping[str, int]:
+        """Class name -> label."""
+        return {self.spec.labels.negative: 0, self.spec.labels.positive: 1}
+
+
+def utc_now() -> datetime:
+    """The clock that everything reads unless a test passes another."""
+    return datetime.now(UTC)
+
+
+@retried
+def open_evaluation(store: Store, name: str) -> Opened:
+    """Read what an evaluation is. Raises UnknownEvaluation if none of this name has begun."""
+    keys.check_name(name)
+    try:
+        recorded = read_spec(store, name)
+        manifest_blob = store.get(keys.manifest(name))
+    except KeyMissing:
+        raise UnknownEvaluation(_unknown(store, name)) from None
+    manifest = manifest_from(manifest_blob, keys.manifest(name))
+    partition = load_partition(store, manifest)
+    spec = Spec.from_json(recorded["spec"], origin=keys.spec(name))
+    return Opened(
+        name=name,
+        spec=spec,
+        versions=recorded["versions"],
+        manifest=manifest,
+        partition=partition,
+        question=Question(
+            method=method(manifest.partition.method),
+            cells=partition.cells,
+            measures=spec.measures,
+            confidence=spec.target.confidence,
+            seed=spec.seed,
+            evaluation=name,
+        ),
+        rule=StoppingRule(
+            budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance
+        ),
+    )
+
+
+def read_spec(store: Store, name: str) -> dict[str, Any]:
+    """spec.json: {"spec": what was asked, "versions": of what began it}. KeyMissing if there is none."""
+    key = keys.spec(name)
+    recorded: dict[str, Any] = encoding.from_json(store.get(key), key)
+    return recorded
+
+
+@retried
+def desk_of(store: Store, spec: Spec) -> Desk:
+    """The desk of the spec, for this evaluation of this ledger.
+
+    Two ledgers may hold evaluations of one name that label on one server; a random word, written by whoever
+    is first, keeps their questions apart.
+    """
+    key = keys.identity(spec.name)
+    blob = store.put(key, encoding.to_json({"identity": uuid4().hex}))
+    return open_desk(spec, store, identity=encoding.from_json(blob, key)["identity"])
+
+
+def begun_evaluations(store: Store) -> list[str]:
+    """The names of all evaluations in a store, sorted. Lists the whole store."""
+    ending = keys.manifest("")
+    return [key.removesuffix(ending) for key in store.keys("") if key.endswith(ending)]
+
+
+def open_evaluations(store: Store) -> list[str]:
+    """The names in the index of open evaluations, sorted."""
+    return [key.removeprefix(keys.OPEN_PREFIX) for key in store.keys(keys.OPEN_PREFIX)]
+
+
+def _unknown(store: Store, name: str) -> str:
+    known = begun_evaluations(store)
+    some = ", ".join(known[:5]) + (" ..." if len(known) > 5 else "")
+    have = f"it holds {some}" if known else "it holds none"
+    return (
+        f"no evaluation named {name!r} has begun in {store.url}; {have}. Begin one with `assay begin SPEC`, "
+        "or say where to look with --store or ASSAY_STORE"
+    )

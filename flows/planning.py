@@ -1,0 +1,33 @@
+"""From draws to a round people can be asked about: names, predictions, segments and shown fields."""
+
+import numpy as np
+
+from evalcore.evaluation import RoundPlan
+from flows.fold import Fold
+from flows.opened import Opened
+from tasks.effects import retried
+from tasks.ledger.records import PlannedRound
+from tasks.ledger.store import Store
+from tasks.pool_index import PoolIndex
+
+
+@retried
+def plan_round(store: Store, opened: Opened, folded: Fold, draws: RoundPlan) -> PlannedRound:
+    """Look up the items of a round that was drawn.
+
+    Raises BadInput where the source no longer shows what it showed when the pool was frozen.
+    """
+    index = PoolIndex(store, opened.name, opened.manifest, opened.partition)
+    rows = index.rows(draws.cell, draws.rank)
+    shown = iter(index.shown(opened.spec, [row for row, ask in zip(rows, draws.ask, strict=True) if ask]))
+    known = folded.known_labels()
+    addresses = zip(draws.cell.tolist(), draws.rank.tolist(), strict=True)
+    return PlannedRound(
+        number=folded.state.round + 1,
+        plan=draws,
+        item_id=[row.item_id for row in rows],
+        prediction=np.array([row.prediction for row in rows], np.int64),
+        known=[known.get(address) for address in addresses],
+        segments=[row.segments for row in rows],
+        shown=[next(shown) if ask else None for ask in draws.ask],
+    )

@@ -1,0 +1,126 @@
+"""Where an evaluation stands: what every command prints."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evalcore.stopping import Verdict, verdict
+from flows.opened import Opened
+from tasks.ledger import records
+from tasks.ledger.records import Outcome, RoundEstimate
+from tasks.ledger.store import Store
+from tasks.report import EstimateRow
+from tasks.report.machine import estimate_json
+
+State = Literal["waiting", "open", "finished"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One evaluation, now. `open` means that something is due; `waiting`, that people are working."""
+
+    evaluation: str
+    state: State
+    waiting_for: Mapping[str, Any] | None
+    outcome: Outcome | None
+    verdict: Verdict | None
+    rounds: int                        # closed
+    labels: int
+    undecided: int
+    known: RoundEstimate | None        # after the last closed round; None before the first
+    budget: int
+
+    @property
+    def stopped_by(self) -> str | None:
+        """Why it stopped, or None."""
+        return self.outcome.stopped_by if self.outcome else None
+
+    def rows(self) -> list[EstimateRow]:
+        """The estimates, first measure first."""
+        return estimate_rows(self.known) if self.known else []
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract's object."""
+        return {
+            "evaluation": self.evaluation,
+            "state": self.state,
+            "waiting_for": None if self.waiting_for is None else dict(self.waiting_for),
+            "stopped_by": self.stopped_by,
+            "verdict": self.verdict,
+            "labels": self.labels,
+            "rounds": self.rounds,
+            "revision": 0,
+            "estimates": [estimate_json(row) for row in self.rows()],
+        }
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 3 breach, 4 inconclusive, 5 not finished."""
+        if self.state != "finished":
+            return 5
+        return {None: 0, "ok": 0, "breach": 3, "inconclusive": 4}[self.verdict]
+
+
+def estimate_rows(known: RoundEstimate) -> list[EstimateRow]:
+    """The estimates of a round as rows of a report."""
+    return [
+        EstimateRow(
+            measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
+            interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason,
+        )
+        for e in known.estimates
+    ]
+
+
+def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
+    """The verdict on the first measure so far; None without a threshold, or before the first round."""
+    threshold = opened.spec.threshold
+    if threshold is None or known is None:
+        return None
+    return verdict(known.estimates[0], threshold.min, threshold.max)
+
+
+def standing_of(
+    opened: Opened,
+    state: State,
+    known: RoundEstimate | None,
+    *,
+    waiting_for: Mapping[str, Any] | None = None,
+    outcome: Outcome | None = None,
+) -> Standing:
+    """Put a standing together."""
+    return Standing(
+        evaluation=opened.name,
+        state=state,
+        waiting_for=waiting_for,
+        outcome=outcome,
+        verdict=outcome.verdict if outcome else verdict_on(opened, known),
+        rounds=known.round if known else 0,
+        labels=known.labels if known else 0,
+        undecided=known.undecided if known else 0,
+        known=known,
+        budget=opened.spec.budget.labels,
+    )
+
+
+def current_standing(store: Store, opened: Opened) -> Standing:
+    """Where an evaluation stands by its ledger alone: no desk is asked, nothing is written."""
+    outcome = records.read_outcome(store, opened.name)
+    history = read_history(store, opened.name)
+    known = history[-1] if history else None
+    if outcome is not None:
+        return standing_of(opened, "finished", known, outcome=outcome)
+    number = len(history) + 1
+    planned = records.read_plan(store, opened.name, number)
+    if planned is None or records.read_labels(store, opened.name, number) is not None:
+        return standing_of(opened, "open", known)
+    waiting_for = {"round": number, "items": len(planned.asked()), "desk": opened.spec.desk.kind}
+    return standing_of(opened, "waiting", known, waiting_for=waiting_for)
+
+
+def read_history(store: Store, evaluation: str) -> list[RoundEstimate]:
+    """The estimates after every closed round."""
+    history: list[RoundEstimate] = []
+    while (known := records.read_estimate(store, evaluation, len(history) + 1)) is not None:
+        history.append(known)
+    return history

@@ -1,0 +1,96 @@
+"""The sweep: advance every open evaluation. Scheduled, short, and safe to overlap with itself and anything.
+
+One evaluation that fails does not keep the others from advancing; it is named in the summary, and tried again
+by the next sweep.
+"""
+
+import contextvars
+import logging
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalcore.errors import AssayError
+from flows.advance import advance
+from flows.opened import open_evaluations
+from flows.standing import Standing
+from tasks.effects import retried
+from tasks.ledger import keys
+from tasks.ledger.store import Store
+
+_log = logging.getLogger("assay.sweep")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What became of the open evaluations, by name."""
+
+    finished: dict[str, Standing] = field(default_factory=dict)
+    waiting: dict[str, Standing] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)   # name -> the message
+    not_begun: list[str] = field(default_factory=list)     # in the index, but never frozen
+
+    def summary(self) -> str:
+        """In one line."""
+        counts = {
+            "finished": len(self.finished), "waiting": len(self.waiting), "failed": len(self.failed),
+            "not begun": len(self.not_begun),
+        }
+        return ", ".join(f"{n} {what}" for what, n in counts.items() if n) or "nothing is open"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per evaluation, for a table."""
+        rows = [
+            {"evaluation": name, "state": it.state, "rounds": it.rounds, "labels": it.labels, "why": ""}
+            for name, it in sorted((self.finished | self.waiting).items())
+        ]
+        return rows + [
+            {"evaluation": name, "state": "failed", "rounds": None, "labels": None, "why": why}
+            for name, why in sorted(self.failed.items())
+        ]
+
+
+def sweep_store(store: Store, *, workers: int = 4, only: Iterable[str] | None = None) -> Sweep:
+    """Advance every evaluation in the index of open ones, `workers` at a time.
+
+    only    sweep these instead
+    """
+    names = list(only) if only is not None else _open(store)
+    result = Sweep()
+    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="sweep") as pool:
+        # each with the context of the caller, so that effects in it are tasks of the caller's flow run
+        futures = {
+            name: pool.submit(contextvars.copy_context().run, _advance_one, store, name) for name in names
+        }
+        for name, future in futures.items():
+            standing = future.result()
+            if standing is None:
+                result.not_begun.append(name)
+            elif isinstance(standing, str):
+                result.failed[name] = standing
+            elif standing.state == "finished":
+                result.finished[name] = standing
+            else:
+                result.waiting[name] = standing
+    _log.info("swept %d evaluations: %s", len(names), result.summary())
+    return result
+
+
+def _advance_one(store: Store, name: str) -> Standing | str | None:
+    """Where it stands; or why it failed; or None if it has not begun (a `begin` is running, or was cut)."""
+    try:
+        if not store.exists(keys.manifest(name)):
+            return None
+        return advance(store, name)
+    except AssayError as error:
+        _log.error("%s: %s", name, error)
+        return str(error)
+    except Exception as error:
+        _log.exception("%s: unexpected error", name)
+        return f"{type(error).__name__}: {error}"
+
+
+@retried
+def _open(store: Store) -> list[str]:
+    return open_evaluations(store)

@@ -1,0 +1,137 @@
+"""What Prefect is told: an artifact and an event for every closed round, and an event at the end.
+
+Both are the fast path and nothing more: inside a flow run they appear in the UI and may trigger automations,
+outside one they do nothing, and when Prefect's API is away they are lost with a line in the log. The ledger
+is the record, and no evaluation fails because nobody could be told about it.
+
+An event's id is derived from the evaluation and the round, so two runs that close the same round at the same
+time report one event.
+
+    assay.round.closed          {evaluation, round, estimate, lower, upper, measure, labels, ...}
+    assay.evaluation.finished   the same, and {stopped_by, verdict}
+
+The resource of both is `assay.evaluation.<name>`.
+"""
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from tasks.effects import in_flow_run
+from tasks.ledger.records import Outcome, RoundEstimate
+
+ROUND_CLOSED = "assay.round.closed"
+EVALUATION_FINISHED = "assay.evaluation.finished"
+
+_log = logging.getLogger("assay.events")
+
+
+def round_closed(store_url: str, evaluation: str, known: RoundEstimate) -> None:
+    """Tell Prefect, if we run in a flow, what is known after a round."""
+    if not in_flow_run():
+        return
+    _artifact(evaluation, known)
+    _event(ROUND_CLOSED, store_url, evaluation, known.round, _payload(evaluation, known))
+
+
+def evaluation_finished(store_url: str, evaluation: str, known: RoundEstimate, outcome: Outcome) -> None:
+    """Tell Prefect, if we run in a flow, that an evaluation stopped, and why."""
+    if not in_flow_run():
+        return
+    payload = _payload(evaluation, known) | {"stopped_by": outcome.stopped_by, "verdict": outcome.verdict}
+    _event(EVALUATION_FINISHED, store_url, evaluation, known.round, payload)
+
+
+def table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None:
+    """A table artifact, if we run in a flow. Values must be JSON: no NaN, no infinity."""
+    if not in_flow_run():
+        return
+    from prefect.artifacts import create_table_artifact
+
+    try:
+        create_table_artifact(table=[dict(row) for row in rows], key=key, description=description)
+    except Exception as error:
+        _lost("artifact", key, error)
+
+
+def artifact_key(evaluation: str) -> str:
+    """A key Prefect accepts (lower-case letters, digits, dashes), different for different names."""
+    slug = re.sub(r"[^a-z0-9]+", "-", evaluation.lower()).strip("-") or "evaluation"
+    tail = "" if slug == evaluation else "-" + sha256(evaluation.encode()).hexdigest()[:8]
+    return f"assay-{slug}{tail}"
+
+
+def round_markdown(evaluation: str, known: RoundEstimate) -> str:
+    """The artifact of a round."""
+    lines = [
+        f"### {evaluation}, round {known.round}",
+        "",
+        f"{known.labels} items labelled.",
+        "",
+        "| measure | estimate | interval | kind |",
+        "| --- | --- | --- | --- |",
+    ]
+    for e in known.estimates:
+        value = f"undefined: {e.undefined_reason}" if e.value is None else f"{e.value:.4f}"
+        bounded = e.lower is not None and e.upper is not None
+        interval = f"{e.lower:.4f} to {e.upper:.4f}" if bounded else "none"
+        lines.append(f"| {e.measure} | {value} | {interval} | {e.interval}, {e.confidence:.0%} |")
+    return "\n".join(lines) + "\n"
+
+
+def _payload(evaluation: str, known: RoundEstimate) -> dict[str, Any]:
+    first = known.estimates[0]
+    return {
+        "evaluation": evaluation,
+        "round": known.round,
+        "labels": known.labels,
+        "measure": first.measure,
+        "estimate": first.value,
+        "lower": first.lower,
+        "upper": first.upper,
+        "confidence": first.confidence,
+        "interval": first.interval,
+        "estimates": [
+            {"measure": e.measure, "estimate": e.value, "lower": e.lower, "upper": e.upper,
+             "undefined_reason": e.undefined_reason}
+            for e in known.estimates
+        ],
+    }
+
+
+def _artifact(evaluation: str, known: RoundEstimate) -> None:
+    from prefect.artifacts import create_markdown_artifact
+
+    try:
+        create_markdown_artifact(
+            markdown=round_markdown(evaluation, known),
+            key=artifact_key(evaluation),
+            description=f"{evaluation}, round {known.round}",
+        )
+    except Exception as error:
+        _lost("artifact", evaluation, error)
+
+
+def _event(name: str, store_url: str, evaluation: str, round: int, payload: dict[str, Any]) -> None:
+    from prefect.events import emit_event
+
+    try:
+        emit_event(
+            event=name,
+            resource={
+                "prefect.resource.id": f"assay.evaluation.{evaluation}",
+                "prefect.resource.name": evaluation,
+            },
+            payload=payload,
+            id=uuid5(NAMESPACE_URL, f"{store_url}#{evaluation}#{round}#{name}"),
+        )
+    except Exception as error:
+        _lost("event", f"{name} of {evaluation}", error)
+
+
+def _lost(kind: str, what: str, error: Exception) -> None:
+    why = type(error).__name__
+    _log.warning("the %s %r did not reach Prefect (%s); the ledger is complete", kind, what, why)

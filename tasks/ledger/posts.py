@@ -1,0 +1,76 @@
+"""The attempts to put a round's items on a desk: `posts/0001.json`, and `posts/0001.arrived.json` beside it.
+
+Whoever creates the key makes the attempt; everybody else reads. The keys hold times, and are not compared.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import uuid4
+
+from tasks.effects import effect
+from tasks.ledger import encoding, keys
+from tasks.ledger.store import Store
+
+_POST = re.compile(r"\d+\.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """One attempt."""
+
+    attempt: int               # 1 for the first
+    at: datetime
+    items: tuple[str, ...]
+    arrived: bool              # all of them were once seen on the desk
+
+
+def read_posts(store: Store, evaluation: str, round: int) -> list[Post]:
+    """The attempts to post a round, in order."""
+    prefix = keys.posts(evaluation, round)
+    names = {key.removeprefix(prefix) for key in store.keys(prefix)}
+    posts = []
+    for name in sorted(filter(_POST.fullmatch, names), key=lambda name: int(name.removesuffix(".json"))):
+        data = encoding.from_json(store.get(prefix + name), prefix + name)
+        posts.append(
+            Post(
+                attempt=data["attempt"],
+                at=datetime.fromisoformat(data["at"]),
+                items=tuple(data["items"]),
+                arrived=name.replace(".json", ".arrived.json") in names,
+            )
+        )
+    return posts
+
+
+@effect("create-post")
+def create_post(
+    store: Store, evaluation: str, round: int, attempt: int, items: Sequence[str], at: datetime
+) -> bool:
+    """Whether the attempt is ours to make.
+
+    A put that is repeated because its reply was lost finds its own bytes and is still the creator: they hold
+    a word nobody else has.
+    """
+    blob = encoding.to_json(
+        {"attempt": attempt, "at": at.isoformat(), "creator": uuid4().hex, "items": list(items)}
+    )
+    return store.put(keys.post(evaluation, round, attempt), blob) == blob
+
+
+@effect("mark-arrived")
+def mark_arrived(store: Store, evaluation: str, round: int, attempt: int) -> None:
+    """Write down that everything this attempt carried was seen on the desk."""
+    store.put(keys.arrived(evaluation, round, attempt), encoding.to_json({}))
+
+
+def removed_on_purpose(posts: Sequence[Post]) -> set[str]:
+    """Items that arrived twice: one that is gone now was removed twice, so somebody meant it."""
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for post in posts:
+        if post.arrived:
+            twice |= seen.intersection(post.items)
+            seen.update(post.items)
+    return twice
