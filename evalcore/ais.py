@@ -118,8 +118,11 @@ def estimate(
     with np.errstate(divide="ignore", invalid="ignore"):
         second, centre, total = influence_moments(measure, sums, risk, influence, self_normalised)
         variance = np.maximum(second - centre, 0.0) / total**2
-        # rounding leaves a shadow of a variance where there is none
-        told = (sums.draws >= 2) & (variance > 1e-14 * (second / total**2))
+        # rounding leaves a shadow of a variance where there is none, also when the terms of J·ℓ cancel (a
+        # recall of which no miss was drawn): hold it against the size of the terms before they cancel
+        terms = np.einsum("rd,fyd->rfy", np.abs(measure.gradient(risk)), np.abs(measure.loss))
+        scale = (sums.squared * terms**2).sum(axis=(1, 2)) / total**2
+        told = (sums.draws >= 2) & (variance > 1e-12 * scale)
         effective = sums.weight.sum(axis=(1, 2)) ** 2 / sums.squared.sum(axis=(1, 2))
     value = np.clip(value, *measure.bounds)
     match interval:

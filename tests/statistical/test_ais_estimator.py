@@ -124,3 +124,20 @@ def test_mixing_keeps_every_item_some_measure_cares_about_in_reach():
     assert relevant_cells(measures, cells).all()
     assert design.unlabelled.min() >= 0.1 / cells.n_items * (1 - 1e-12)
     assert (design.unlabelled * cells.size).sum() == pytest.approx(1.0)
+
+
+def test_a_recall_without_a_miss_is_not_certain_of_itself():
+    # only true positives drawn, with weights that do not add up exactly: J·ℓ cancels down to rounding
+    m = measure("recall")
+    weights = np.zeros((1, 2, 2))
+    squares = np.zeros((1, 2, 2))
+    for w in (0.1, 0.7, 1 / 3):
+        weights[0, 1, 1] += w
+        squares[0, 1, 1] += w * w
+    sums = replace(
+        WeightSums.none(1), weight=weights, squared=squares, crossed=weights.copy(), draws=np.array([3]),
+        say=np.array([3.0]), say_squared=np.array([3.0]),
+    )
+    e = estimate(m, sums, 0.95)
+    assert e.value[0] == pytest.approx(1.0)
+    assert (e.lower[0], e.upper[0], e.variance[0]) == (0.0, 1.0, 0.0)
