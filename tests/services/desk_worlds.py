@@ -1,0 +1,108 @@
+"""Each kind of desk with its people: one way to open it, and one way to have everybody answer.
+
+A world knows what is true of every item: a class, or None for what cannot be decided and is skipped.
+"""
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from services.label_studio_people import Person
+
+from tasks.desks.desk import Batch, Desk
+from tasks.desks.folder import FolderDesk
+from tasks.desks.label_studio import LabelStudioDesk
+from tasks.desks.label_studio_api import LabelStudioApi
+from tasks.desks.simulated import SimulatedDesk
+from tasks.ledger.store import Store
+
+CLASSES = ("match", "no match")
+DISPLAY = ("name_a", "name_b")
+Truth = Mapping[str, str | None]
+
+
+class World(Protocol):
+    def open(self, annotators: int = 1) -> Desk:
+        """A desk object as a new process would make it."""
+        ...
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        """So many people answer every item they are still offered, all of them right."""
+        ...
+
+
+class LabelStudioWorld:
+    def __init__(self, api: LabelStudioApi, people: list[Person], evaluation: str, truth: Truth) -> None:
+        self._api, self._people, self._evaluation, self._truth = api, people, evaluation, truth
+
+    def open(self, annotators: int = 1) -> Desk:
+        return LabelStudioDesk(
+            self._api, evaluation=self._evaluation, classes=CLASSES, display=DISPLAY,
+            annotators_per_item=annotators,
+        )
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        # People see names, never ids: the test's items carry their id in the first shown field.
+        by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
+        project = self._people[0].projects(self._evaluation)[0]["id"]
+        for person in self._people[:annotators]:
+            for task in person.tasks(project):
+                if task["data"]["assay_batch"] != f"{batch.evaluation}/{batch.round:04d}":
+                    continue
+                if person.has_answered(task):
+                    continue
+                label = self._truth[by_name[task["data"]["shown_name_a"]]]
+                if label is None:
+                    person.skip(task["id"])
+                else:
+                    person.label(task["id"], label)
+
+
+class FolderWorld:
+    def __init__(self, folder: Path, evaluation: str, truth: Truth) -> None:
+        self._path, self._evaluation, self._truth = folder, evaluation, truth
+
+    def open(self, annotators: int = 1) -> Desk:
+        return FolderDesk(
+            self._path, evaluation=self._evaluation, classes=CLASSES, display=DISPLAY,
+            annotators_per_item=annotators,
+        )
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        """Opens the batch files and saves copies, as a spreadsheet would: the cells as they are."""
+        by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
+        folder = self._path / self._evaluation
+        for number in range(annotators):
+            for source in sorted(folder.glob(f"round-{batch.round:04d}*.csv")):
+                with source.open(encoding="utf-8-sig", newline="") as file:
+                    rows = list(csv.DictReader(file))
+                target = folder / "answers" / f"{source.stem}-person{number}.csv"
+                with target.open("w", encoding="utf-8-sig", newline="") as file:
+                    writer = csv.writer(file)
+                    writer.writerow(["item_id", "label", "skip"])
+                    for row in rows:
+                        name = row["name_a"]
+                        label = self._truth[by_name.get(name) or by_name[name.removeprefix("'")]]
+                        writer.writerow([row["item_id"], label or "", "" if label else "yes"])
+
+
+class SimulatedWorld:
+    DELAY = 60.0
+
+    def __init__(self, folder: Path, store: Store, evaluation: str, truth: Truth) -> None:
+        self._labels = folder / "labels.jsonl"
+        rows = [json.dumps({"item_id": item_id, "label": label}) for item_id, label in truth.items()]
+        self._labels.write_text("\n".join(rows), encoding="utf-8")
+        self._store, self._evaluation = store, evaluation
+        self._now = 1000.0
+
+    def open(self, annotators: int = 1) -> Desk:
+        return SimulatedDesk(
+            str(self._labels), evaluation=self._evaluation, classes=CLASSES, store=self._store,
+            id_column="item_id", annotators_per_item=annotators, delay=self.DELAY, clock=lambda: self._now,
+        )
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        self._now += self.DELAY
