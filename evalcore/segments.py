@@ -1,0 +1,74 @@
+"""Estimates for parts of the pool (a region, a product line) from the labels the whole pool's question got.
+
+A segment is a domain in the sense of survey sampling (Cochran 1977, section 5A.14): its items came into the
+sample with the chances the whole design gave them, so the importance weights of its draws, normalised among
+themselves, estimate its confusion shares.  Nothing here steers sampling: a small segment may have few draws,
+and then its interval says so.
+
+    S   segments;  T draws of all closed rounds, undecided ones left out
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalcore.ais import WeightSums, estimate
+from evalcore.design import EstimateArrays
+from evalcore.measures import Measure
+from evalcore.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SegmentDraws:
+    """The labelled draws of an evaluation, one row each."""
+
+    segment: Ints        # (T,) index of the item's segment, 0 .. S-1
+    prediction: Ints     # (T,) 0 or 1
+    label: Ints          # (T,) 0 or 1
+    weight: Floats       # (T,) 1 / (N q), or any one number where every item had the same chance
+    first: Bools         # (T,) the draw on which the item was asked
+    census: Bools        # (T,) drawn because everything left was asked
+
+
+def segment_estimates(
+    measures: Sequence[Measure],
+    draws: SegmentDraws,
+    n_segments: int,
+    confidence: float,
+    exact: Sequence[bool],
+) -> list[EstimateArrays]:
+    """The estimate of each measure in each segment; the arrays run over the S segments.
+
+    exact: for each measure, whether every label that can change it is known; then the segments' values are
+    exact too.  A segment without a draw has no value (NaN).  The draws of a census carry no weight: until
+    the census is complete they are no sample.
+    """
+    sampled = ~draws.census
+    at = (draws.segment[sampled], draws.prediction[sampled], draws.label[sampled])
+    w = draws.weight[sampled]
+    weight, squared = np.zeros((n_segments, 2, 2)), np.zeros((n_segments, 2, 2))
+    np.add.at(weight, at, w)
+    np.add.at(squared, at, w**2)
+    count = np.bincount(at[0], minlength=n_segments)
+    sums = WeightSums(
+        weight=weight,
+        squared=squared,
+        crossed=weight,
+        say=count.astype(np.float64),
+        say_squared=count.astype(np.float64),
+        draws=count,
+    )
+    known = np.zeros((n_segments, 2, 2))
+    np.add.at(known, (draws.segment[draws.first], draws.prediction[draws.first], draws.label[draws.first]), 1)
+    return [
+        _exactly(m, known) if settled else estimate(m, sums, confidence, self_normalised=True)
+        for m, settled in zip(measures, exact, strict=True)
+    ]
+
+
+def _exactly(measure: Measure, known: Floats) -> EstimateArrays:
+    value = measure.of_confusion(known)
+    return EstimateArrays(
+        value=value, lower=value, upper=value, variance=np.zeros(len(value)), diagnostics={}
+    )

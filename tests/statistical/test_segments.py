@@ -1,0 +1,82 @@
+"""Segments: the draws of the whole pool's question, read for its parts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from doubles.pools import synthetic_pool
+from scipy.stats import norm
+
+from evalcore.evaluation import Question, begin, observe, plan
+from evalcore.measures import measure
+from evalcore.methods.registry import method
+from evalcore.partition import build_partition
+from evalcore.segments import SegmentDraws, segment_estimates
+
+Z = norm.isf(1e-6 / 2)
+
+
+def run(pool, seed, rounds, size=50):
+    m = method("dirichlet-tree")
+    partition, cell = build_partition(m, pool.score, pool.probability, pool.prediction)
+    order = np.argsort(cell, kind="stable")
+    offset = np.cumsum(partition.cells.size) - partition.cells.size
+    question = Question(
+        method=m, cells=partition.cells, measures=(measure("accuracy"), measure("f1")), confidence=0.95,
+        seed=seed, evaluation="segments",
+    )
+    state, rows = begin(question), []
+    while len(rows) < rounds and not state.exhausted:
+        p = plan(question, state, size)
+        items = order[offset[p.cell] + p.rank]
+        state = observe(question, state, p, pool.label[items])
+        rows.append((items, p.probability, p.ask, np.full(len(items), p.census)))
+    items, q, ask, census = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return items, q, ask, census
+
+
+def draws_of(pool, run_rows):
+    items, q, ask, census = run_rows
+    return SegmentDraws(
+        segment=items % 2, prediction=pool.prediction[items], label=pool.label[items],
+        weight=1 / (len(pool.label) * q), first=ask, census=census,
+    )
+
+
+def truth_of(pool, m, s):
+    here = np.arange(len(pool.label)) % 2 == s
+    counts = np.bincount(pool.prediction[here] * 2 + pool.label[here], minlength=4).reshape(2, 2)
+    return float(m.of_confusion(counts.astype(float)))
+
+
+@pytest.mark.statistical
+def test_segment_estimates_centre_on_the_truth_of_their_segment():
+    pool = synthetic_pool(2000, seed=6)
+    measures = [measure("accuracy"), measure("f1")]
+    drawn = [draws_of(pool, run(pool, seed, 6)) for seed in range(40)]
+    values = np.array([
+        [e.value for e in segment_estimates(measures, draws, 2, 0.95, [False] * 2)] for draws in drawn
+    ])                                                                           # (runs, measures, segments)
+    for i, m in enumerate(measures):
+        for s in (0, 1):
+            v = values[:, i, s]
+            # 40 independent runs; 0.01 for the O(1/n) bias of a ratio at 300 labels
+            assert abs(v.mean() - truth_of(pool, m, s)) < Z * v.std(ddof=1) / np.sqrt(len(v)) + 0.01
+
+
+def test_a_labelled_out_pool_gives_each_segment_its_exact_value():
+    pool = synthetic_pool(80, seed=6)
+    measures = [measure("accuracy"), measure("f1")]
+    got = segment_estimates(measures, draws_of(pool, run(pool, 1, 99, size=9)), 2, 0.95, [True, True])
+    for m, e in zip(measures, got, strict=True):
+        assert e.value == pytest.approx([truth_of(pool, m, 0), truth_of(pool, m, 1)])
+        assert np.array_equal(e.lower, e.upper)
+
+
+def test_a_segment_nobody_drew_has_no_value():
+    pool = synthetic_pool(200, seed=6)
+    draws = draws_of(pool, run(pool, 1, 1))
+    only_even = replace(draws, segment=np.zeros_like(draws.segment))
+    (e,) = segment_estimates([measure("accuracy")], only_even, 2, 0.95, [False])
+    assert np.isfinite(e.value[0])
+    assert np.isnan(e.value[1])
