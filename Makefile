@@ -29,7 +29,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+test: lint label-studio
 	$(BIN)/pytest
 
 bench: setup
