@@ -118,11 +118,16 @@ class LabelStudioDesk:
         )
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
-        """Raise the overlap of the items' tasks, so that Label Studio offers them to more people."""
+        """Raise the overlap of the items' tasks, so that Label Studio offers them to more people.
+
+        A task that had all its answers is offered to nobody, and raising the overlap alone does not change
+        that: its `is_labeled` has to be taken back with it.
+        """
         wanted = set(item_ids)
         for item_id, tasks in self._copies(batch).items():
             if item_id in wanted and int(tasks[0].get("overlap") or 1) < annotators:
-                self._api.change("PATCH", f"api/tasks/{tasks[0]['id']}/", {"overlap": annotators})
+                more = {"overlap": annotators, "is_labeled": False}
+                self._api.change("PATCH", f"api/tasks/{tasks[0]['id']}/", more)
 
     def _copies(self, batch: Batch) -> dict[str, list[dict[str, Any]]]:
         """Item id -> its tasks, the first project's lowest id first, from a full read of the batch."""
