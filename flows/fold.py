@@ -22,6 +22,7 @@ class Fold:
     positives: int                           # labelled items of the positive class
     looks: tuple[RoundEstimate, ...] = ()    # of the closed rounds; one short while the last is not written
     open_round: PlannedRound | None = None   # planned, and not closed
+    last_asked: int = 0                      # items the last closed round asked
 
     @property
     def asked(self) -> int:
@@ -43,15 +44,17 @@ class Fold:
             state=observe(question, self.state, self.open_round.plan, labels),
             positives=self.positives + sum(d.label == 1 for d in decided),
             open_round=None,
+            last_asked=len(decided),
         )
 
     def estimate(self, question: Question) -> RoundEstimate:
         """The estimates after the last closed round, computed."""
         return RoundEstimate(
             round=self.state.round,
+            asked=self.last_asked,
             labels=self.state.labels,
+            positives=self.positives,
             undecided=self.state.undecided,
-            both_outcomes=0 < self.positives < self.state.labels,
             exhausted=self.state.exhausted,
             estimates=tuple(estimates(question, self.state)),
         )

@@ -41,6 +41,14 @@ class Opened:
         """Class name -> label."""
         return {self.spec.labels.negative: 0, self.spec.labels.positive: 1}
 
+    @property
+    def threshold_text(self) -> str:
+        """` (min 0.8)`, or nothing without a threshold: to stand behind the verdict."""
+        threshold = self.spec.threshold
+        limits = [] if threshold is None else [("min", threshold.min), ("max", threshold.max)]
+        said = ", ".join(f"{name} {value:g}" for name, value in limits if value is not None)
+        return f" ({said})" if said else ""
+
 
 def utc_now() -> datetime:
     """The clock that everything reads unless a test passes another."""

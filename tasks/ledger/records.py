@@ -70,10 +70,11 @@ class RoundEstimate:
     """The estimates after a round, one for each measure, and what else stopping depends on."""
 
     round: int
-    labels: int
-    undecided: int
-    both_outcomes: bool
-    exhausted: bool
+    asked: int           # items newly asked in this round
+    labels: int          # distinct items labelled so far
+    positives: int       # of them in the positive class
+    undecided: int       # distinct items that people could not decide so far
+    exhausted: bool      # nothing is left whose label could change a measure
     estimates: tuple[Estimate, ...]
 
     def look(self) -> Look:
@@ -81,7 +82,7 @@ class RoundEstimate:
         return Look(
             labels=self.labels,
             estimate=self.estimates[0],
-            both_outcomes=self.both_outcomes,
+            both_outcomes=0 < self.positives < self.labels,
             exhausted=self.exhausted,
         )
 

@@ -1,0 +1,124 @@
+"""The commands that move an evaluation: run, begin, advance."""
+
+from pathlib import Path
+
+import click
+
+from flows.cli_output import (
+    Progress,
+    json_option,
+    print_json,
+    print_standing,
+    store_for,
+    store_named,
+    store_option,
+)
+from flows.opened import Opened, open_evaluation
+from flows.standing import Standing, current_standing
+from tasks.ledger.store import Store
+from tasks.spec import load_spec
+
+spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
+
+
+@click.command()
+@spec_argument
+@store_option
+@click.option("--wait", type=click.FloatRange(min=0), default=None, metavar="MINUTES",
+              help="Stop waiting for people after so long; 0 looks once [default: wait for ever].")
+@json_option
+def run(spec: Path, store: str | None, wait: float | None, as_json: bool) -> int:
+    """Begin an evaluation and drive it until it stops.
+
+    Shows each round as it closes and waits for people in between. Interrupt it at any time: nothing is lost,
+    and the same command resumes. A spec that has begun under its name resumes; another one is refused.
+
+    \b
+    Example:
+      assay run restaurant.yaml
+      assay run restaurant.yaml --store s3://bucket/ledger --json | jq .estimates
+    """
+    from flows.begin import begin
+    from flows.evaluate import Patience, drive
+
+    asked = load_spec(spec)
+    ledger = store_for(store, asked)
+    with Progress(asked.budget.labels).running() as progress:
+        progress.say(f"preparing {asked.name}")
+        try:
+            opened = begin(ledger, asked, progress=progress.frozen)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+        patience = Patience.from_settings(in_all=None if wait is None else wait * 60)
+        try:
+            standing = drive(
+                ledger, opened.name, patience=patience, on_round=progress.round, on_wait=progress.waiting
+            )
+        except KeyboardInterrupt:
+            standing = current_standing(ledger, opened)
+            click.echo(f"interrupted; to resume: assay run {spec}", err=True)
+    return _say(ledger, opened, standing, as_json)
+
+
+@click.command("begin")
+@spec_argument
+@store_option
+@json_option
+def begin_command(spec: Path, store: str | None, as_json: bool) -> int:
+    """Freeze the pool of a spec and open its evaluation; ask nobody yet.
+
+    \b
+    Example:
+      assay begin restaurant.yaml && assay advance restaurant-dedup
+    """
+    from flows.begin import begin
+
+    asked = load_spec(spec)
+    ledger = store_for(store, asked)
+    with Progress(asked.budget.labels).running() as progress:
+        progress.say(f"preparing {asked.name}")
+        opened = begin(ledger, asked, progress=progress.frozen)
+    standing = current_standing(ledger, opened)
+    if as_json:
+        print_json(standing.to_json())
+    else:
+        click.echo(
+            f"{opened.name}: began with {opened.manifest.rows:,} items; next: assay advance {opened.name}"
+        )
+    return 0
+
+
+@click.command("advance")
+@click.argument("name")
+@store_option
+@json_option
+def advance_command(name: str, store: str | None, as_json: bool) -> int:
+    """Do whatever is due in an evaluation, and say what it waits for.
+
+    Safe to run at any time, twice at once, and after any crash.
+
+    \b
+    Example:
+      assay advance restaurant-dedup --json | jq .waiting_for
+    """
+    from flows.advance import advance
+
+    ledger = store_named(store)
+    opened = open_evaluation(ledger, name)
+    with Progress(opened.spec.budget.labels).running() as progress:
+        progress.say(f"advancing {name}")
+        standing = advance(ledger, name, on_round=progress.round)
+    return _say(ledger, opened, standing, as_json)
+
+
+def _say(ledger: Store, opened: Opened, standing: Standing, as_json: bool) -> int:
+    if as_json:
+        print_json(standing.to_json())
+        return standing.exit_code
+    from flows.reporting import labels_to_decide
+
+    print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing))
+    if standing.known is not None:
+        where = "" if ledger.url == "./assay-ledger" else f" --store {ledger.url}"
+        click.echo(f"  report: assay report {opened.name}{where}")
+    return standing.exit_code

@@ -1,0 +1,84 @@
+"""The commands that only look: status, report."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flows.cli_output import file_link, json_option, print_json, print_standing, store_named, store_option
+from flows.opened import begun_evaluations, open_evaluation
+from flows.standing import current_standing
+from tasks.ledger.store import Store
+
+
+@click.command()
+@click.argument("name", required=False)
+@store_option
+@json_option
+def status(name: str | None, store: str | None, as_json: bool) -> int:
+    """Say where an evaluation stands, or all of them, from the ledger alone.
+
+    With a NAME the exit code is the evaluation's (5 while it is not finished); without one it is 0.
+
+    \b
+    Example:
+      assay status
+      assay status restaurant-dedup --json | jq .state
+    """
+    ledger = store_named(store)
+    if name is None:
+        return _all(ledger, as_json)
+    opened = open_evaluation(ledger, name)
+    standing = current_standing(ledger, opened)
+    if as_json:
+        print_json(standing.to_json())
+    else:
+        from flows.reporting import labels_to_decide
+
+        print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing))
+    return standing.exit_code
+
+
+def _all(ledger: Store, as_json: bool) -> int:
+    standings = [
+        current_standing(ledger, open_evaluation(ledger, name)) for name in begun_evaluations(ledger)
+    ]
+    if as_json:
+        listed: list[dict[str, Any]] = [standing.to_json() for standing in standings]
+        print_json({"store": ledger.url, "evaluations": listed})
+    elif not standings:
+        click.echo(f"no evaluation has begun in {ledger.url}")
+    for standing in standings if not as_json else []:
+        print_standing(standing)
+    return 0
+
+
+@click.command()
+@click.argument("name")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
+              help="Where to write the files [default: ./assay-report-NAME].")
+@store_option
+@json_option
+def report(name: str, out: Path | None, store: str | None, as_json: bool) -> int:
+    """Write an evaluation's report: HTML for people, JSON and Parquet for programs.
+
+    The exit code is the evaluation's, as for `status`.
+
+    \b
+    Example:
+      assay report restaurant-dedup --out reports/restaurant
+    """
+    from flows.reporting import report_data
+    from tasks.report import write_report
+
+    ledger = store_named(store)
+    opened = open_evaluation(ledger, name)
+    standing = current_standing(ledger, opened)
+    files = write_report(report_data(ledger, opened, standing), out or Path(f"assay-report-{name}"))
+    if as_json:
+        print_json(standing.to_json())
+        click.echo(f"wrote {files.html}, {files.json} and {files.parquet}", err=True)
+    else:
+        for path in (files.html, files.json, files.parquet):
+            click.echo(f"wrote {file_link(path)}")
+    return standing.exit_code

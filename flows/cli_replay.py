@@ -1,0 +1,130 @@
+"""The command that simulates methods on a labelled pool."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evalcore.errors import BadInput
+from flows.cli_output import json_option, print_json
+
+if TYPE_CHECKING:
+    from tasks.replay_runner import NamedMeasure, ReplayResult
+
+_HEADINGS = "    labels        mse      ± se      bias  coverage   width  no value"
+_MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
+
+
+@click.command()
+@click.argument("pool", metavar="POOL")
+@click.option("--measure", "measures", default="f1", show_default=True, metavar="NAME[,NAME]",
+              help="Measures; the first drives the sampling. F-beta is fbeta(2).")
+@click.option("--method", "methods", default="auto", show_default=True, metavar="NAME[,NAME]",
+              help="Methods to compare, such as passive,dirichlet-tree.")
+@click.option("--budgets", default="50,100,200", show_default=True, metavar="N[,N]",
+              help="Rising numbers of labels to look at.")
+@click.option("--repeats", type=click.IntRange(min=1), default=200, show_default=True,
+              help="Evaluations to simulate for each method.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True,
+              help="Fixes every random choice.")
+@click.option("--batch-size", type=click.IntRange(min=1), default=25, show_default=True,
+              help="Newly asked items in a round.")
+@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
+              show_default=True, help="Of the intervals.")
+@click.option("--positive", default=None, metavar="CLASS",
+              help="The positive class, where predictions and labels are class names.")
+@click.option("--processes", type=click.IntRange(min=1), default=None,
+              help="Processes to use [default: one per processor]; the numbers do not depend on it.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
+              help="Draw error and coverage against labels, as .svg or .png.")
+@json_option
+def replay(
+    pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
+    confidence: float, positive: str | None, processes: int | None, plot: Path | None, as_json: bool,
+) -> int:
+    """Simulate methods on a labelled pool: how far off they are, and how often their intervals cover.
+
+    POOL is Parquet, CSV or JSONL with the columns item_id, score and/or probability, prediction and label.
+    A method sees the labels of the items it draws and no others.
+
+    \b
+    Example:
+      assay replay pool.parquet --method passive,dirichlet-tree --budgets 50,100,200 --repeats 200
+    """
+    from tasks.convergence_plot import check_plot_path, write_convergence_plot
+    from tasks.labelled_pool import read_labelled_pool
+    from tasks.replay_runner import ReplayRequest, replay_json, run_replay
+
+    request = ReplayRequest(
+        methods=tuple(_listed(methods)),
+        measures=tuple(_measure(name) for name in _listed(measures)),
+        budgets=tuple(_whole("--budgets", text) for text in _listed(budgets)),
+        repeats=repeats,
+        seed=seed,
+        batch_size=batch_size,
+        confidence=confidence,
+    )
+    if plot is not None:
+        check_plot_path(plot)
+    labelled = read_labelled_pool(pool, positive=positive)
+    with _counting() as tell:
+        result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
+    if plot is not None:
+        written = write_convergence_plot(result, plot)
+        click.echo(f"wrote {written}", err=True)
+    if as_json:
+        print_json(replay_json(result))
+    else:
+        _print(result)
+    return 0
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _measure(text: str) -> "NamedMeasure":
+    from tasks.replay_runner import NamedMeasure
+
+    found = _MEASURE.fullmatch(text)
+    if found is None:
+        raise BadInput(f"--measure: {text!r} is not the name of a measure; write f1, or fbeta(2)")
+    beta = found["beta"]
+    try:
+        return NamedMeasure(name=found["name"], beta=None if beta is None else float(beta))
+    except ValueError:
+        raise BadInput(f"--measure: {text!r}: {beta!r} is not a number; write fbeta(2)") from None
+
+
+def _whole(option: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise BadInput(f"{option}: {text!r} is not a whole number; write them with commas: 50,100") from None
+
+
+@contextmanager
+def _counting() -> Iterator[Callable[[int, int], None]]:
+    """A spinner on standard error that counts simulated evaluations."""
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield lambda done, total: status.update(f"{done:,} of {total:,} evaluations simulated")
+
+
+def _print(result: "ReplayResult") -> None:
+    click.echo(f"{result.pool}: {result.n:,} items, {result.repeats} evaluations of each method")
+    for entry in result.methods:
+        click.echo(
+            f"\n{entry.method}, {entry.measure} (true value {result.truth[entry.measure]:.4f}), "
+            f"{1000 * entry.seconds_per_round:.1f} ms a round"
+        )
+        click.echo(_HEADINGS)
+        for b in entry.budgets:
+            click.echo(
+                f"  {b.labels:>8,} {b.mse:>10.6f} {b.mse_se:>9.6f} {b.bias:>9.4f} {b.coverage:>9.3f} "
+                f"{b.width:>7.3f} {b.undefined:>9.3f}"
+            )

@@ -1,0 +1,33 @@
+"""The command that writes a spec to start from."""
+
+from pathlib import Path
+
+import click
+
+from evalcore.errors import BadInput
+from flows.cli_output import json_option, print_json
+from tasks.spec_template import spec_template
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), default=Path("assay.yaml"))
+@json_option
+def init(file: Path, as_json: bool) -> int:
+    """Write a commented spec to start from [default: assay.yaml]. Never overwrites.
+
+    \b
+    Example:
+      assay init restaurant.yaml
+    """
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(spec_template())
+    except FileExistsError:
+        raise BadInput(f"{file} exists; choose another name, or remove it first") from None
+    except OSError as error:
+        raise BadInput(f"cannot write {file}: {error.strerror}; choose another place") from None
+    if as_json:
+        print_json({"spec": str(file)})
+    else:
+        click.echo(f"wrote {file}; edit it, then: assay run {file}")
+    return 0

@@ -1,0 +1,115 @@
+"""A report's data, gathered from the ledger."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+from evalcore.comparison import RandomSampling
+from evalcore.errors import BadInput
+from flows.opened import Opened
+from flows.standing import Standing, estimate_rows, read_history
+from tasks.effects import retried
+from tasks.ledger import encoding, keys
+from tasks.ledger.store import KeyMissing, Store
+from tasks.report import PoolSummary, ReportData, RoundRow
+
+
+class NothingToReport(BadInput):
+    """No round has closed yet, so there is no number to report."""
+
+
+@retried
+def report_data(
+    store: Store,
+    opened: Opened,
+    standing: Standing,
+    *,
+    truth: Mapping[str, float] | None = None,
+    random_sampling: Sequence[RandomSampling] = (),
+) -> ReportData:
+    """Everything the report of an evaluation says.
+
+    truth             exact values by measure, where they are known (the demo)
+    random_sampling   what random sampling would have given, by measure
+
+    Raises NothingToReport before the first round has closed.
+    """
+    if standing.known is None:
+        raise NothingToReport(
+            f"evaluation {opened.name!r} has no estimate yet: its first round is still open; "
+            f"run `assay advance {opened.name}` when people have answered"
+        )
+    spec, manifest = opened.spec, opened.manifest
+    threshold = spec.threshold
+    return ReportData(
+        evaluation=opened.name,
+        state=standing.state,
+        estimates=standing.rows(),
+        labels=standing.labels,
+        rounds=standing.rounds,
+        pool=PoolSummary(
+            n=manifest.rows,
+            digest=manifest.digest,
+            sources=[source.path for source in manifest.sources],
+            predicted_positive=manifest.predicted_positives,
+        ),
+        spec=spec.to_json(),
+        method=opened.question.method.name,
+        interval_note=opened.question.method.interval_note,
+        budget=spec.budget.labels,
+        seed=spec.seed,
+        versions=opened.versions,
+        history=[
+            RoundRow(
+                round=known.round, asked=known.asked, labels=known.labels, positives=known.positives,
+                estimates=estimate_rows(known),
+            )
+            for known in read_history(store, opened.name)
+        ],
+        waiting_for=standing.waiting_for,
+        stopped_by=standing.stopped_by,
+        verdict=standing.verdict,
+        threshold_min=threshold.min if threshold else None,
+        threshold_max=threshold.max if threshold else None,
+        labels_to_decide=labels_to_decide(opened, standing),
+        target_half_width=spec.target.half_width,
+        target_variance=spec.target.variance,
+        positive=spec.labels.positive,
+        negative=spec.labels.negative,
+        undecided=standing.undecided,
+        began=_time(store, keys.begun(opened.name), "begun"),
+        finished=_time(store, keys.times(opened.name, standing.rounds), "closed")
+        if standing.state == "finished" else None,
+        truth=truth,
+        random_sampling=random_sampling,
+    )
+
+
+def labels_to_decide(opened: Opened, standing: Standing) -> int | None:
+    """About how many more labels would take an inconclusive interval off its threshold.
+
+    By the square-root law: n labels gave half-width h, the estimate is d away from the nearest edge, and
+    n (h/d)² labels give half-width d. None when that cannot be said (no interval, or the estimate lies on the
+    edge), or when it is more than the pool holds.
+    """
+    threshold, known = opened.spec.threshold, standing.known
+    if standing.verdict != "inconclusive" or threshold is None or known is None:
+        return None
+    e = known.estimates[0]
+    if e.value is None or e.lower is None or e.upper is None:
+        return None
+    lower, value, upper = e.lower, e.value, e.upper
+    edges = [x for x in (threshold.min, threshold.max) if x is not None and lower <= x <= upper]
+    distance = min((abs(value - x) for x in edges), default=0.0)
+    if distance == 0:
+        return None
+    needed = ceil(known.labels * ((upper - lower) / 2 / distance) ** 2)
+    return max(needed - known.labels, 1) if needed <= opened.manifest.rows else None
+
+
+def _time(store: Store, key: str, what: str) -> str | None:
+    try:
+        blob = store.get(key)
+    except KeyMissing:
+        return None
+    time: str = encoding.from_json(blob, key)[what]
+    return time
