@@ -75,7 +75,7 @@ def rank_edges(scores: Floats, first_block: float, ratio: float = 1.18) -> Float
     is not positive or a ratio that does not grow.
     """
     if len(scores) == 0 or not first_block > 0 or not ratio > 1:
-        raise BadInput(f"cannot rank {len(scores)} scores into blocks of {first_block:g} growing by {ratio:g}")
+        raise BadInput(f"cannot rank {len(scores)} scores in blocks of {first_block:g} growing by {ratio:g}")
     ranks: list[int] = []
     rank = max(1.0, first_block)
     while rank < len(scores):

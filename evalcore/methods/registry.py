@@ -5,9 +5,10 @@ from difflib import get_close_matches
 from evalcore.errors import UnknownName
 from evalcore.methods.base import Method
 from evalcore.methods.passive import Passive
+from evalcore.methods.recalibrated import Recalibrated
 from evalcore.methods.tree import DirichletTreeMethod
 
-_METHODS: dict[str, Method] = {m.name: m for m in (Passive(), DirichletTreeMethod())}
+_METHODS: dict[str, Method] = {m.name: m for m in (Passive(), DirichletTreeMethod(), Recalibrated())}
 _AUTO = "dirichlet-tree"
 
 

@@ -1,0 +1,172 @@
+"""`recalibrated`: a recalibrated posterior, labels where they tell most, and a check that needs no model.
+
+The chapters are in `evalcore.recalibration`: `shape` and `configurations` (what is believed beforehand),
+`label_model` and `posterior` (what the labels make of it), `planning` and `allocation` (where to look next),
+`sequential` (the estimate that is unbiased under any belief), `reporting` (what is said).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evalcore.cells import Cells
+from evalcore.design import Design, EstimateArrays, Outcome
+from evalcore.draws import Draws, without_replacement
+from evalcore.measures import Measure
+from evalcore.methods.base import MethodState
+from evalcore.partition import decision_boundary
+from evalcore.randomness import stream
+from evalcore.recalibration.allocation import pivotal
+from evalcore.recalibration.configurations import CONFIGURATIONS, Configuration
+from evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
+from evalcore.recalibration.planning import plan_batch
+from evalcore.recalibration.reporting import Evidence, report
+from evalcore.recalibration.sequential import RoundSums
+from evalcore.recalibration.shape import pool_shape
+from evalcore.strata import csf_edges, rank_edges
+from evalcore.types import Floats, Ints
+
+REPEATS_AT_ONCE = 4      # repeats whose report draws are held in memory together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecalibratedState(MethodState):
+    """The label model with its fits, and the rounds' sums."""
+
+    model: LabelModel
+    fit: Fit
+    sums: RoundSums
+    rounds: int
+
+    @property
+    def n(self) -> Floats:
+        """Labelled items (R, C)."""
+        return np.asarray(self.labelled.sum(axis=2), dtype=np.float64)
+
+    @property
+    def k(self) -> Floats:
+        """Labelled positives (R, C)."""
+        return self.labelled[..., 1].astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibrated:
+    """Recalibrated search."""
+
+    name: str = "recalibrated"
+    interval: str = "honest hull"
+    interval_note: str = (
+        "The hull of four intervals that fail on different pools: the posterior's, the combined estimate's, "
+        "the posterior's under hidden positives, and the design's own. Wider than any one of them."
+    )
+    configurations: tuple[Configuration, ...] = CONFIGURATIONS
+    n_strata: int = 64
+    planning_draws: int = 96
+    report_draws: int = 4000
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""
+        positives = int(np.count_nonzero(predictions))
+        parts = [csf_edges(scores, self.n_strata), rank_edges(scores, max(positives, 16) / 16)]
+        if 0 < positives < len(scores):
+            parts.append(np.array([decision_boundary(scores, predictions)]))
+        edges = np.unique(np.concatenate(parts))
+        return edges, len(edges) + 1
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecalibratedState:
+        """The prior mixture."""
+        model = label_model(pool_shape(cells), self.configurations)
+        shape = (repeats, cells.n_cells)
+        nothing = np.zeros(shape)
+        return RecalibratedState(
+            cells=cells,
+            measures=tuple(measures),
+            labelled=np.zeros((*shape, 2), np.int64),
+            excluded=np.zeros(shape, np.int64),
+            model=model,
+            fit=fit(model, nothing, nothing),
+            sums=RoundSums.none(repeats, len(measures), cells.n_cells),
+            rounds=0,
+        )
+
+    def propose(self, state: RecalibratedState, size: Ints) -> Design:
+        """Inclusion probabilities: search and Neyman, planned in virtual steps."""
+        left = state.left
+        plan = plan_batch(
+            state.model,
+            state.fit,
+            state.measures,
+            state.n,
+            state.k,
+            left.astype(np.float64),
+            np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64),
+            self.planning_draws,
+            # the draws behind a plan are a quadrature: the same round of any evaluation uses the same ones
+            stream(0, self.name, state.rounds, "planning"),
+        )
+        return Design(
+            replacement=False,
+            size=np.broadcast_to(state.cells.size, left.shape),
+            left=left,
+            unlabelled=plan.inclusion,
+            labelled=np.zeros_like(state.labelled, dtype=np.float64),
+            model=plan.model,
+            gradient=plan.slope * state.cells.n_items,
+            census=np.zeros(len(left), np.bool_),
+        )
+
+    def draw(
+        self, state: RecalibratedState, design: Design, size: Ints, rng: np.random.Generator
+    ) -> Draws:
+        """Pivotal over cells, then a simple random sample inside each; repeats of size 0 draw nothing."""
+        expected = np.where(size[:, None] > 0, design.left * design.unlabelled, 0.0)
+        return without_replacement(np.minimum(pivotal(expected, rng).astype(np.int64), design.left))
+
+    def observe(
+        self, state: RecalibratedState, design: Design, outcome: Outcome, excluded: Ints
+    ) -> RecalibratedState:
+        """Add the round to the sums, and refit."""
+        sums = state.sums.add(
+            state.cells, state.measures, state.labelled, state.excluded, design, outcome, excluded
+        )
+        after = replace(
+            state,
+            labelled=state.labelled + outcome.new,
+            excluded=state.excluded + excluded,
+            sums=sums,
+            rounds=state.rounds + 1,
+        )
+        return replace(after, fit=fit(after.model, after.n, after.k, state.fit.coefficients))
+
+    def estimate(
+        self, state: RecalibratedState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """Posterior and design combined, with the hull of four intervals."""
+        evidence = Evidence(
+            model=state.model,
+            fit=state.fit,
+            n=state.n,
+            k=state.k,
+            left=state.left.astype(np.float64),
+            sums=state.sums,
+        )
+        parts = [
+            report(evidence.rows(slice(at, at + REPEATS_AT_ONCE)), state.measures, confidence,
+                   self.report_draws, rng)
+            for at in range(0, len(state.labelled), REPEATS_AT_ONCE)
+        ]
+        return [_joined(several) for several in zip(*parts, strict=True)]
+
+
+def _joined(parts: Sequence[EstimateArrays]) -> EstimateArrays:
+    return EstimateArrays(
+        value=np.concatenate([p.value for p in parts]),
+        lower=np.concatenate([p.lower for p in parts]),
+        upper=np.concatenate([p.upper for p in parts]),
+        variance=np.concatenate([p.variance for p in parts]),
+        diagnostics={
+            name: np.concatenate([p.diagnostics[name] for p in parts]) for name in parts[0].diagnostics
+        },
+    )

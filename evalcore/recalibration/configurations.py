@@ -1,0 +1,99 @@
+"""What the label model believes of a pool before any label: several answers, and the labels choose.
+
+Configuration h says f_c = logit p(y = 1 | cell c) ~ N(μ_h, K_h) with
+
+    K_h = sa² 11ᵀ + sb² μμᵀ + sd² llᵀ + su² exp(−|t_c − t_c'| / ℓ),   ℓ = 0.15
+
+level, slope, density correction and a rough remainder; l and t as in `shape`.  The anchored ones put
+μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number of predicted positives: the
+system is taken to be roughly right about how many positives there are, and not about which scores they have.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import expit
+
+from evalcore.recalibration.shape import PoolShape
+from evalcore.types import Floats
+
+SMOOTHNESS = 0.15        # ℓ, as a share of the cells
+EXCESS = 0.1             # positives expected beyond the predicted ones, as a share
+LOWEST, HIGHEST = -16.0, 9.0  # no prior mean is surer than this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One set of prior beliefs, and its prior log weight."""
+
+    name: str
+    anchor: Literal["prediction", "probability"]
+    log_weight: float
+    steepness: float = 1.0   # factor on b
+    density: float = 0.0     # d
+    level_sd: float = 1.5    # sa
+    slope_sd: float = 0.2    # sb
+    density_sd: float = 0.0  # sd
+    rough_sd: float = 0.7    # su
+
+
+CONFIGURATIONS = (
+    Configuration(name="prediction", anchor="prediction", log_weight=0.0),
+    Configuration(name="prediction, steep", anchor="prediction", log_weight=0.0, steepness=1.6),
+    Configuration(name="density", anchor="prediction", log_weight=0.0, density=0.5, density_sd=0.35),
+    Configuration(
+        name="density, steep",
+        anchor="prediction",
+        log_weight=0.0,
+        steepness=1.6,
+        density=0.5,
+        density_sd=0.35,
+    ),
+    Configuration(
+        name="loose", anchor="prediction", log_weight=-1.0, level_sd=2.5, slope_sd=0.6, rough_sd=1.5
+    ),
+    Configuration(name="probability", anchor="probability", log_weight=-0.7, slope_sd=0.4),
+)
+
+
+def prior(shape: PoolShape, configuration: Configuration) -> tuple[Floats, Floats]:
+    """μ (C,) and K (C, C) of one configuration."""
+    mean = _mean(shape, configuration)
+    apart = np.abs(shape.place[:, None] - shape.place[None, :])
+    covariance = (
+        configuration.level_sd**2
+        + configuration.slope_sd**2 * np.outer(mean, mean)
+        + configuration.density_sd**2 * np.outer(shape.density, shape.density)
+        + configuration.rough_sd**2 * np.exp(-apart / SMOOTHNESS)
+    )
+    return mean, covariance
+
+
+def _mean(shape: PoolShape, configuration: Configuration) -> Floats:
+    if configuration.anchor == "probability":
+        return shape.log_odds
+    offset = -configuration.density * shape.density
+    slope = configuration.steepness * anchored_slope(shape, offset)
+    return np.clip(slope * shape.score + offset, LOWEST, HIGHEST)
+
+
+def anchored_slope(shape: PoolShape, offset: Floats) -> float:
+    """b with Σ N_c expit(b z_c + offset_c) = (1 + EXCESS) · predicted positives, by bisection in log b.
+
+    A pool mostly predicted positive cannot hold a tenth more positives: there the excess shrinks with the
+    predicted negatives.  Where a tenth of the pool or more is predicted positive the slope is kept at 2 per
+    standard deviation of the score: on a balanced pool the count says little about the slope.
+    """
+    excess = EXCESS * min(shape.positives, shape.n_items - shape.positives)
+    target = shape.positives + excess
+    low, high = 1e-6, 1e6
+    for _ in range(80):
+        b = float(np.sqrt(low * high))
+        total = (shape.size * expit(np.clip(b * shape.score + offset, LOWEST, -LOWEST))).sum()
+        low, high = (b, high) if total > target else (low, b)
+    if shape.positives > 0.1 * shape.n_items:
+        centre = np.average(shape.score, weights=shape.size)
+        spread = np.sqrt(np.average((shape.score - centre) ** 2, weights=shape.size))
+        b = min(b, 2.0 / spread) if spread > 0 else b
+    return b

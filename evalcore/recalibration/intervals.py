@@ -1,0 +1,64 @@
+"""Intervals for a measure that lies in a known range, and quantiles of weighted draws."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import expit, logit
+
+from evalcore.types import Floats
+
+
+def weighted_quantiles(draws: Floats, weight: Floats, levels: Sequence[float]) -> Floats:
+    """Quantiles (R, levels) of draws (R, S) with weights (R, S) that sum to 1.
+
+    Draws without a value (NaN) are left out and the rest reweighted; NaN where none has one.
+    """
+    known = np.isfinite(draws)
+    weight = np.where(known, weight, 0.0)
+    order = np.argsort(np.where(known, draws, np.inf), axis=1)
+    sorted_draws = np.take_along_axis(draws, order, axis=1)
+    sorted_weight = np.take_along_axis(weight, order, axis=1)
+    total = sorted_weight.sum(axis=1, keepdims=True)
+    reach = (np.cumsum(sorted_weight, axis=1) - 0.5 * sorted_weight) / np.where(total > 0, total, 1.0)
+    last = np.maximum(known.sum(axis=1) - 1, 0)
+    columns = [
+        np.take_along_axis(
+            sorted_draws, np.minimum((reach < level).sum(axis=1), last)[:, None], axis=1
+        )[:, 0]
+        for level in levels
+    ]
+    return np.where(total > 0, np.stack(columns, axis=1), np.nan)
+
+
+def weighted_moments(draws: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance (R,) of weighted draws, NaN draws left out; (NaN, inf) where none has a value."""
+    known = np.isfinite(draws)
+    weight = np.where(known, weight, 0.0)
+    total = weight.sum(axis=1)
+    safe = np.where(total > 0, total, 1.0)
+    filled = np.where(known, draws, 0.0)
+    mean = (weight * filled).sum(axis=1) / safe
+    variance = (weight * (filled - mean[:, None]) ** 2).sum(axis=1) / safe
+    return np.where(total > 0, mean, np.nan), np.where(total > 0, variance, np.inf)
+
+
+def logit_interval(
+    centre: Floats, std_error: Floats, z: float, bounds: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """centre ± z se on the logit scale of the measure's range, so the ends stay inside it."""
+    low, high = bounds
+    unit = np.clip((centre - low) / (high - low), 1e-4, 1 - 1e-4)
+    half = z * np.minimum(std_error / (high - low), 1e6) / (unit * (1 - unit))
+    return (
+        low + (high - low) * expit(logit(unit) - half),
+        low + (high - low) * expit(logit(unit) + half),
+    )
+
+
+def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) -> tuple[Floats, Floats]:
+    """The smallest interval that holds all parts, cut to the range; a part that is NaN is left out."""
+    lower = np.fmin.reduce([low for low, _ in parts])
+    upper = np.fmax.reduce([high for _, high in parts])
+    lower = np.where(np.isfinite(lower), lower, bounds[0])
+    upper = np.where(np.isfinite(upper), upper, bounds[1])
+    return np.clip(lower, *bounds), np.clip(upper, *bounds)

@@ -1,0 +1,161 @@
+"""The label model: a mixture of Gaussian processes over cells, and its Laplace fits.
+
+f_c = logit p_c, p_c the chance that an item of cell c is positive.  Configuration h writes f = μ_h + Φ_h β
+with β ~ N(0, I): Φ_h holds the leading eigenvectors of K_h, scaled by the roots of their eigenvalues.  The
+likelihood is Π_c Binomial(k_c | n_c, p_c); that the cells were chosen adaptively can be ignored, because the
+choice depended on earlier labels only.
+
+    H  configurations   R  repeats   C  cells   m  basis functions
+
+The Laplace fit is the mode β̂ with its Hessian; log evidence = log p(k | β̂) − |β̂|²/2 − ½ log det Hessian.
+It depends on the labels' counts only, not on their order: Newton runs until it has converged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from evalcore.recalibration.configurations import Configuration, prior
+from evalcore.recalibration.shape import PoolShape
+from evalcore.types import Floats
+
+BASIS = 40               # leading eigenvectors kept
+CONVERGED = 1e-4         # largest entry of the last Newton step: quadratic, so the error is about its square
+MAX_STEPS = 60
+MAX_HALVINGS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelModel:
+    """The mixture before any label."""
+
+    shape: PoolShape
+    names: tuple[str, ...]
+    log_weight: Floats   # (H,) prior
+    mean: Floats         # (H, C) μ
+    basis: Floats        # (H, C, m) Φ
+    pairs: Floats        # (H, C, m (m + 1) / 2) products of two basis functions, for the Hessians
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fit:
+    """The Laplace fits of all configurations to the labels of each repeat."""
+
+    coefficients: Floats  # (R, H, m) β̂
+    root: Floats          # (R, H, m, m) lower Cholesky factor of the Hessian
+    log_joint: Floats     # (R, H) log p(k | β̂) − |β̂|²/2
+    log_evidence: Floats  # (R, H) with the prior weight of the configuration
+
+
+def label_model(shape: PoolShape, configurations: Sequence[Configuration]) -> LabelModel:
+    """Factor the prior of each configuration; costs O(C³) once."""
+    means, bases = [], []
+    for configuration in configurations:
+        mean, covariance = prior(shape, configuration)
+        values, vectors = np.linalg.eigh(covariance)
+        lead = np.argsort(values)[::-1][: min(BASIS, len(values))]
+        vectors = vectors[:, lead]
+        # an eigenvector's sign is arbitrary: the entry of largest magnitude is made positive
+        top = np.take_along_axis(vectors, np.argmax(np.abs(vectors), axis=0)[None], axis=0)
+        means.append(mean)
+        bases.append(vectors * np.sign(top) * np.sqrt(np.maximum(values[lead], 0.0)))
+    basis = np.stack(bases)
+    first, second = np.triu_indices(basis.shape[2])
+    return LabelModel(
+        shape=shape,
+        names=tuple(c.name for c in configurations),
+        log_weight=np.array([c.log_weight for c in configurations]),
+        mean=np.stack(means),
+        basis=basis,
+        pairs=basis[:, :, first] * basis[:, :, second],
+    )
+
+
+def log_likelihood(log_odds: Floats, n: Floats, k: Floats) -> Floats:
+    """Σ_c log Binomial kernel: f (..., C) with n, k (..., C), summed over cells."""
+    softplus = np.maximum(log_odds, 0) + np.log1p(np.exp(-np.abs(log_odds)))
+    return np.asarray((k * log_odds - n * softplus).sum(axis=-1))
+
+
+def fit(model: LabelModel, n: Floats, k: Floats, start: Floats | None = None) -> Fit:
+    """Fit all configurations to n labelled items (R, C) of which k are positive; both may be fractional.
+
+    start (R, H, m): where Newton begins; only speed depends on it.
+    """
+    active = np.flatnonzero((n > 0).any(axis=0))
+    n_config, _, n_basis = model.basis.shape
+    shape = (len(n), n_config, n_basis)
+    # np.take keeps the layout that fast matrix products need; fancy indexing does not
+    basis, pairs = np.take(model.basis, active, axis=1), np.take(model.pairs, active, axis=1)
+    mean = model.mean[:, active]
+    n_a, k_a = n[:, None, active], k[:, None, active]                     # (R, 1, A)
+    beta = np.zeros(shape) if start is None else start.copy()
+    hessian = np.empty((*shape, n_basis))
+    log_joint = _log_joint(beta, n_a, k_a, mean, basis)
+    moving = np.arange(len(n))
+    for _ in range(MAX_STEPS):
+        labels = n_a[moving], k_a[moving]
+        step, hessian[moving] = _newton(beta[moving], *labels, mean, basis, pairs)
+        beta[moving], log_joint[moving] = _uphill(beta[moving], step, log_joint[moving], *labels, mean, basis)
+        moving = moving[np.abs(step).max(axis=(1, 2)) >= CONVERGED]
+        if not len(moving):
+            break
+    root = np.asarray(np.linalg.cholesky(hessian), dtype=np.float64)
+    log_det = np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
+    return Fit(
+        coefficients=beta,
+        root=root,
+        log_joint=log_joint,
+        log_evidence=log_joint - log_det + model.log_weight,
+    )
+
+
+def _log_joint(beta: Floats, n: Floats, k: Floats, mean: Floats, basis: Floats) -> Floats:
+    """log p(k | β) − |β|²/2, shape (R, H)."""
+    return np.asarray(log_likelihood(mean + _through(beta, basis), n, k) - 0.5 * (beta**2).sum(axis=-1))
+
+
+def _uphill(
+    beta: Floats, step: Floats, before: Floats, n: Floats, k: Floats, mean: Floats, basis: Floats
+) -> tuple[Floats, Floats]:
+    """Beta after the step, halved until it does not lead downhill: undamped Newton can cycle for ever."""
+    factor = np.ones(before.shape)
+    for _ in range(MAX_HALVINGS):
+        moved = beta + factor[..., None] * step
+        after = _log_joint(moved, n, k, mean, basis)
+        worse = after < before - 1e-9 * np.abs(before)
+        if not worse.any():
+            break
+        factor = np.where(worse, factor / 2, factor)
+    return moved, after
+
+
+def _newton(
+    beta: Floats, n: Floats, k: Floats, mean: Floats, basis: Floats, pairs: Floats
+) -> tuple[Floats, Floats]:
+    """The Newton step (R, H, m) at beta, and the Hessian (R, H, m, m) there."""
+    n_basis = basis.shape[2]
+    rows, columns = np.triu_indices(n_basis)
+    p = expit(mean + _through(beta, basis))                                # (R, H, A)
+    packed = _weighted(n * p * (1 - p), pairs)
+    hessian = np.empty((*beta.shape, n_basis))
+    hessian[..., rows, columns] = packed
+    hessian[..., columns, rows] = packed
+    hessian[..., np.arange(n_basis), np.arange(n_basis)] += 1.0
+    slope = _weighted(k - n * p, basis) - beta
+    step = np.linalg.solve(hessian, slope[..., None])[..., 0]
+    return np.asarray(step, dtype=np.float64), hessian
+
+
+def _through(beta: Floats, basis: Floats) -> Floats:
+    """Φ β for every configuration: (R, H, m) and (H, C, m) to (R, H, C)."""
+    by_configuration = np.ascontiguousarray(beta.transpose(1, 0, 2))       # what fast matrix products need
+    return np.ascontiguousarray(np.matmul(by_configuration, basis.transpose(0, 2, 1)).transpose(1, 0, 2))
+
+
+def _weighted(weights: Floats, table: Floats) -> Floats:
+    """Σ_c weights_c table_c for every configuration: (R, H, C) and (H, C, q) to (R, H, q)."""
+    by_configuration = np.ascontiguousarray(weights.transpose(1, 0, 2))
+    return np.ascontiguousarray(np.matmul(by_configuration, table).transpose(1, 0, 2))

@@ -1,0 +1,126 @@
+"""Planning a batch in virtual steps.
+
+A large batch chosen from one look at the posterior piles up where that look points.  So it is planned in
+steps of 10 (below 100 labels), 25 (below 300) and 50: after each step the planned labels enter the model as
+fractional pseudo-labels at their expected value, the model is refitted, and the next step sees what the last
+one will have taught.  The variance falls, the means stay, and nothing is drawn before the whole batch is
+planned.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalcore.measures import Measure
+from evalcore.recalibration import totals
+from evalcore.recalibration.allocation import reduction, waterfill
+from evalcore.recalibration.label_model import Fit, LabelModel, fit
+from evalcore.recalibration.posterior import Posterior, noise, posterior
+from evalcore.recalibration.totals import by_prediction
+from evalcore.types import Floats
+
+SEARCH_POWER = 4
+LEAST_NEYMAN = 0.3       # d_min
+SECONDARY = 0.1          # share of a batch for the measures after the first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BatchPlan:
+    """What the round's design records."""
+
+    inclusion: Floats    # (R, C) π
+    model: Floats        # (R, C) p̄ before the batch
+    slope: Floats        # (R, C) ∂(first measure)/∂(a positive)
+
+
+def virtual_step(labels: Floats) -> Floats:
+    """Labels to plan at once when so many (R,) are there."""
+    return np.where(labels < 100, 10.0, np.where(labels < 300, 25.0, 50.0))
+
+
+def plan_batch(
+    model: LabelModel,
+    fitted: Fit,
+    measures: Sequence[Measure],
+    n: Floats,
+    k: Floats,
+    left: Floats,
+    size: Floats,
+    draws: int,
+    rng: np.random.Generator,
+) -> BatchPlan:
+    """Inclusion probabilities for batches of `size` (R,), whole numbers not above what is left.
+
+    n, k, left (R, C): labelled items, positives among them, unlabelled items.
+    """
+    labels = n.sum(axis=1)
+    matters = np.any([m.label_matters() for m in measures], axis=0)
+    open_items = np.where(matters[model.shape.predicted.astype(np.int64)], left, 0.0)
+    rest, planned = open_items, np.zeros(left.shape)
+    done = np.zeros(len(size))
+    first: tuple[Floats, Floats] | None = None
+    while first is None or (done < size).any():
+        step = np.minimum(size - done, virtual_step(labels + done))
+        post = posterior(model, fitted, n, k, left, noise(model, draws, rng))
+        view = _look(model, post, measures, n, k, left)
+        if first is None:
+            first = view.mean, view.slopes[0]
+        expected = rest * _inclusion(view, rest, step, labels + done)
+        planned, rest, done = planned + expected, rest - expected, done + step
+        if (done < size).any():
+            n, k, left = n + expected, k + expected * view.mean, left - expected
+            fitted = fit(model, n, k, fitted.coefficients)
+    inclusion = np.divide(planned, open_items, out=np.zeros_like(planned), where=open_items > 0)
+    return BatchPlan(inclusion=np.minimum(inclusion, 1.0), model=first[0], slope=first[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _View:
+    """What one set of posterior draws says about where to look."""
+
+    mean: Floats             # (R, C) p̄
+    slopes: list[Floats]     # (R, C) for each measure
+    reduction: Floats        # (R, C) of the first measure
+    positives: Floats        # (R,) expected in the pool
+
+
+def _look(
+    model: LabelModel, post: Posterior, measures: Sequence[Measure], n: Floats, k: Floats, left: Floats
+) -> _View:
+    predicted = model.shape.predicted
+    items = by_prediction(n + left, predicted)
+    known = by_prediction(k, predicted)
+    hits = known[:, 1, None] + np.matmul(post.rate, (left * predicted)[:, :, None])[..., 0]
+    missed = known[:, 0, None] + np.matmul(post.rate, (left * (1 - predicted))[:, :, None])[..., 0]
+    mean_hits, mean_missed = (post.weight * hits).sum(axis=1), (post.weight * missed).sum(axis=1)
+    slopes = [
+        totals.gradient(m, mean_hits, mean_missed, items)[:, predicted.astype(np.int64)] for m in measures
+    ]
+    drawn = np.nan_to_num(totals.value(measures[0], hits, missed, items))
+    return _View(
+        mean=post.mean,
+        slopes=slopes,
+        reduction=reduction(post, drawn, slopes[0]),
+        positives=mean_hits + mean_missed,
+    )
+
+
+def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floats:
+    """π (R, C) of one virtual step."""
+    spread = np.sqrt(np.maximum(view.mean * (1 - view.mean), 1e-12))
+    dense = (view.positives / (view.positives + labels + 50)) ** 2 * labels / (labels + 100)
+    even = np.maximum(LEAST_NEYMAN, dense)
+    neyman = np.abs(view.slopes[0]) * spread
+    search = view.reduction**SEARCH_POWER
+    if len(view.slopes) > 1:
+        others = [waterfill(np.abs(slope) * spread, items, step) for slope in view.slopes[1:]]
+        shared = np.mean(others, axis=0)
+        pi = (
+            waterfill(search, items, step * (1 - even) * (1 - SECONDARY))
+            + waterfill(neyman, items, step * even * (1 - SECONDARY))
+            + SECONDARY * shared
+        )
+    else:
+        pi = waterfill(search, items, step * (1 - even)) + waterfill(neyman, items, step * even)
+    return waterfill(pi, items, step)

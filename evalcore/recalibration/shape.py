@@ -1,0 +1,48 @@
+"""What the label model knows of a pool before any label: arrays over its C cells, in rising score.
+
+Of the scores only their order, their shape and the decision boundary are used, and of the predictions how
+many are positive; a score that is over-confident, or on no scale at all, loses nothing.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalcore.cells import Cells
+from evalcore.types import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PoolShape:
+    """The cells of a pool as the label model sees them."""
+
+    size: Floats         # (C,) items N_c
+    predicted: Floats    # (C,) 1.0 where the prediction is positive
+    score: Floats        # (C,) mean score minus decision boundary, z_c
+    density: Floats      # (C,) log pool density at z_c minus that at the boundary, l_c
+    place: Floats        # (C,) index of the cell over the number of cells, t_c in [0, 1)
+    log_rank: Floats     # (C,) log of the rank, counted from the top score, of the cell's middle item
+    log_odds: Floats     # (C,) logit of the mean supplied probability
+    n_items: float       # N
+    positives: float     # the number of predicted positives, at least 1: the scale of rarity
+
+
+def pool_shape(cells: Cells) -> PoolShape:
+    """Derive the shape from the cells."""
+    size = cells.size.astype(np.float64)
+    above = np.cumsum(size[::-1])[::-1] - size
+    # np.interp wants a rising abscissa; cells of one stratum may come in either order of mean score
+    order = np.argsort(cells.mean_score, kind="stable")
+    at_boundary = np.interp(0.0, cells.mean_score[order], cells.log_density[order])
+    probability = np.clip(cells.mean_probability, 1e-7, 1 - 1e-7)
+    return PoolShape(
+        size=size,
+        predicted=cells.prediction.astype(np.float64),
+        score=cells.mean_score,
+        density=cells.log_density - at_boundary,
+        place=np.arange(cells.n_cells) / cells.n_cells,
+        log_rank=np.log(np.maximum(above + size / 2, 1.0)),
+        log_odds=np.log(probability) - np.log1p(-probability),
+        n_items=float(cells.n_items),
+        positives=float(max(cells.predicted_positives, 1)),
+    )

@@ -1,0 +1,289 @@
+"""The recalibrated method's parts against enumeration, brute force, a solver and finite differences."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import hypergeom, norm
+
+from evalcore.cells import Cells
+from evalcore.design import Design, Outcome
+from evalcore.evaluation import Question, begin, estimates, observe, plan
+from evalcore.measures import measure
+from evalcore.methods.registry import method
+from evalcore.partition import build_partition
+from evalcore.randomness import stream
+from evalcore.recalibration import totals
+from evalcore.recalibration.allocation import pivotal, reduction, waterfill
+from evalcore.recalibration.configurations import CONFIGURATIONS, anchored_slope
+from evalcore.recalibration.intervals import weighted_quantiles
+from evalcore.recalibration.label_model import fit, label_model, log_likelihood
+from evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
+from evalcore.recalibration.sequential import RoundSums
+from evalcore.recalibration.shape import pool_shape
+from evalcore.types import Floats, Ints
+
+FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
+F1 = measure("f1")
+
+
+def _cells(size: list[int], prediction: list[int]) -> Cells:
+    n = len(size)
+    return Cells(
+        stratum=np.arange(n),
+        prediction=np.array(prediction),
+        size=np.array(size),
+        mean_score=np.linspace(-2.0, 1.0, n),
+        mean_probability=np.linspace(0.05, 0.9, n),
+        log_density=np.linspace(0.0, -1.0, n),
+        n_slots=n,
+    )
+
+
+def _design(cells: Cells, left: Ints, pi: Floats, model: Floats) -> Design:
+    return Design(
+        replacement=False,
+        size=cells.size[None],
+        left=left[None],
+        unlabelled=pi[None],
+        labelled=np.zeros((1, cells.n_cells, 2)),
+        model=model[None],
+        gradient=np.zeros((1, cells.n_cells)),
+        census=np.zeros(1, np.bool_),
+    )
+
+
+def _batches(left: Ints, positive: Ints, counts: Ints) -> list[tuple[float, Ints]]:
+    """Every outcome of a simple random sample of counts[c] in each cell: chance and new (1, C, 2)."""
+    each = [range(min(n, p) + 1) for n, p in zip(counts, positive, strict=True)]
+    outcomes = []
+    for found in product(*each):
+        chance = np.prod([
+            hypergeom.pmf(x, u, p, n)
+            for x, u, p, n in zip(found, left, positive, counts, strict=True)
+        ])
+        new = np.stack([counts - np.array(found), np.array(found)], axis=1)[None]
+        if chance > 0:
+            outcomes.append((float(chance), new))
+    return outcomes
+
+
+def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
+    # 8 items in two cells of 4, 1 and 2 of them positive.  Expected counts are whole, so the draw inside the
+    # cells is all the randomness there is, and every history can be enumerated.
+    cells, positives = _cells([4, 4], [0, 1]), np.array([1, 2])
+    truth = np.array([1.0, 2.0])
+    none = np.zeros((1, 2), np.int64)
+    mean_second, mean_martingale, mass = np.zeros(2), np.zeros(2), 0.0
+    first = _design(cells, cells.size, np.array([0.25, 0.5]), np.array([0.3, 0.4]))
+    for chance, new in _batches(cells.size, positives, np.array([1, 2])):
+        start = RoundSums.none(1, 1, 2)
+        outcome = Outcome(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
+        one = start.add(cells, [F1], np.zeros((1, 2, 2), np.int64), none, first, outcome, none)
+        left, rest = cells.size - new[0].sum(axis=1), positives - new[0, :, 1]
+        # the second round looks where the first one found something, and believes it
+        counts = np.array([2, 1]) if new[0, 0, 1] else np.array([1, 1])
+        model = np.array([0.1, 0.7]) if new[0, 1, 1] == 2 else np.array([0.2, 0.2])
+        second = _design(cells, left, counts / left, model)
+        for chance_2, new_2 in _batches(left, rest, counts):
+            outcome = Outcome(new=new_2, drawn_new=new_2, drawn_known=np.zeros_like(new_2))
+            two = one.add(cells, [F1], new, none, second, outcome, none)
+            alone = (two.total - one.total)[0, 0] / (two.weight - one.weight)[0, 0]
+            mass += chance * chance_2
+            mean_second += chance * chance_2 * alone
+            mean_martingale += chance * chance_2 * (two.total[0, 0] - two.weight[0, 0] * truth)
+    assert mass == pytest.approx(1)
+    assert mean_second == pytest.approx(truth)
+    assert mean_martingale == pytest.approx(np.zeros(2), abs=1e-9)
+
+
+def test_pivotal_counts_have_their_expectations_and_a_fixed_total():
+    expected = np.array([0.3, 1.7, 0.05, 2.0, 0.45, 0.9, 0.6])        # sums to 6
+    n_draws = 40_000
+    counts = pivotal(np.repeat(expected[None], n_draws, axis=0), stream(1, "pivotal"))
+    assert (counts.sum(axis=1) == 6).all()
+    assert ((counts == np.floor(expected)) | (counts == np.ceil(expected))).all()
+    fraction = expected - np.floor(expected)
+    tolerance = norm.isf(FALSE_ALARM / 14) * np.sqrt(fraction * (1 - fraction) / n_draws) + 1e-12
+    assert (np.abs(counts.mean(axis=0) - expected) <= tolerance).all()
+
+
+def test_pivotal_counts_never_attract_each_other():
+    # negative association is what the bound for unseen positives rests on; a covariance estimated from n
+    # draws of two coins has standard error at most 1/(4 √n)
+    expected = np.full((40_000, 10), 0.5)
+    counts = pivotal(expected, stream(2, "pivotal"))
+    covariance = np.cov(counts.T)[~np.eye(10, dtype=bool)]
+    assert covariance.max() <= norm.isf(FALSE_ALARM / 45) / (4 * np.sqrt(40_000))
+
+
+def test_waterfill_is_the_convex_optimum():
+    # minimise Σ u h²/π subject to Σ u π = b, π ≤ 1: the solution is min(1, λ h)
+    items, h, b = np.array([3.0, 5.0, 2.0, 10.0]), np.array([9.0, 1.0, 0.5, 0.2]), 7.0
+    solved = minimize(
+        lambda pi: (items * h**2 / pi).sum(),
+        np.full(4, 0.3),
+        bounds=[(1e-3, 1.0)] * 4,
+        constraints={"type": "eq", "fun": lambda pi: items @ pi - b},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    assert waterfill(h[None], items[None], np.array([b]))[0] == pytest.approx(solved.x, abs=1e-4)
+
+
+def test_waterfill_gives_everything_when_labels_suffice_and_spans_any_scale():
+    items = np.array([[3.0, 0.0, 2.0]])
+    weight = np.array([[1e-200, 5.0, 1.0]])
+    assert waterfill(weight, items, np.array([9.0]))[0] == pytest.approx([1, 0, 1])
+    # the second cell is full with 2 labels; the third of them goes to the cell of hardly any weight
+    assert waterfill(weight, items, np.array([3.0]))[0] == pytest.approx([1 / 3, 0, 1])
+
+
+def test_the_expected_reduction_is_that_of_brute_force():
+    # two cells, three weighted draws.  M = M_s + g (y - p_s): enumerate (draw, label) and compare variances
+    rate = np.array([[[0.2, 0.6], [0.5, 0.1], [0.9, 0.3]]])
+    weight, drawn, slope = np.array([[0.5, 0.3, 0.2]]), np.array([[0.4, 0.6, 0.7]]), np.array([[0.05, -0.2]])
+    post = Posterior(rate=rate, weight=weight, by_configuration=weight, cut=np.zeros(1))
+    for c in (0, 1):
+        joint = np.stack([weight[0] * (1 - rate[0, :, c]), weight[0] * rate[0, :, c]])     # (label, draw)
+        value = np.stack([
+            drawn[0] - slope[0, c] * rate[0, :, c],
+            drawn[0] + slope[0, c] * (1 - rate[0, :, c]),
+        ])
+        total = (joint * value**2).sum() - (joint * value).sum() ** 2
+        given = sum(
+            joint[y].sum() * ((joint[y] * value[y] ** 2).sum() / joint[y].sum()
+                              - ((joint[y] * value[y]).sum() / joint[y].sum()) ** 2)
+            for y in (0, 1)
+        )
+        assert reduction(post, drawn, slope)[0, c] == pytest.approx(total - given)
+
+
+@pytest.mark.parametrize(
+    "name", ["accuracy", "precision", "recall", "f1", "specificity", "balanced_accuracy", "mcc"]
+)
+def test_gradients_by_totals_are_the_finite_differences(name: str):
+    m, items = measure(name), np.array([[900.0, 100.0]])
+    hits, missed, h = np.array([60.0]), np.array([30.0]), 1e-4
+    by_missed = totals.value(m, hits, missed + h, items) - totals.value(m, hits, missed - h, items)
+    by_hits = totals.value(m, hits + h, missed, items) - totals.value(m, hits - h, missed, items)
+    expected = np.stack([by_missed, by_hits], axis=1) / (2 * h)
+    assert totals.gradient(m, hits, missed, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+def test_the_anchored_slope_expects_a_tenth_more_positives_than_predicted():
+    cells = _cells([5000, 3000, 1500, 400, 60, 40], [0, 0, 0, 0, 1, 1])
+    shape = pool_shape(cells)
+    b = anchored_slope(shape, np.zeros(6))
+    # 100 predicted, 110 expected
+    assert (cells.size / (1 + np.exp(-b * cells.mean_score))).sum() == pytest.approx(110, rel=1e-4)
+
+
+def _model_with_labels():
+    cells = _cells([5000, 3000, 1500, 400, 60, 40], [0, 0, 0, 0, 1, 1])
+    n = np.array([[5.0, 4.0, 10.0, 20.0, 15.0, 6.0]])
+    k = np.array([[0.0, 0.0, 1.0, 4.0, 9.0, 6.0]])
+    return cells, label_model(pool_shape(cells), CONFIGURATIONS), n, k
+
+
+def test_the_fit_does_not_depend_on_the_order_of_the_labels():
+    _, model, n, k = _model_with_labels()
+    direct = fit(model, n, k)
+    half = fit(model, np.floor(n / 2), np.minimum(k, np.floor(n / 2)))
+    other = fit(model, n, k, half.coefficients)
+    far = fit(model, n, k, np.full_like(half.coefficients, 2.0))
+    assert other.coefficients == pytest.approx(direct.coefficients, abs=1e-6)
+    assert far.coefficients == pytest.approx(direct.coefficients, abs=1e-6)
+    assert far.log_evidence == pytest.approx(direct.log_evidence, abs=1e-3)
+
+
+def test_the_fit_is_the_mode_even_where_plain_newton_would_cycle():
+    # 40 negatives where the prior is sure of positives: full steps overshoot back and forth
+    _, model, n, k = _model_with_labels()
+    got = fit(model, np.full_like(n, 40.0), np.zeros_like(k))
+    f = model.mean + np.einsum("rhm,hcm->rhc", got.coefficients, model.basis)
+    p = 1 / (1 + np.exp(-f))
+    slope = np.einsum("rhc,hcm->rhm", -40.0 * p, model.basis) - got.coefficients
+    assert np.abs(slope).max() < 1e-5
+
+
+def test_a_split_cell_has_the_likelihood_of_the_whole():
+    f = np.array([-2.0, 0.5, 1.0])
+    whole = log_likelihood(f, np.array([10.0, 6.0, 3.0]), np.array([1.0, 4.0, 3.0]))
+    split = log_likelihood(f[[0, 0, 1, 2]], np.array([7.0, 3.0, 6.0, 3.0]), np.array([1.0, 0.0, 4.0, 3.0]))
+    assert split == pytest.approx(whole)
+
+
+def test_weighted_draws_agree_with_importance_sampling_from_the_prior():
+    # a slow, obvious posterior: many draws of the prior, weighted by the likelihood alone
+    cells = _cells([50, 30], [0, 1])
+    model = label_model(pool_shape(cells), CONFIGURATIONS[:1])
+    n, k, left = np.array([[6.0, 5.0]]), np.array([[1.0, 4.0]]), np.array([[44.0, 25.0]])
+    rng = stream(3, "prior")
+    given = noise(model, 40_000, rng)
+    got = posterior(model, fit(model, n, k), n, k, left, given)
+    beta = rng.standard_normal((400_000, model.basis.shape[2]))
+    p = 1 / (1 + np.exp(-(model.mean[0] + beta @ model.basis[0].T)))
+    # the cut empties cells below a rank between PP = 30 and N = 80: only the lower cell, middle rank 55
+    cut = rng.random(len(p)) < 0.5 * np.log(55 / 30) / np.log(80 / 30)
+    p[:, 0] = np.where(cut, p[:, 0] * 1e-3, p[:, 0])
+    log_weight = (k * np.log(p) + (n - k) * np.log1p(-p)).sum(axis=1)
+    total = k.sum() + p @ left[0]
+    log_weight -= 2.5 * np.log1p(np.log(total / 30) ** 2 / 4)
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    slow = weight @ p
+    error = np.sqrt((weight**2) @ (p - slow) ** 2)
+    fast_error = np.sqrt(((got.weight[0] ** 2)[:, None] * (got.rate[0] - got.mean[0]) ** 2).sum(axis=0))
+    tolerance = norm.isf(FALSE_ALARM / 4) * np.sqrt(error**2 + fast_error**2)
+    assert (np.abs(got.mean[0] - slow) <= tolerance).all()
+
+
+def test_finite_counts_have_the_moments_of_the_sum_of_binomials():
+    rate = np.tile(np.array([0.9, 0.3, 0.01]), (1, 60_000, 1))
+    post = Posterior(
+        rate=rate, weight=np.full((1, 60_000), 1 / 60_000), by_configuration=np.ones((1, 1)), cut=np.zeros(1)
+    )
+    left = np.array([[10.0, 20.0, 100.0]])
+    got = finite_counts(post, left, np.ones(3), stream(4, "finite"))[0]
+    # mean 9 + 6 + 1 = 16; variance 0.9 + 4.2 + 0.99 = 6.09
+    assert got.mean() == pytest.approx(16, abs=norm.isf(FALSE_ALARM / 2) * np.sqrt(6.09 / 60_000))
+    assert got.var() == pytest.approx(6.09, rel=0.07)
+
+
+def test_weighted_quantiles_leave_out_draws_without_a_value():
+    draws, weight = np.array([[3.0, np.nan, 1.0, 2.0]]), np.array([[0.1, 0.7, 0.1, 0.1]])
+    assert weighted_quantiles(draws, weight, [0.5])[0] == pytest.approx([2.0])
+    assert np.isnan(weighted_quantiles(np.full((1, 2), np.nan), np.full((1, 2), 0.5), [0.5])).all()
+
+
+def _pool(n: int, seed: int):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(-2, 1.5, n)
+    labels = (rng.random(n) < 1 / (1 + np.exp(-2 * scores))).astype(np.int64)
+    return scores, (scores > 0).astype(np.int64), labels
+
+
+@pytest.mark.parametrize("name", ["f1", "precision", "recall", "accuracy", "mcc"])
+def test_labelling_everything_gives_the_exact_value(name: str):
+    scores, predictions, labels = _pool(60, 5)
+    how = method("recalibrated")
+    partition, cell = build_partition(how, scores, 1 / (1 + np.exp(-scores)), predictions)
+    m = measure(name)
+    question = Question(
+        method=how, cells=partition.cells, measures=(m,), confidence=0.95, seed=1, evaluation="all of it"
+    )
+    state = begin(question)
+    by_cell = [labels[cell == c] for c in range(partition.cells.n_cells)]
+    while not state.exhausted:
+        round_plan = plan(question, state, 20)
+        answers = np.array([by_cell[c][r] for c, r in zip(round_plan.cell, round_plan.rank, strict=True)])
+        state = observe(question, state, round_plan, answers)
+        for estimate in estimates(question, state):
+            assert estimate.value is not None
+            assert np.isfinite([estimate.value, estimate.lower, estimate.upper]).all()
+    counts = np.bincount(predictions * 2 + labels, minlength=4).reshape(2, 2).astype(np.float64)
+    truth = float(m.of_confusion(counts))
+    (final,) = estimates(question, state)
+    assert (final.value, final.lower, final.upper) == pytest.approx((truth, truth, truth))
+    assert final.interval == "exact"
