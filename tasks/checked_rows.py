@@ -121,7 +121,9 @@ class RowChecker:
         return result
 
     def _code(self, value: str) -> int:
-        return self._codes.get(value, self._codes.get(value.casefold(), -1))
+        if value not in self._codes and value.casefold() in (*_ONE, *_ZERO):
+            value = value.casefold()
+        return self._codes.get(value, -1)
 
     def _text(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> pa.StringArray:
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from evalcore.types import Ints
+from evalcore.types import Bools, Ints
 from tasks.checked_rows import OFFENDERS_SHOWN
 
 _SUSPECTS_AT_ONCE = 1_000      # bounds what is held when every id is there twice
@@ -38,21 +38,43 @@ class SeenIds:
 def first_duplicates(
     suspects: Ints, again: Callable[[], Iterable[pa.StringArray]]
 ) -> Iterator[tuple[str, list[int]]]:
-    """Ids that really are there more than once, each with its first rows; `again` reads all ids once more."""
-    for start in range(0, len(suspects), _SUSPECTS_AT_ONCE):
-        some = suspects[start : start + _SUSPECTS_AT_ONCE]
+    """Ids that really are there more than once, the first ones first, each with its first rows.
+
+    suspects (k,) hashes, sorted; `again` reads all ids once more, from the start, and is called a few times.
+    """
+    while len(suspects):
+        some = _first_of(suspects, again())
         rows: defaultdict[str, list[int]] = defaultdict(list)
         first = 0
         for ids in again():
-            for place in np.flatnonzero(np.isin(_hashes(ids), some)).tolist():
+            for place in np.flatnonzero(_among(_hashes(ids), some)).tolist():
                 here = rows[ids[place].as_py()]
                 if len(here) < OFFENDERS_SHOWN:
                     here.append(first + place)
             first += len(ids)
         repeated = sorted((where, name) for name, where in rows.items() if len(where) > 1)
+        yield from ((name, where) for where, name in repeated)
         if repeated:
-            yield from ((name, where) for where, name in repeated)
             return
+        suspects = np.setdiff1d(suspects, some, assume_unique=True)
+
+
+def _first_of(suspects: Ints, all_ids: Iterable[pa.StringArray]) -> Ints:
+    """Of the suspects, those that come up first, sorted."""
+    found: dict[int, None] = {}
+    for ids in all_ids:
+        hashes = _hashes(ids)
+        found |= dict.fromkeys(hashes[_among(hashes, suspects)].tolist())
+        if len(found) >= _SUSPECTS_AT_ONCE:
+            break
+    return np.sort(np.array(list(found)[:_SUSPECTS_AT_ONCE], np.int64))
+
+
+def _among(hashes: Ints, suspects: Ints) -> Bools:
+    if len(suspects) == 0:
+        return np.zeros(len(hashes), np.bool_)
+    place = np.minimum(np.searchsorted(suspects, hashes), len(suspects) - 1)
+    return np.asarray(suspects[place] == hashes)
 
 
 def _hashes(ids: pa.StringArray) -> Ints:

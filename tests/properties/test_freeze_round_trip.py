@@ -1,0 +1,83 @@
+"""Whatever is frozen is what was written, in all three formats, and the pool does not depend on which."""
+
+import csv
+import io
+import json
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from doubles.specs import a_spec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tasks.frozen import frozen_parts, load_partition
+from tasks.ledger.memory_store import MemoryStore
+from tasks.pool_index import PoolIndex
+from tasks.snapshot import freeze_pool
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
+scores = st.floats(allow_nan=False, allow_infinity=False)
+row = st.fixed_dictionaries(
+    {
+        "item_id": texts.filter(bool),
+        "score": scores,
+        "probability": st.floats(0, 1),
+        "prediction": st.sampled_from(["match", "no match"]),
+        "region": texts,
+        "shown, or not": texts,
+    }
+)
+tables = st.lists(row, min_size=1, max_size=30, unique_by=lambda r: r["item_id"])
+
+
+def as_csv(rows: list[dict]) -> bytes:
+    sink = io.StringIO(newline="")
+    writer = csv.DictWriter(sink, list(rows[0]), quoting=csv.QUOTE_ALL)
+    writer.writeheader()
+    writer.writerows({k: v if isinstance(v, str) else repr(v) for k, v in row.items()} for row in rows)
+    return sink.getvalue().encode()
+
+
+def as_jsonl(rows: list[dict]) -> bytes:
+    return "".join(json.dumps(r) + "\n" for r in rows).encode()
+
+
+def as_parquet(rows: list[dict]) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), sink, row_group_size=7)
+    return sink.getvalue()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rows=tables)
+def test_freezing_and_reading_back_gives_the_rows_whatever_the_format(rows):
+    digests, partitions = set(), set()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, encode in (("p.csv", as_csv), ("p.jsonl", as_jsonl), ("p.parquet", as_parquet)):
+            path = Path(folder) / name
+            path.write_bytes(encode(rows))
+            spec = a_spec(path, probability="probability", segments=["region"], display=["shown, or not"])
+            store = MemoryStore()
+            manifest = freeze_pool(spec, store)
+            frozen = pa.concat_tables(frozen_parts(store, manifest.part_keys)).to_pylist()
+            assert [
+                {key: f[key] for key in ("item_id", "score", "probability", "region")} for f in frozen
+            ] == [{key: r[key] for key in ("item_id", "score", "probability", "region")} for r in rows]
+            assert [f["prediction"] for f in frozen] == [int(r["prediction"] == "match") for r in rows]
+            assert manifest.predicted_positives == sum(r["prediction"] == "match" for r in rows)
+            assert sum(manifest.segments["region"].values()) == manifest.rows == len(rows)
+
+            partition = load_partition(store, manifest)
+            cells = partition.cells
+            index = PoolIndex(store, spec.name, manifest, partition)
+            cell = [c for c in range(cells.n_cells) for _ in range(cells.size[c])]
+            rank = [k for c in range(cells.n_cells) for k in range(cells.size[c])]
+            found = index.rows(cell, rank)
+            assert sorted(f.row for f in found) == list(range(len(rows)))
+            seen = [shown["shown, or not"] for shown in index.shown(spec, found)]
+            assert seen == [rows[f.row]["shown, or not"] for f in found]
+            digests.add(manifest.digest)
+            partitions.add(manifest.partition.digest)
+    assert len(digests) == len(partitions) == 1

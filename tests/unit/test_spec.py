@@ -1,0 +1,219 @@
+"""The spec: what is accepted, what is recorded, and one clear message for everything else."""
+
+import json
+
+import pytest
+from doubles.specs import a_spec, spec_data
+
+from evalcore.errors import BadInput
+from tasks.spec import Spec, load_spec, spec_digest, spec_template
+
+MINIMAL = """\
+name: trial
+pool: {source: p.csv, id: item_id, score: s, prediction: p}
+labels: {positive: "yes", negative: "no"}
+measure: f1
+target: {half_width: 0.05}
+budget: {labels: 10}
+desk: {kind: simulated, labels: labels.csv}
+"""
+
+
+def refused(data: dict) -> str:
+    with pytest.raises(BadInput) as caught:
+        Spec.from_json(data, origin="a.yaml")
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+def changed(path: str, value: object) -> dict:
+    """The valid spec with one key replaced; None removes it."""
+    data = spec_data()
+    *way, last = path.split(".")
+    inner = data
+    for step in way:
+        inner = inner.setdefault(step, {})
+    if value is None:
+        del inner[last]
+    else:
+        inner[last] = value
+    return data
+
+
+def test_the_template_loads_as_it_stands(tmp_path):
+    path = tmp_path / "assay.yaml"
+    path.write_text(spec_template())
+    spec = load_spec(path)
+    assert spec.pool.display == ("name_a", "name_b")
+    assert spec.target.confidence == 0.95
+    assert spec.store == "./assay-ledger"
+
+
+def test_the_contract_of_the_design_loads(tmp_path):
+    path = tmp_path / "assay.yaml"
+    path.write_text("""\
+name: restaurant-dedup-2026-11
+pool:
+  source: s3://models/dedup/2026-11-20/*.parquet
+  id: item_id
+  task: binary
+  score: score
+  prediction: prediction
+  display: [name_a, name_b]
+  segments: [region]
+labels: {positive: match, negative: "no match"}
+measure: [f1, {name: fbeta, beta: 2}]
+target: {half_width: 0.05, confidence: 0.95}
+budget: {labels: 500}
+batch_size: 25
+method: auto
+desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
+store: file://./assay-ledger
+threshold: {min: 0.80}
+seed: 7
+""")
+    spec = load_spec(path)
+    assert [m.name for m in spec.measures] == ["f1", "fbeta(2)"]
+    assert spec.threshold is not None
+    assert (spec.threshold.min, spec.threshold.max) == (0.8, None)
+
+
+def test_what_was_not_said_has_the_defaults():
+    spec = a_spec()
+    assert (spec.batch_size, spec.method, spec.seed, spec.store) == (25, "auto", 0, None)
+    assert (spec.desk.annotators_per_item, spec.desk.error_rate, spec.desk.delay) == (1, 0.0, 0.0)
+
+
+def test_the_recorded_form_gives_the_spec_back_without_its_store():
+    data = spec_data(segments=["region"], display=["a"]) | {"store": "s3://bucket/ledger"}
+    spec = Spec.from_json(data)
+    recorded = json.loads(json.dumps(spec.to_json()))
+    assert "store" not in recorded
+    assert Spec.from_json(recorded) == spec.model_copy(update={"store": None})
+
+
+def test_the_digest_depends_on_what_is_asked_and_not_on_where_it_is_kept():
+    here, there = (Spec.from_json(spec_data() | {"store": s}) for s in ("./a", "./b"))
+    assert spec_digest(here) == spec_digest(there) == spec_digest(a_spec())
+    assert spec_digest(here) != spec_digest(Spec.from_json(changed("seed", 1)))
+
+
+def test_a_spec_cannot_be_changed():
+    with pytest.raises(ValueError, match="frozen"):
+        a_spec().seed = 3
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("nmae", "x", "$.nmae is not a known key; did you mean 'name'?"),
+        ("pool.scoer", "x", "$.pool.scoer is not a known key; did you mean 'score'?"),
+        ("pool.systems", {"v1": {}}, "$.pool.systems is reserved and not yet supported"),
+        ("warm_start", {"evaluation": "a"}, "$.warm_start is reserved and not yet supported"),
+        ("pool.task", "numeric", "$.pool.task 'numeric' is reserved and not yet supported; only 'binary' is"),
+        ("pool.task", "sorting", "$.pool.task must be 'binary', not 'sorting'"),
+        ("pool.probability", {"a": "pa"}, "$.pool.probability one column per class is reserved"),
+        ("name", None, "$.name is missing; add it"),
+        ("name", "a/b", "$.name 'a/b' cannot be the name of an evaluation"),
+        ("name", "index", "$.name 'index' cannot be the name of an evaluation"),
+        ("name", "x" * 101, "cannot be the name of an evaluation"),
+        ("name", 7, "$.name must be text, not 7; put it in quotes"),
+        ("pool.source", "", "$.pool.source must not be empty"),
+        ("pool.source", "https://me:pass@host/x.csv", "$.pool.source holds a user name or a password"),
+        ("pool.score", None, "$.pool needs `score`, `probability` or both"),
+        ("pool.prediction", None, "$.pool needs exactly one of `prediction` and `threshold`, got neither"),
+        ("pool.threshold", 0.5, "$.pool needs exactly one of `prediction` and `threshold`, got both"),
+        ("pool.segments", ["score"], "$.pool `segments` names 'score', which is a column of the frozen pool"),
+        ("pool.segments", ["a", "a"], "$.pool.segments lists 'a' twice"),
+        ("pool.display", "name_a", "$.pool.display must be a list, not 'name_a'"),
+        ("pool.show_as", {"photo": "image"}, "$.pool `show_as` names 'photo', which is not in `display`"),
+        ("labels", {"positive": "a", "negative": "a"}, "$.labels calls both classes 'a'"),
+        ("labels.positive", 1, "$.labels.positive must be text, not 1; put it in quotes"),
+        ("measure", "f2", "$.measure[0] unknown measure 'f2'"),
+        ("measure", ["f1", "f1"], "$.measure lists 'f1' twice"),
+        ("measure", [], "$.measure is an empty list"),
+        ("measure", {"name": "fbeta"}, "$.measure[0] measure 'fbeta' needs a positive beta"),
+        ("measure", {"name": "f1", "bta": 2}, "$.measure[0].bta is not a known key; did you mean 'beta'?"),
+        ("target", {}, "$.target needs exactly one of `half_width` and `variance`, got neither"),
+        ("target.variance", 0.1, "$.target needs exactly one of `half_width` and `variance`, got both"),
+        ("target.half_width", 0, "$.target.half_width must be greater than 0, not 0"),
+        ("target.half_width", "0.05", "$.target.half_width must be a number, not '0.05'"),
+        ("target.half_width", True, "$.target.half_width must be a number, not true"),
+        ("target.confidence", 95, "$.target.confidence must be less than 1, not 95"),
+        ("budget.labels", None, "$.budget.labels is missing; add it: the most items"),
+        ("budget.labels", 0, "$.budget.labels must be greater than or equal to 1, not 0"),
+        ("budget.labels", 10.5, "$.budget.labels must be a whole number, not 10.5"),
+        ("batch_size", 0, "$.batch_size must be greater than or equal to 1, not 0"),
+        ("method", "dirichlet_tree", "unknown method 'dirichlet_tree'; did you mean 'dirichlet-tree'?"),
+        ("desk.kind", None, "$.desk.kind is missing; add one of: label-studio, folder, simulated"),
+        ("desk.kind", "paper", "$.desk.kind must be one of label-studio, folder, simulated, not 'paper'"),
+        ("desk.lables", "x", "$.desk.lables is not a known key; did you mean 'labels'?"),
+        ("desk.error_rate", 1, "$.desk.error_rate must be less than 1, not 1"),
+        ("desk", {"kind": "label-studio", "url": "localhost"}, "$.desk.url 'localhost' is not an http://"),
+        ("desk", {"kind": "folder", "path": "x"}, "$.pool.display is empty, so a folder desk would show"),
+        ("threshold", {}, "$.threshold needs `min`, `max` or both"),
+        ("threshold", {"min": 0.9, "max": 0.1}, "$.threshold `min` 0.9 is above `max` 0.1"),
+        ("seed", -1, "$.seed must be greater than or equal to 0, not -1"),
+    ],
+)  # fmt: skip
+def test_a_wrong_key_is_named_with_its_remedy(path, value, message):
+    text = refused(changed(path, value))
+    assert text.startswith("a.yaml: ")
+    assert message in text
+
+
+def test_a_threshold_on_a_probability_must_be_one():
+    data = spec_data(score=None, probability="p", prediction=None, threshold=1.5)
+    assert "`threshold` 1.5 applies to a probability" in refused(data)
+
+
+def test_every_problem_is_listed():
+    data = changed("seed", -1) | {"batch_size": 0}
+    text = refused(data)
+    assert "2 problems" in text
+    assert "$.seed" in text
+    assert "$.batch_size" in text
+
+
+def test_a_password_is_not_repeated_in_the_message():
+    data = changed("desk", {"kind": "label-studio", "url": "http://me:hunter2@host"})
+    assert "hunter2" not in refused(data)
+
+
+def loaded(tmp_path, text: str | bytes) -> Spec:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return load_spec(path)
+
+
+def test_yaml_is_read_without_the_surprises_of_yaml_1_1(tmp_path):
+    text = MINIMAL.replace('"yes"', "yes").replace('"no"', "no").replace("0.05", "5e-2")
+    spec = loaded(tmp_path, text.replace("labels: 10}", "labels: 010}").replace("trial", "2026-11-20"))
+    assert (spec.labels.positive, spec.labels.negative) == ("yes", "no")   # 1.1: true and false
+    assert spec.target.half_width == 0.05                                  # 1.1: the text "5e-2"
+    assert spec.budget.labels == 10                                        # 1.1: eight
+    assert spec.name == "2026-11-20"                                       # 1.1: a date
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (MINIMAL + "seed: 1\nseed: 2\n", "line 9, column 1: not valid YAML: the key 'seed' is written twice"),
+        (MINIMAL + "1: 2\n", "the key 1 is not text; put it in quotes"),
+        (MINIMAL + "seed: [", "line 8"),
+        (MINIMAL + "seed: !!python/object:os.system x", "could not determine a constructor"),
+        ("", "a spec is a mapping of keys, this file is empty"),
+        ("- a", "a spec is a mapping of keys, this file is a list"),
+        (b"name: \xff", "not UTF-8 text at byte 6"),
+    ],
+)
+def test_a_file_that_is_no_spec_is_refused(tmp_path, text, message):
+    with pytest.raises(BadInput) as caught:
+        loaded(tmp_path, text)
+    assert "a.yaml" in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="there is no such file"):
+        load_spec(tmp_path / "none.yaml")
