@@ -120,6 +120,16 @@ def fit(tree: DirichletTree, labelled: Ints, joint: Floats) -> Floats:
     return result
 
 
+def posterior(tree: DirichletTree, counts: Floats) -> Floats:
+    """The joint (R, 2, L) given observed counts (R, 2, L) alone: no latent labels, so no EM.
+
+    For an oracle that answers each draw anew; the counts are sums of importance weights (Marchant &
+    Rubinstein 2021, appendix H).
+    """
+    nothing_missing = np.zeros((len(counts), counts.shape[2]))
+    return _em_step(tree, counts, nothing_missing, np.ones_like(counts))[0]
+
+
 def _em_step(tree: DirichletTree, observed: Floats, missing: Floats, joint: Floats) -> tuple[Floats, Floats]:
     """One E- and M-step; also the log posterior (R,) up to a constant, at the new parameters."""
     with np.errstate(invalid="ignore"):

@@ -54,12 +54,13 @@ def variance_minimising(
     epsilon: Floats,
     deterministic: bool = True,
     mixing: float = 0.0,
+    reuse: float = 0.0,
 ) -> Design:
     """The design of a round drawn with replacement, for the first of `measures`.
 
     labelled (R, C, 2); left, positive_rate (R, C); size (R,) new items wanted; epsilon (R,) is ε_t; mixing:
     share of the proposal spread evenly over the items any of the measures cares about, so that one
-    label set serves them all.
+    label set serves them all; reuse: δ, the share spread over the whole pool, so that it serves any.
 
     Two guards keep a round finite, and act only when little is left to label: unlabelled items keep at least
     LEAST_NEW_MASS of the proposal, and as much of their mass is evened out as it takes to reach `size` of
@@ -82,6 +83,7 @@ def variance_minimising(
         gradient=influence[..., 1] - influence[..., 0],
         size=size,
         mixing=mixing,
+        reuse=reuse,
     )
 
 
@@ -97,12 +99,13 @@ def replacement_design(
     gradient: Floats,
     size: Ints,
     mixing: float = 0.0,
+    reuse: float = 0.0,
 ) -> Design:
     """The design of a round drawn with replacement, from the relative probability of every item.
 
     unknown (R, C): of each unlabelled item; known (R, C, 2): of each item labelled y.  They need not sum to
-    one.  mixing: the share drawn evenly over the items any measure cares about.  The guards of
-    `variance_minimising` apply.
+    one.  mixing: the share drawn evenly over the items any measure cares about; reuse: then, the share
+    drawn evenly over the pool.  The guards of `variance_minimising` apply.
     """
     total = (left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
     total = np.where(total > 0, total, 1.0)
@@ -114,6 +117,9 @@ def replacement_design(
         even = 1 / max((cells.size * relevant).sum(), 1)
         unknown = (1 - mixing) * unknown + mixing * even * relevant
         known = (1 - mixing) * known + mixing * even * relevant[None, :, None]
+    if reuse > 0:
+        unknown = (1 - reuse) * unknown + reuse / cells.n_items
+        known = (1 - reuse) * known + reuse / cells.n_items
     unknown, known = _keep_rounds_finite(unknown, known, left, labelled, wanted, size)
     return Design(
         replacement=True,
@@ -125,6 +131,23 @@ def replacement_design(
         gradient=gradient,
         census=wanted.sum(axis=1) <= size,
     )
+
+
+def predicted_draw_variance(measure: Measure, cells: Cells, labelled: Ints, design: Design) -> Floats:
+    """Variance (R,) of J·(w ℓ) over one draw of this design, as the label model sees it before the labels.
+
+    labelled (R, C, 2): items labelled before the round.  Theorem 2 of Marchant & Rubinstein (2021) with the
+    model's p(y|x) in place of the truth.
+    """
+    risk = expected_risk(measure, cells, labelled, design.left, design.model)
+    phi = pull(measure, risk)[:, cells.prediction]                              # (R, C, 2)
+    centre = np.nan_to_num((measure.gradient(risk) * risk).sum(axis=-1))
+    p = np.stack([1 - design.model, design.model], axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unknown = np.where(design.unlabelled > 0, (p * phi**2).sum(axis=-1) / design.unlabelled, 0.0)
+        known = np.where(design.labelled > 0, phi**2 / design.labelled, 0.0)
+    second = (design.left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
+    return np.asarray(np.maximum(second / cells.n_items**2 - centre**2, 0.0))
 
 
 def _keep_rounds_finite(

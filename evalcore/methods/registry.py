@@ -4,11 +4,14 @@ from difflib import get_close_matches
 
 from evalcore.errors import UnknownName
 from evalcore.methods.base import Method
+from evalcore.methods.options import with_options
 from evalcore.methods.passive import Passive
+from evalcore.methods.published import PUBLISHED
 from evalcore.methods.recalibrated import Recalibrated
 from evalcore.methods.tree import DirichletTreeMethod
 
-_METHODS: dict[str, Method] = {m.name: m for m in (Passive(), DirichletTreeMethod(), Recalibrated())}
+_ALL: tuple[Method, ...] = (Passive(), DirichletTreeMethod(), *PUBLISHED, Recalibrated())
+_METHODS = {m.name: m for m in _ALL}
 _AUTO = "dirichlet-tree"
 
 
@@ -18,11 +21,15 @@ def method_names() -> list[str]:
 
 
 def method(name: str) -> Method:
-    """The method of this name.  Raises UnknownName with the nearest known name."""
-    if name == "auto":
-        name = _AUTO
-    if name not in _METHODS:
-        near = get_close_matches(name, method_names(), n=1)
+    """The method of this name, which may carry settings: see `evalcore.methods.options`.
+
+    Raises UnknownName with the nearest known name, and for settings that do not exist.
+    """
+    base = name.partition(":")[0]
+    if base == "auto":
+        base, name = _AUTO, _AUTO + name.removeprefix("auto")
+    if base not in _METHODS:
+        near = get_close_matches(base, method_names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join(method_names())}"
         raise UnknownName(f"unknown method {name!r}; {hint}")
-    return _METHODS[name]
+    return _METHODS[base] if name == base else with_options(_METHODS[base], name)

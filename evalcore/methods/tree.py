@@ -3,6 +3,10 @@
 Marchant & Rubinstein (2021), "Ours-8" of their experiments: cumulative-√frequency strata on a binary tree
 of depth 8, deterministic oracle, Proposition 2 with ε_t = ε_0 times the unlabelled share, the
 importance-weighted estimate and its normal interval.
+
+Options beyond the paper's experiments: `combination` weighs the rounds (`evalcore.combination`), and `reuse`
+mixes a share δ of the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and
+lets the same labels answer for measures nobody asked about at the time (section 3, "sample reuse").
 """
 
 from collections.abc import Sequence
@@ -11,14 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from evalcore.ais import WeightSums, estimate
+from evalcore.ais import WeightSums, draws_of, estimate
 from evalcore.cells import Cells
+from evalcore.combination import CombinationRule, round_weight
 from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.dirichlet_tree import DirichletTree, dirichlet_tree, fit
 from evalcore.draws import Draws, with_replacement
+from evalcore.ellipsoid import Region, confidence_region
+from evalcore.errors import BadInput
 from evalcore.measures import Measure
 from evalcore.methods.base import MethodState
-from evalcore.proposal import variance_minimising
+from evalcore.proposal import predicted_draw_variance, variance_minimising
 from evalcore.strata import csf_edges
 from evalcore.types import Floats, Ints
 
@@ -30,6 +37,7 @@ class TreeState(MethodState):
     tree: DirichletTree
     joint: Floats        # (R, 2, L) the model's p(y, stratum)
     sums: WeightSums
+    round: int           # rounds observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +57,22 @@ class DirichletTreeMethod:
     depth: int = 8
     epsilon: float = 1e-9        # ε_0 of the authors' experiments
     secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
+    flat: bool = False           # all leaves directly below the root
+    combination: CombinationRule = "plain"
+    reuse: float = 0.0           # δ: share of every proposal spread over the whole pool
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """branching ** depth strata of equal cumulative √frequency."""
+        if self.branching < 2 or not 1 <= self.depth * np.log2(self.branching) <= 16:
+            raise BadInput(
+                f"a tree of depth {self.depth}, branching {self.branching}, is not one of 2 to 65,536 strata"
+            )
         n_slots = self.branching**self.depth
         return csf_edges(scores, n_slots), n_slots
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
         """The prior: the supplied probabilities, worth one item a stratum."""
-        tree = dirichlet_tree(cells, branching=self.branching)
+        tree = dirichlet_tree(cells, branching=self.branching, flat=self.flat)
         shape = (repeats, cells.n_cells)
         labelled = np.zeros((*shape, 2), np.int64)
         return TreeState(
@@ -69,6 +84,7 @@ class DirichletTreeMethod:
             # every repeat starts alike: settle the prior once
             joint=np.repeat(fit(tree, labelled[:1], tree.initial(1)), repeats, axis=0),
             sums=WeightSums.none(repeats),
+            round=0,
         )
 
     def propose(self, state: TreeState, size: Ints) -> Design:
@@ -84,6 +100,7 @@ class DirichletTreeMethod:
             epsilon=self.epsilon * left.sum(axis=1) / state.cells.n_items,
             deterministic=True,
             mixing=self.secondary_mixing if len(state.measures) > 1 else 0.0,
+            reuse=self.reuse,
         )
 
     def draw(self, state: TreeState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
@@ -100,11 +117,24 @@ class DirichletTreeMethod:
             excluded=state.excluded + excluded,
             tree=state.tree,
             joint=fit(state.tree, labelled, state.joint),
-            sums=state.sums.add(state.cells, design, outcome),
+            sums=state.sums.add(state.cells, design, outcome, self._say(state, design, outcome)),
+            round=state.round + 1,
         )
+
+    def _say(self, state: TreeState, design: Design, outcome: Outcome) -> Floats:
+        """What each draw of the round counts (R,), by the combination rule."""
+        draws = draws_of(design, outcome)
+        each = np.maximum(draws, 1)
+        per_draw = predicted_draw_variance(state.measures[0], state.cells, state.labelled, design)
+        weight = round_weight(self.combination, state.round + 1, draws, per_draw / each)
+        return np.asarray(weight / each)
 
     def estimate(
         self, state: TreeState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The importance-weighted estimate of each measure from all draws."""
         return [estimate(measure, state.sums, confidence) for measure in state.measures]
+
+    def region(self, state: TreeState, confidence: float) -> Region:
+        """The joint confidence region of all measures, first repeat."""
+        return confidence_region(state.measures, state.sums, confidence)

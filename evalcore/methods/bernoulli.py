@@ -1,0 +1,149 @@
+"""`bernoulli`: every item has its own coin, and the most telling items are certain to be asked.
+
+Yilmaz et al. (2021), section 3.  Item n is asked with probability b_n, Σ b_n the number of labels, and a
+ratio R = Σ f / Σ g is estimated by Σ f/b / Σ g/b over the labelled items.  Its squared error is about (eq.
+28)
+
+    Δ² = 1/(Σ g)² Σ_n (1/b_n - 1) h_n²,    h_n² = Σ_c p_a(c|n) (f - R g)²,   p_a = λ p + (1 - λ)/2
+
+which water-filling minimises: b_n = min(1, μ h_n) (`evalcore.waterfill`, algorithm 3).  Labelling everything
+leaves no error.  The interval is that of the beta distribution with this mean and variance, h² replaced by
+what the labels say, Σ_labelled (1 - b)/b² φ².
+
+In rounds: b grows with the number of labels, so the design at n labels is the design at fewer labels plus
+chances for the others.  An item not asked at b is asked at b' with probability (b' - b)/(1 - b), which is
+again a water-filling over the unlabelled, with h/(1 - b) for h; after every round the estimate is the
+published one at as many labels, whatever the batches.
+
+Never over budget: published Bernoulli batches have random size.  Here each batch is a systematic draw over
+cells in random order (`evalcore.systematic`), with the same b_n and exactly the size asked for.  Its error is
+at or slightly below eq. 28, which holds for independent coins.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalcore.cells import Cells
+from evalcore.design import Design, EstimateArrays, Outcome
+from evalcore.draws import Draws, without_replacement
+from evalcore.horvitz_thompson import estimate, one_round
+from evalcore.measures import Measure
+from evalcore.methods.base import MethodState
+from evalcore.proposal import relevant_cells
+from evalcore.static_design import centred_pull, fine_edges, prior_risk, root_mean_square, softened
+from evalcore.systematic import systematic
+from evalcore.types import Floats, Ints
+from evalcore.waterfill import predicted_error, waterfill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BernoulliState(MethodState):
+    """The fixed influences, and how far every item's chance has risen."""
+
+    positive_rate: Floats  # (C,) p_a(y = 1)
+    slope: Floats          # (C,) φ of a label 1 less that of a label 0
+    influence: Floats      # (C,) h of one item
+    inclusion: Floats      # (R, C) b of every item so far, labelled or not
+
+
+def spread_influence(
+    influence: Floats, measures: Sequence[Measure], cells: Cells, mixing: float
+) -> Floats:
+    """Influence (..., C) with a share spread evenly over the items any measure cares about.
+
+    Also keeps every such item possible: a label that can matter may be rare, never ruled out.
+    """
+    relevant = relevant_cells(measures, cells)
+    total = (cells.size * influence).sum(axis=-1, keepdims=True)
+    share = np.divide(influence, total, out=np.zeros_like(influence), where=total > 0)
+    even = relevant / max(int((cells.size * relevant).sum()), 1)
+    mixed = (1 - mixing) * share + max(mixing, 1e-9) * even
+    return np.where(relevant, mixed, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bernoulli:
+    """The published design, one-shot in the paper, here in batches that add up to the same design."""
+
+    name: str = "bernoulli"
+    interval: str = "beta"
+    interval_note: str = "Nominal beta interval; see the certification table for what it covers."
+    trust: float = 0.9             # λ
+    secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """Fine strata: the design is meant item by item."""
+        return fine_edges(scores)
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> BernoulliState:
+        """The influences under the softened probabilities."""
+        shape = (repeats, cells.n_cells)
+        rate = softened(cells, self.trust)
+        pull = centred_pull(measures[0], prior_risk(measures[0], cells, rate))
+        mixing = self.secondary_mixing if len(measures) > 1 else 0.0
+        return BernoulliState(
+            cells=cells,
+            measures=tuple(measures),
+            labelled=np.zeros((*shape, 2), np.int64),
+            excluded=np.zeros(shape, np.int64),
+            positive_rate=rate,
+            slope=(pull[:, 1] - pull[:, 0])[cells.prediction],
+            influence=spread_influence(root_mean_square(pull, cells, rate), measures, cells, mixing),
+            inclusion=np.zeros(shape),
+        )
+
+    def propose(self, state: BernoulliState, size: Ints) -> Design:
+        """Raise every b along μ h until `size` (R,) more items are expected."""
+        rest = np.maximum(1 - state.inclusion, 1e-12)
+        # an item that is certain has been labelled, unless it was set aside: no more water for it
+        growth = np.where(state.inclusion < 1, state.influence / rest, 0.0)
+        left = state.left
+        inclusion = waterfill(growth, left, size)
+        return Design(
+            replacement=False,
+            size=np.broadcast_to(state.cells.size, left.shape),
+            left=left,
+            unlabelled=inclusion,
+            labelled=np.zeros(state.labelled.shape),
+            model=np.broadcast_to(state.positive_rate, left.shape),
+            gradient=np.broadcast_to(state.slope, left.shape),
+            census=state.wanted.sum(axis=1) <= size,
+        )
+
+    def draw(self, state: BernoulliState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """A systematic draw of exactly `size` items at the design's probabilities."""
+        return without_replacement(systematic(design.left, design.unlabelled, rng))
+
+    def observe(
+        self, state: BernoulliState, design: Design, outcome: Outcome, excluded: Ints
+    ) -> BernoulliState:
+        """Count the labels; b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census."""
+        raised = 1 - (1 - state.inclusion) * (1 - design.unlabelled)
+        return BernoulliState(
+            cells=state.cells,
+            measures=state.measures,
+            labelled=state.labelled + outcome.new,
+            excluded=state.excluded + excluded,
+            positive_rate=state.positive_rate,
+            slope=state.slope,
+            influence=state.influence,
+            inclusion=np.where(design.census[:, None], 1.0, raised),
+        )
+
+    def estimate(
+        self, state: BernoulliState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """Horvitz-Thompson with the b reached so far, and eq. 28 for the first measure as a diagnostic."""
+        nothing = np.zeros_like(state.labelled)
+        totals = one_round(state.cells, nothing, state.left, state.labelled, state.inclusion)
+        predicted = predicted_error(
+            np.broadcast_to(state.influence, state.inclusion.shape),
+            np.broadcast_to(state.cells.size, state.inclusion.shape),
+            state.inclusion,
+        )
+        results = [estimate(m, totals, confidence, "beta") for m in state.measures]
+        results[0].diagnostics["predicted_variance"] = predicted  # type: ignore[index]
+        return results

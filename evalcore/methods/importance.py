@@ -1,0 +1,112 @@
+"""Importance sampling that never learns: one proposal q for the whole evaluation, drawn with replacement.
+
+What the static methods share.  Each says only how likely an item of a cell is to be drawn (`weights`) and how
+sure it is in the end.  An item may come up again; it keeps its label, and the draw counts again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalcore.ais import IntervalKind, WeightSums, estimate
+from evalcore.cells import Cells
+from evalcore.design import Design, EstimateArrays, Outcome
+from evalcore.draws import Draws, with_replacement
+from evalcore.measures import Measure
+from evalcore.methods.base import MethodState
+from evalcore.proposal import replacement_design
+from evalcore.static_design import centred_pull, fine_edges, prior_risk, softened
+from evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ImportanceState(MethodState):
+    """The fixed proposal and the draws so far."""
+
+    positive_rate: Floats  # (C,) the p(y = 1) that the proposal believes
+    weight: Floats         # (C,) relative probability of one item of each cell
+    sums: WeightSums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticImportance:
+    """A method with a fixed proposal.  Subclasses give `weights`."""
+
+    name: str
+    interval: str
+    interval_note: str
+    interval_kind: IntervalKind
+    self_normalised: bool
+    trust: float = 1.0             # λ: how far the supplied probabilities are believed
+    secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
+
+    def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
+        """Relative probability (C,) of one item of each cell."""
+        raise NotImplementedError
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """Fine strata: the proposal is meant item by item."""
+        return fine_edges(scores)
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> ImportanceState:
+        """The proposal is settled before the first draw."""
+        shape = (repeats, cells.n_cells)
+        rate = softened(cells, self.trust)
+        return ImportanceState(
+            cells=cells,
+            measures=tuple(measures),
+            labelled=np.zeros((*shape, 2), np.int64),
+            excluded=np.zeros(shape, np.int64),
+            positive_rate=rate,
+            weight=self.weights(measures[0], cells, rate),
+            sums=WeightSums.none(repeats),
+        )
+
+    def propose(self, state: ImportanceState, size: Ints) -> Design:
+        """The same q for every item of a cell, labelled or not."""
+        cells, left = state.cells, state.left
+        pull = centred_pull(state.measures[0], prior_risk(state.measures[0], cells, state.positive_rate))
+        slope = (pull[:, 1] - pull[:, 0])[cells.prediction]
+        return replacement_design(
+            state.measures,
+            cells,
+            state.labelled,
+            left,
+            np.broadcast_to(state.weight, left.shape),
+            np.broadcast_to(state.weight[:, None], state.labelled.shape),
+            positive_rate=np.broadcast_to(state.positive_rate, left.shape),
+            gradient=np.broadcast_to(slope, left.shape),
+            size=size,
+            mixing=self.secondary_mixing if len(state.measures) > 1 else 0.0,
+        )
+
+    def draw(self, state: ImportanceState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """With replacement, until `size` new items have come up."""
+        return with_replacement(design, state.labelled, size, rng)
+
+    def observe(
+        self, state: ImportanceState, design: Design, outcome: Outcome, excluded: Ints
+    ) -> ImportanceState:
+        """Count the labels and weigh the draws."""
+        return ImportanceState(
+            cells=state.cells,
+            measures=state.measures,
+            labelled=state.labelled + outcome.new,
+            excluded=state.excluded + excluded,
+            positive_rate=state.positive_rate,
+            weight=state.weight,
+            sums=state.sums.add(state.cells, design, outcome),
+        )
+
+    def estimate(
+        self, state: ImportanceState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The weighted estimate of each measure from all draws."""
+        return [
+            estimate(
+                m, state.sums, confidence, self_normalised=self.self_normalised, interval=self.interval_kind
+            )
+            for m in state.measures
+        ]

@@ -1,0 +1,36 @@
+"""`optimal-is`: importance sampling for ratios, with probabilities that are not quite believed.
+
+Yilmaz et al. (2021), section 2.  A ratio measure is R = Σ f_n / Σ g_n over the pool, f and g functions of
+prediction and label; its estimate from draws n ~ q is Σ f/q / Σ g/q, and the q of least error is
+
+    q(n) ∝ √ Σ_c p_a(c|n) (f(c, n) - R g(c, n))²,   p_a = λ p + (1 - λ)/2
+
+with R as p_a expects it.  Softening with λ < 1 keeps q away from 0 where an over-confident classifier is
+sure.  The interval is that of the beta distribution with the estimate's mean and variance.
+"""
+
+from dataclasses import dataclass
+
+from evalcore.ais import IntervalKind
+from evalcore.cells import Cells
+from evalcore.measures import Measure
+from evalcore.methods.importance import StaticImportance
+from evalcore.static_design import centred_pull, prior_risk, root_mean_square
+from evalcore.types import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimalIS(StaticImportance):
+    """Sawade's proposal for any ratio of sums, under softened probabilities."""
+
+    name: str = "optimal-is"
+    interval: str = "beta"
+    interval_kind: IntervalKind = "beta"
+    self_normalised: bool = True
+    trust: float = 0.9
+    interval_note: str = "Nominal beta interval; see the certification table for what it covers."
+
+    def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
+        """√ Σ_c p_a (f - R g)², of one item of each cell."""
+        pull = centred_pull(measure, prior_risk(measure, cells, positive_rate))
+        return root_mean_square(pull, cells, positive_rate)

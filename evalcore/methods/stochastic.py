@@ -1,0 +1,120 @@
+"""`dirichlet-tree-stochastic`: when the same item may be labelled differently on another day.
+
+Marchant & Rubinstein (2021), appendix H.  With a stochastic oracle a label tells of p(y|x), not of the item:
+no item is ever known, every draw of one is another label of it, and the model counts draws.  Since items are
+drawn with different probabilities, each draw counts its importance weight w = 1/(N q) (the weights of n draws
+sum to about n), and the posterior follows without EM.  The proposal is Proposition 2 in its stochastic form,
+
+    q(x) ∝ √ Σ_y p(y|x) max(φ(x, y)², ε_t 1[ℓ ≠ 0]),   ε_t = ε_0 / (t + 1)  (Proposition 5)
+
+for labelled and unlabelled items alike.
+
+Several labels of an item are several draws: a round may bring different labels for the same item.  An
+evaluation that keeps one effective label an item repeats that label for free; the estimate then speaks of the
+labels given, and is exact once all are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalcore.ais import WeightSums
+from evalcore.cells import Cells
+from evalcore.design import Design, Outcome
+from evalcore.dirichlet_tree import DirichletTree, dirichlet_tree, posterior
+from evalcore.measures import Measure
+from evalcore.methods.tree import DirichletTreeMethod, TreeState
+from evalcore.proposal import expected_risk, pull, replacement_design
+from evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StochasticState(TreeState):
+    """The weighted counts behind the model."""
+
+    counts: Floats       # (R, 2, L) Σ w of the draws, by label and leaf
+
+
+@dataclass(frozen=True, slots=True)
+class DirichletTreeStochastic(DirichletTreeMethod):
+    """The published method for labels that vary."""
+
+    name: str = "dirichlet-tree-stochastic"
+    interval_note: str = "Nominal normal interval; see the certification table for what it covers."
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> StochasticState:
+        """The prior: the supplied probabilities, worth one draw a stratum."""
+        tree = dirichlet_tree(cells, branching=self.branching, flat=self.flat)
+        shape = (repeats, cells.n_cells)
+        counts = np.zeros((repeats, 2, len(tree.slot_size)))
+        return StochasticState(
+            cells=cells,
+            measures=tuple(measures),
+            labelled=np.zeros((*shape, 2), np.int64),
+            excluded=np.zeros(shape, np.int64),
+            tree=tree,
+            joint=posterior(tree, counts),
+            sums=WeightSums.none(repeats),
+            round=0,
+            counts=counts,
+        )
+
+    def propose(self, state: TreeState, size: Ints) -> Design:
+        """The stochastic form of Proposition 2; being labelled changes nothing for an item."""
+        cells, measure, left = state.cells, state.measures[0], state.left
+        rate = state.tree.positive_rate(state.joint)
+        everything = np.broadcast_to(cells.size, left.shape)
+        risk = expected_risk(measure, cells, np.zeros_like(state.labelled), everything, rate)
+        phi = pull(measure, risk)[:, cells.prediction]                          # (R, C, 2)
+        threshold = self.epsilon / (state.round + 1) * measure.touched()[cells.prediction]
+        p = np.stack([1 - rate, rate], axis=-1)
+        weight = np.sqrt((p * np.maximum(phi**2, threshold)).sum(axis=-1))
+        return replacement_design(
+            state.measures,
+            cells,
+            state.labelled,
+            left,
+            weight,
+            np.broadcast_to(weight[..., None], state.labelled.shape),
+            positive_rate=rate,
+            gradient=phi[..., 1] - phi[..., 0],
+            size=size,
+            mixing=self.secondary_mixing if len(state.measures) > 1 else 0.0,
+            reuse=self.reuse,
+        )
+
+    def observe(
+        self, state: TreeState, design: Design, outcome: Outcome, excluded: Ints
+    ) -> StochasticState:
+        """Weigh every draw, in the model and in the estimate alike."""
+        if not isinstance(state, StochasticState):
+            raise TypeError(f"a state of {self.name} is needed, got {type(state).__name__}")
+        counts = state.counts + _by_leaf(state.tree, _weighted(state.cells, design, outcome))
+        return StochasticState(
+            cells=state.cells,
+            measures=state.measures,
+            labelled=state.labelled + outcome.new,
+            excluded=state.excluded + excluded,
+            tree=state.tree,
+            joint=posterior(state.tree, counts),
+            sums=state.sums.add(state.cells, design, outcome, self._say(state, design, outcome)),
+            round=state.round + 1,
+            counts=counts,
+        )
+
+
+def _weighted(cells: Cells, design: Design, outcome: Outcome) -> Floats:
+    """Σ w (R, C, 2) of the round's draws by cell and label; a census is no sample."""
+    with np.errstate(divide="ignore"):
+        new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
+        known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
+    weighted = outcome.drawn_new * new + outcome.drawn_known * known
+    return np.asarray(weighted * ~design.census[:, None, None])
+
+
+def _by_leaf(tree: DirichletTree, by_cell: Floats) -> Floats:
+    counts = np.zeros((len(by_cell), 2, len(tree.slot_size)))
+    for c, slot in enumerate(tree.slot):                               # two cells may share a slot
+        counts[:, :, slot] += by_cell[:, c]
+    return counts

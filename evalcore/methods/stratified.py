@@ -1,0 +1,166 @@
+"""`stratified`, `stratified-neyman`, `stratified-online`: stratified random sampling, without replacement.
+
+Cells (stratum × prediction) are sampled separately, so what the system predicts is known and only the
+positive rate of each cell is estimated (Cochran 1977, chapters 5 and 5A):
+
+    n_c ∝ N_c              proportional
+    n_c ∝ N_c |g_c| s_c    Neyman; s_c² = p_c (1 - p_c), g_c the pull of a positive label on the first measure
+
+with p_c the supplied probability (`stratified-neyman`) or, renewed every round, the cell's own labels and the
+supplied probability for one more label (`stratified-online`).  Shares beyond a cell's size are redistributed
+(`evalcore.waterfill`).  A round spends its labels on the cells furthest behind their share, rounded at random
+to whole items, so rounds add up to the allocation for all labels so far, and the size is always exact.
+
+Estimate: T̂P = Σ_{f=1} N_c p̂_c, and likewise for the misses; cells without a label take the rate of the
+labelled cells of the same prediction, by size ("collapsed").  Variance: Σ N_c² φ² (1 - n_c/N_c) s̃_c²/n_c, s̃²
+smoothed towards that common rate, because two or three labels of a kind are no proof of a pure cell.  Normal
+interval.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from evalcore import intervals
+from evalcore.cells import Cells
+from evalcore.design import Design, EstimateArrays, Outcome
+from evalcore.draws import Draws, without_replacement
+from evalcore.measures import Measure
+from evalcore.methods.base import MethodState
+from evalcore.proposal import expected_risk, pull, relevant_cells
+from evalcore.strata import csf_edges
+from evalcore.systematic import systematic
+from evalcore.types import Floats, Ints
+from evalcore.waterfill import waterfill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stratified:
+    """Stratified sampling with one of three allocations."""
+
+    name: str = "stratified"
+    interval: str = "stratified-normal"
+    interval_note: str = "Nominal normal interval; see the certification table for what it covers."
+    allocation: Literal["proportional", "neyman", "online"] = "proportional"
+    strata: int = 32
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """Strata of equal √frequency."""
+        return csf_edges(scores, self.strata), self.strata
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
+        """Nothing is known."""
+        shape = (repeats, cells.n_cells)
+        return MethodState(
+            cells=cells,
+            measures=tuple(measures),
+            labelled=np.zeros((*shape, 2), np.int64),
+            excluded=np.zeros(shape, np.int64),
+        )
+
+    def _share(self, state: MethodState) -> tuple[Floats, Floats, Floats]:
+        """Relative share of one item, model rate and pull of a positive label, each (R, C)."""
+        cells = state.cells
+        relevant = np.broadcast_to(relevant_cells(state.measures, cells), state.left.shape)
+        supplied = np.clip(np.broadcast_to(cells.mean_probability, state.left.shape), 1e-9, 1 - 1e-9)
+        seen = state.labelled.sum(axis=2)
+        rate = (state.labelled[..., 1] + supplied) / (seen + 1) if self.allocation == "online" else supplied
+        everything = np.broadcast_to(cells.size, state.left.shape)
+        measure = state.measures[0]
+        risk = expected_risk(measure, cells, np.zeros_like(state.labelled), everything, rate)
+        phi = pull(measure, risk)[:, cells.prediction]
+        slope = phi[..., 1] - phi[..., 0]
+        if self.allocation == "proportional":
+            return relevant.astype(np.float64), rate, slope
+        share = np.abs(slope) * np.sqrt(rate * (1 - rate))
+        # other measures may care about cells the first one does not: keep them possible
+        floor = 1e-3 if len(state.measures) > 1 else 1e-9
+        share = np.maximum(share, floor * share.max(axis=1, keepdims=True))
+        return np.where(relevant, share, 0.0), rate, slope
+
+    def propose(self, state: MethodState, size: Ints) -> Design:
+        """Spend the round where the allocation of all labels so far is furthest behind."""
+        left, seen = state.left, state.labelled.sum(axis=2)
+        open_items = state.cells.size - state.excluded
+        share, rate, slope = self._share(state)
+        target = open_items * waterfill(share, open_items, seen.sum(axis=1) + size)
+        behind = np.maximum(target - seen, 0.0)
+        per_item = np.divide(behind, left, out=np.zeros_like(behind), where=left > 0)
+        return Design(
+            replacement=False,
+            size=np.broadcast_to(state.cells.size, left.shape),
+            left=left,
+            unlabelled=waterfill(per_item + 1e-9 * share, left, size),
+            labelled=np.zeros(state.labelled.shape),
+            model=rate,
+            gradient=slope,
+            census=state.wanted.sum(axis=1) <= size,
+        )
+
+    def draw(self, state: MethodState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """Exactly `size` items, as counts per cell."""
+        return without_replacement(systematic(design.left, design.unlabelled, rng))
+
+    def observe(
+        self, state: MethodState, design: Design, outcome: Outcome, excluded: Ints
+    ) -> MethodState:
+        """Count the labels."""
+        return replace(state, labelled=state.labelled + outcome.new, excluded=state.excluded + excluded)
+
+    def estimate(
+        self, state: MethodState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The measures of the stratified table."""
+        rate, spread, known = _rates(state)
+        return [_estimate(m, state, rate, spread, known, confidence) for m in state.measures]
+
+
+def _rates(state: MethodState) -> tuple[Floats, Floats, Floats]:
+    """p̂ (R, C) of each cell's unlabelled items, the variance (R, C) of it, and cells with a rate (R, C)."""
+    cells = state.cells
+    n, k = state.labelled.sum(axis=2), state.labelled[..., 1]
+    own = np.divide(k, n, out=np.zeros(n.shape), where=n > 0)
+    rate, common, told = own.copy(), np.zeros(n.shape), n > 0
+    for f in (0, 1):
+        at = cells.prediction == f
+        weight = np.where(n[:, at] > 0, cells.size[at], 0)
+        total = weight.sum(axis=1, keepdims=True)
+        pooled = np.divide((weight * own[:, at]).sum(axis=1, keepdims=True), np.maximum(total, 1))
+        common[:, at] = pooled
+        rate[:, at] = np.where(n[:, at] > 0, own[:, at], pooled)
+        told[:, at] |= total > 0
+    smoothed = (k + common) / (n + 1)
+    left = np.maximum(cells.size - n, 0)
+    # the unlabelled items' mean is known up to (1/n + 1/left) s²; a collapsed cell has no labels of its own
+    spread = smoothed * (1 - smoothed) * (1 / np.maximum(n, 1) + 1 / np.maximum(left, 1))
+    return rate, np.where(left > 0, spread, 0.0), told.astype(np.float64)
+
+
+def _estimate(
+    measure: Measure, state: MethodState, rate: Floats, spread: Floats, told: Floats, confidence: float
+) -> EstimateArrays:
+    cells, left = state.cells, state.left
+    by_cell = state.labelled + left[..., None] * np.stack([1 - rate, rate], axis=-1)
+    table = np.stack([by_cell[:, cells.prediction == f].sum(axis=1) for f in (0, 1)], axis=1)
+    # a prediction whose labels matter and of which none was seen leaves the measure unknown
+    matters = measure.label_matters()[cells.prediction]
+    blind = np.any(matters & (told == 0) & (left > 0), axis=1)
+    value = np.where(blind, np.nan, measure.of_confusion(table))
+    risk = np.einsum("rfy,fyd->rd", table, measure.loss) / np.maximum(table.sum(axis=(1, 2)), 1)[:, None]
+    influence = measure.influence(risk)[:, cells.prediction]
+    slope = (influence[..., 1] - influence[..., 0]) / cells.n_items
+    with np.errstate(invalid="ignore"):
+        variance = np.einsum("rc,rc->r", (left * slope) ** 2, spread)
+    known = np.isfinite(value) & np.isfinite(variance) & (variance > 1e-14)
+    ends = intervals.normal(
+        np.nan_to_num(value), np.nan_to_num(variance), known, confidence, measure.bounds
+    )
+    return EstimateArrays(
+        value=value,
+        lower=ends.lower,
+        upper=ends.upper,
+        variance=np.where(known, variance, 0.0),
+        diagnostics={"draws": state.labelled.sum(axis=(1, 2))},
+    )
