@@ -22,7 +22,7 @@ from tasks.desks.desk import AmbiguousPost, Annotation, Batch, Collected, DeskUn
 from tasks.desks.label_studio_answers import annotation, touched
 from tasks.desks.label_studio_api import Condition, LabelStudioApi, NotThere
 from tasks.desks.label_studio_project import EvaluationProject, digest
-from tasks.desks.safe_html import sanitised
+from tasks.desks.shown_fields import Field, shown_value
 
 IMPORT_SIZE = 1000   # tasks in one import, which is one transaction: all or nothing
 
@@ -72,9 +72,9 @@ class LabelStudioDesk:
         """
         if not items:
             return
-        self._project.fit_page(batch.items)
+        fields = self._project.fit_page(batch.items)
         path = f"api/projects/{self._project.ids()[0]}/import"
-        tasks = [{"data": self._data(batch, item)} for item in items]
+        tasks = [{"data": self._data(batch, item, fields)} for item in items]
         tasks.sort(key=lambda task: task["data"]["assay_item"])
         for start in range(0, len(tasks), IMPORT_SIZE):
             part = tasks[start : start + IMPORT_SIZE]
@@ -143,11 +143,10 @@ class LabelStudioDesk:
             raise self._project.deleted() from None
         return copies
 
-    def _data(self, batch: Batch, item: Item) -> dict[str, str]:
+    def _data(self, batch: Batch, item: Item, fields: Sequence[Field]) -> dict[str, str]:
         data = {"assay_batch": _batch_name(batch), "assay_item": self._key(batch, item.item_id)}
-        for field in self._project.fields:
-            value = item.shown.get(field.name, "")
-            data[field.key] = sanitised(value) if field.kind == "html" else value
+        for field in fields:
+            data[field.key] = shown_value(field, item.shown.get(field.name, ""))
         return data
 
     def _key(self, batch: Batch, item_id: str) -> str:

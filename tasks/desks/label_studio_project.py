@@ -8,13 +8,15 @@ lowest, so nothing answered in the other is lost.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tasks.desks.desk import DeskRefused, DeskUnreachable, Item
 from tasks.desks.label_studio_api import LabelStudioApi, NotThere
 from tasks.desks.labelling_config import labelling_config
-from tasks.desks.shown_fields import Field, shown_fields
+from tasks.desks.shown_fields import Field, Kind, shown_fields
 
 _TITLE_LENGTH = 50   # Label Studio's limit
 _IN_TITLE = 10       # digits of the mark
@@ -43,7 +45,7 @@ class EvaluationProject:
         self.mark = digest(evaluation, identity)[:20]
         self._short = self.mark[:_IN_TITLE]
         self._title = f"{(title or evaluation)[: _TITLE_LENGTH - _IN_TITLE - 1]} {self._short}"
-        self.fields: list[Field] = shown_fields(self._display, self._show_as)
+        self._fields = shown_fields(self._display, self._show_as)
         self._known: list[int] | None = None
 
     def ensure(self) -> None:
@@ -58,24 +60,24 @@ class EvaluationProject:
             raise self.deleted()
         return self._known
 
-    def fit_page(self, items: Sequence[Item]) -> None:
-        """Before the first import, let the values of the first batch decide which fields are pictures.
+    def fit_page(self, items: Sequence[Item]) -> list[Field]:
+        """The fields as the page shows them; before the first import, fit the page to the first batch.
 
-        The project had to be created before there was a batch. The plan is fixed by now, so whoever else is
-        posting computes the same page. A page somebody has edited is left alone.
+        The project had to be created before there was a batch to see pictures in. The plan is fixed by now,
+        so whoever else is posting computes the same page. A page somebody has edited is left alone, and so is
+        the first one once there are items: what is uploaded follows the page, not the other way round.
         """
-        fields = shown_fields(self._display, self._show_as, [item.shown for item in items])
-        if fields == self.fields:
-            return
         project = self.ids()[0]
         try:
-            current = self._api.read(f"api/projects/{project}/")
+            page = str(self._api.read(f"api/projects/{project}/").get("label_config") or "")
+            fitting = shown_fields(self._display, self._show_as, [item.shown for item in items])
+            untouched = page == labelling_config(self._fields, self._classes)
+            if fitting != self._fields and untouched and self._api.count(project) == 0:
+                page = labelling_config(fitting, self._classes)
+                self._api.change("PATCH", f"api/projects/{project}/", {"label_config": page})
         except NotThere:
             raise self.deleted() from None
-        untouched = current.get("label_config") == labelling_config(self.fields, self._classes)
-        if untouched and self._api.count(project) == 0:
-            page = labelling_config(fields, self._classes)
-            self._api.change("PATCH", f"api/projects/{project}/", {"label_config": page})
+        return [replace(field, kind=_kind_on_page(field, page)) for field in self._fields]
 
     def deleted(self) -> DeskRefused:
         """The error for a project that is gone; the next call looks for it again."""
@@ -100,7 +102,7 @@ class EvaluationProject:
         created = self._api.change("POST", "api/projects/", {   # twice is survivable: see the module's text
             "title": self._title,
             "description": f"Assay evaluation {self._evaluation}. Please leave this mark: {self.mark}",
-            "label_config": labelling_config(self.fields, self._classes),
+            "label_config": labelling_config(self._fields, self._classes),
             "maximum_annotations": self._annotators,
             "overlap_cohort_percentage": 100,      # below it, every import reshuffles the others' overlap
             "skip_queue": "REQUEUE_FOR_OTHERS",    # who skipped an item does not meet it again
@@ -126,6 +128,12 @@ class EvaluationProject:
                 self._api.change("DELETE", f"api/projects/{project}/")
         except (NotThere, DeskUnreachable):
             return   # it stays, and is read with the other
+
+
+def _kind_on_page(field: Field, page: str) -> Kind:
+    """HTML only where the page renders it; what was not meant as HTML is then a picture or escaped text."""
+    rendered = re.search(rf'<HyperText\b[^>]*"\${field.key}"', page) is not None
+    return "text" if not rendered else "html" if field.kind == "html" else "image"
 
 
 def digest(*parts: str) -> str:

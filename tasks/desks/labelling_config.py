@@ -18,24 +18,32 @@ CONTROL = "label"
 HOTKEYS = "1234567890qwertyuiop"
 _GUARD = "\u200b"
 
-_PAGE = "max-width: 1100px; margin: 0 auto; padding: 12px 16px"
-_GRID = "display: grid; grid-template-columns: 9em 1fr 1fr; column-gap: 16px; align-items: start"
-_LINE = "display: grid; grid-template-columns: 9em 1fr; column-gap: 16px; align-items: start"
-_NAME = "padding-top: 9px; opacity: 0.65; overflow-wrap: anywhere"
-_VALUE = "padding: 8px 12px; overflow-wrap: anywhere; min-width: 0"
-_HEAD = "padding: 4px 12px; font-weight: 600"
-_CHOICES = "margin-top: 20px; padding-top: 12px; border-top: 1px solid rgba(128, 128, 128, 0.35)"
+# Translucent greys look right in the light and in the dark theme.
+_STYLE = """
+    .assay-page { max-width: 1100px; margin: 0 auto; padding: 8px 16px; }
+    .assay-one, .assay-two { display: grid; column-gap: 20px; align-items: start; padding: 6px 0;
+                             border-bottom: 1px solid rgba(128, 128, 128, 0.25); }
+    .assay-one { grid-template-columns: 9em minmax(0, 1fr); }
+    .assay-two { grid-template-columns: 9em minmax(0, 1fr) minmax(0, 1fr); }
+    .assay-name { opacity: 0.7; }
+    .assay-value { padding: 0 8px; overflow-wrap: anywhere; }
+    .assay-value, .assay-name, .assay-choices { font-size: 16px; line-height: 24px; }
+    .assay-page h4, .assay-page h5 { margin: 0 !important; padding: 0; font-size: 16px; line-height: 24px; }
+    .assay-value h4, .assay-value h5 { padding-left: 8px; }
+    .assay-choices { margin-top: 16px; }
+"""
 
 
 def labelling_config(fields: Sequence[Field], classes: Sequence[str]) -> str:
     """The XML of the labelling page; `classes` in the order of their hotkeys."""
     rows = side_by_side(fields)
-    lines = [f"<View style={_quoted(_PAGE)}>"]
+    lines = ['<View className="assay-page">', f"  <Style>{_STYLE}  </Style>"]
     if any(row.right is not None for row in rows):
-        lines += [f"  <View style={_quoted(_GRID)}>", _cell(_NAME, ""), _head("A"), _head("B"), "  </View>"]
+        heads = [_cell("value", _heading(side)) for side in ("A", "B")]
+        lines += ['  <View className="assay-two">', _cell("name", ""), *heads, "  </View>"]
     for row in rows:
         lines += _row(row)
-    lines.append(f"  <View style={_quoted(_CHOICES)}>")
+    lines.append('  <View className="assay-choices">')
     lines.append(
         f'    <Choices name="{CONTROL}" toName={_quoted(fields[0].key)} choice="single" required="true" '
         'showInline="true">'
@@ -53,28 +61,27 @@ def class_name(choice: str) -> str:
 
 
 def _row(row: Row) -> list[str]:
-    style = _LINE if row.right is None else _GRID
-    name = _cell(_NAME, f'<Header value={_quoted(_plain(row.title))} size="5"/>')
-    values = [_cell(_VALUE, _object(field)) for field in (row.left, row.right) if field is not None]
-    return [f"  <View style={_quoted(style)}>", name, *values, "  </View>"]
+    kind = "one" if row.right is None else "two"
+    values = [_cell("value", _object(field)) for field in (row.left, row.right) if field is not None]
+    return [f'  <View className="assay-{kind}">', _cell("name", _heading(row.title)), *values, "  </View>"]
 
 
-def _head(text: str) -> str:
-    return _cell(_HEAD, f'<Header value={_quoted(text)} size="4"/>')
+def _heading(text: str) -> str:
+    return f'<Header value={_quoted(_plain(text))} size="5"/>'
 
 
-def _cell(style: str, content: str) -> str:
-    return f"    <View style={_quoted(style)}>{content}</View>"
+def _cell(kind: str, content: str) -> str:
+    return f'    <View className="assay-{kind}">{content}</View>'
 
 
 def _object(field: Field) -> str:
-    """The tag that shows the field. valueType: the value itself, never fetched from where it points."""
-    name = f"name={_quoted(field.key)} value={_quoted('$' + field.key)}"
-    if field.kind == "image":
-        return f'<Image {name} zoomControl="true" rotateControl="false"/>'
-    if field.kind == "html":
-        return f'<HyperText {name} valueType="text"/>'
-    return f'<Text {name} valueType="text"/>'
+    """The tag that shows the field. valueType: the value itself, never fetched from where it points.
+
+    Pictures are HTML as well: Label Studio's own tag for them fails unless the pictures' server allows other
+    sites to read them (CORS), which showing them does not need.
+    """
+    tag = "Text" if field.kind == "text" else "HyperText"
+    return f'<{tag} name={_quoted(field.key)} value={_quoted("$" + field.key)} valueType="text"/>'
 
 
 def _plain(text: str) -> str:

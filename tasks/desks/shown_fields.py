@@ -13,7 +13,10 @@ reads `$name` in its configuration; what people read (`title`) is the field's na
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Literal
+
+from tasks.desks.safe_html import sanitised
 
 Kind = Literal["text", "image", "html"]
 KINDS: tuple[Kind, ...] = ("text", "image", "html")
@@ -21,6 +24,7 @@ KINDS: tuple[Kind, ...] = ("text", "image", "html")
 _SUFFIXES = (("_a", "_b"), ("_left", "_right"), ("_1", "_2"))
 _PREFIXES = (("left_", "right_"), ("a_", "b_"))
 _IMAGE_WORDS = {"image", "img", "photo", "picture", "thumbnail", "screenshot"}
+_ADDRESS = re.compile(r"(?:https?://|data:image/(?:png|jpeg|gif|webp);base64,)[^\s<>\"]+", re.IGNORECASE)
 _IMAGE_URL = re.compile(
     r"https?://[^\s<>\"]+\.(?:png|jpe?g|gif|webp|bmp|svg|avif)(?:[?#]\S*)?", re.IGNORECASE
 )
@@ -59,6 +63,21 @@ def shown_fields(
         values = [row.get(name, "") for row in rows]
         fields.append(Field(name=name, key=key, kind=_kind(name, show_as or {}, values)))
     return fields
+
+
+def shown_value(field: Field, value: str) -> str:
+    """What is uploaded for the field: text as it is, HTML made safe, a picture's address as a picture.
+
+    A value of a picture field that is no address is shown as the text it is.
+    """
+    if field.kind == "html":
+        return sanitised(value)
+    if field.kind == "image":
+        address = value.strip()
+        if _ADDRESS.fullmatch(address):
+            return f'<img src="{escape(address, quote=True)}" style="max-width: 100%">'
+        return escape(value)
+    return value
 
 
 def side_by_side(fields: Sequence[Field]) -> list[Row]:
