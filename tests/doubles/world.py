@@ -1,0 +1,56 @@
+"""A store, a desk and an evaluation of a small pool: what tests of the loop act in."""
+
+import csv
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from doubles.fake_desk import FakeDesk
+from doubles.fuses import Fuse, Fused
+from doubles.small_pool import small_spec
+
+from flows.advance import advance
+from flows.begin import begin
+from flows.standing import Standing
+from tasks.ledger.memory_store import MemoryStore
+from tasks.spec import Spec
+
+WITH_TIMES = ("times.json", "identity.json")
+
+
+class World:
+    """`spec` names a CSV with the truth; the fake desk knows it too, so everything is answered at once."""
+
+    def __init__(self, folder: Path, store: Any = None, **changes: Any) -> None:
+        self.spec: Spec = small_spec(folder, **changes)
+        self.store = MemoryStore() if store is None else store
+        with (folder / "labels.csv").open(newline="") as opened:
+            self.truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
+        self.desk = FakeDesk(self.truth)
+
+    def run(self, fuse: Fuse | None = None, repost_after: timedelta = timedelta(0)) -> Standing:
+        """Begin and advance, with the fuse around every effect."""
+        store: Any = self.store if fuse is None else Fused(self.store, fuse)
+        desk: Any = self.desk if fuse is None else Fused(self.desk, fuse)
+        begin(store, self.spec, desk)
+        return advance(store, self.spec.name, desk, repost_after=repost_after)
+
+    def advance(self, repost_after: timedelta = timedelta(0), **more: Any) -> Standing:
+        return advance(self.store, self.spec.name, self.desk, repost_after=repost_after, **more)
+
+    def record(self) -> dict[str, bytes]:
+        """The ledger without what holds times or random words."""
+        return {
+            key: self.store.get(key)
+            for key in self.store.keys("")
+            if not key.endswith(WITH_TIMES) and "/posts/" not in key
+        }
+
+    def posts(self) -> list[dict[str, Any]]:
+        """Every attempt to post."""
+        return [
+            json.loads(self.store.get(key))
+            for key in self.store.keys(self.spec.name)
+            if "/posts/" in key and not key.endswith(".arrived.json")
+        ]

@@ -1,0 +1,106 @@
+"""The deployments, on a real server with a real worker: what `deployments/README.md` promises."""
+
+import json
+
+import pytest
+import yaml
+from doubles.small_pool import small_spec, spec_json, write_small_pool
+from services.prefect_server import ROOT, PrefectServer, prefect_server, process_worker
+
+from flows.begin import begin
+from flows.opened import open_evaluation
+from flows.standing import current_standing
+from tasks.ledger import open_store
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A real Prefect server with our deployments and a running worker."""
+    folder = tmp_path_factory.mktemp("prefect")
+    store = f"file://{folder}/ledger"
+    with prefect_server(folder) as server:
+        server.run("work-pool", "create", "assay", "--type", "process")
+        server.run("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
+        with process_worker(server, "assay", ASSAY_STORE=store):
+            yield server
+
+
+def test_the_deployments_run_and_leave_artifacts_and_events(server: PrefectServer):
+    store = open_store(f"file://{server.folder}/ledger")
+    predictions, labels = write_small_pool(server.folder / "pool")
+    (server.folder / "small.yaml").write_text(
+        yaml.safe_dump(spec_json(predictions, labels, name="Deployed_1", store=store.url))
+    )
+    swept = small_spec(server.folder / "pool", name="swept", budget={"labels": 20})
+    begin(store, swept)
+
+    deployed = {d["name"]: d for d in server.post("deployments/filter")}
+    assert set(deployed) == {"evaluate", "sweep"}
+    evaluate = server.post(
+        f"deployments/{deployed['evaluate']['id']}/create_flow_run",
+        {"parameters": {"spec_file": str(server.folder / "small.yaml")}},
+    )
+    sweep = server.post(f"deployments/{deployed['sweep']['id']}/create_flow_run")
+    for run in (evaluate, sweep):
+        ended = server.finished(run["id"], timeout=90)
+        assert ended["state_type"] == "COMPLETED", ended["state"]
+
+    finished = current_standing(store, open_evaluation(store, "Deployed_1"))
+    assert (finished.state, finished.stopped_by, finished.labels, finished.rounds) == (
+        "finished", "budget", 60, 3,
+    )
+    assert current_standing(store, open_evaluation(store, "swept")).state == "finished"
+
+    artifacts = server.post("artifacts/filter", {"limit": 200})
+    of_rounds = [a for a in artifacts if a["type"] == "markdown" and "Deployed_1" in a["description"]]
+    assert {a["description"] for a in of_rounds} == {f"Deployed_1, round {n}" for n in (1, 2, 3)}
+    last = next(a for a in of_rounds if a["description"].endswith("3"))
+    assert f"{finished.known.estimates[0].value:.4f}" in last["data"]
+
+    events = _events(server)
+    closed = sorted(
+        e["payload"]["round"] for e in events
+        if e["event"] == "assay.round.closed" and e["payload"]["evaluation"] == "Deployed_1"
+    )
+    assert closed == [1, 2, 3]
+    ends = {
+        e["payload"]["evaluation"]: e for e in events if e["event"] == "assay.evaluation.finished"
+    }
+    assert set(ends) == {"Deployed_1", "swept"}
+    assert ends["Deployed_1"]["payload"]["estimate"] == finished.known.estimates[0].value
+    assert ends["Deployed_1"]["resource"]["prefect.resource.id"] == "assay.evaluation.Deployed_1"
+
+
+def test_sweep_is_scheduled_and_the_schedule_yields_runs(server: PrefectServer):
+    # 10 minutes apart: an hour's worth must have been scheduled ahead by now
+    runs = server.post("flow_runs/filter", {
+        "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}},
+        "flows": {"name": {"any_": ["assay-sweep"]}},
+    })
+    assert len(runs) >= 3
+    assert all(run["auto_scheduled"] for run in runs)
+
+
+def test_every_deployment_names_an_importable_flow():
+    import importlib
+
+    for deployment in yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())["deployments"]:
+        module, name = deployment["entrypoint"].rsplit(".", 1)
+        assert hasattr(importlib.import_module(module), name), json.dumps(deployment)
+
+
+def _events(server: PrefectServer) -> list[dict]:
+    """All of our events; the server writes them with a little delay."""
+    import time
+
+    for _ in range(40):
+        found = server.post("events/filter", {
+            "filter": {"event": {"prefix": ["assay."]}, "occurred": {"since": "2020-01-01T00:00:00Z"}},
+            "limit": 50,
+        })["events"]
+        if sum(e["event"] == "assay.evaluation.finished" for e in found) >= 2:
+            return found
+        time.sleep(0.5)
+    return found

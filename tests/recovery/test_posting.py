@@ -1,0 +1,152 @@
+"""Posting: lost replies, lost posts, deletions. One label per item, whatever happens."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from doubles.world import World
+
+from flows.begin import begin
+from tasks.ledger import records
+from tasks.ledger.posts import read_posts
+
+TEN_MINUTES = timedelta(minutes=10)
+
+
+class Clock:
+    """Stands still until told otherwise."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def pass_by(self, **time: int) -> None:
+        self.time += timedelta(**time)
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path, n=60, budget={"labels": 8}, batch_size=4)
+    made.clock = Clock()
+    begin(made.store, made.spec, made.desk, now=made.clock)
+    return made
+
+
+def step(world, **more):
+    return world.advance(repost_after=TEN_MINUTES, now=world.clock, **more)
+
+
+def copies(world):
+    return Counter(item_id for _, item_id in world.desk.posted)
+
+
+def asked(world, round=1):
+    planned = records.read_plan(world.store, "small", round)
+    return [planned.item_id[t] for t in planned.asked()]
+
+
+def test_a_lost_reply_is_not_posted_again(world):
+    world.desk.lost_replies = 1
+    assert step(world).state == "finished"
+    assert set(copies(world).values()) == {1}
+
+
+def test_a_lost_post_waits_and_is_then_posted_again(world):
+    world.desk.lost_posts = 1
+    waiting = step(world)
+    assert (waiting.state, waiting.waiting_for["not_on_desk"]) == ("waiting", 4)
+    world.clock.pass_by(minutes=9)
+    assert step(world).state == "waiting"
+    assert copies(world) == {}
+    world.clock.pass_by(minutes=2)
+    assert step(world).state == "finished"
+    assert set(copies(world).values()) == {1}
+    assert [post.attempt for post in read_posts(world.store, "small", 1)] == [1, 2]
+
+
+def test_a_post_that_commits_late_is_found_and_not_repeated(world):
+    world.desk.lost_posts = 1
+    step(world)
+    world.desk.on_desk[1] = asked(world)      # the server had it all along
+    world.clock.pass_by(minutes=20)
+    assert step(world).state == "finished"
+    assert all(round != 1 for round, _ in world.desk.posted)
+
+
+def test_only_what_is_missing_is_posted_again(world):
+    world.desk.lost_posts = 1
+    step(world)
+    first, *rest = asked(world)
+    world.desk.on_desk[1] = [first]
+    world.clock.pass_by(minutes=20)
+    step(world)
+    assert sorted(i for round, i in world.desk.posted if round == 1) == sorted(rest)
+
+
+def test_an_item_deleted_once_is_asked_again_and_twice_is_undecided(world):
+    world.desk.answers = {}
+    step(world)
+    gone, *others = asked(world)
+    world.desk.delete(1, gone)
+    world.clock.pass_by(minutes=20)
+    assert step(world).state == "waiting"
+    assert copies(world)[gone] == 2
+    world.desk.delete(1, gone)
+    world.desk.answers = {item_id: world.truth[item_id] for item_id in others}
+    world.clock.pass_by(minutes=20)
+    step(world)
+    assert copies(world)[gone] == 2
+    decided = {d.item_id: d for d in records.read_labels(world.store, "small", 1)}
+    assert (decided[gone].label, decided[gone].reason) == (None, "deleted")
+    assert all(decided[item_id].label is not None for item_id in others)
+
+
+def test_an_answer_seen_before_the_item_was_deleted_counts(world):
+    world.desk.answers = {}
+    step(world)
+    first, *others = asked(world)
+    world.desk.answers = {first: world.truth[first]}
+    step(world)                               # sees and keeps the answer
+    world.desk.delete(1, first)
+    world.desk.answers |= {item_id: world.truth[item_id] for item_id in others}
+    step(world)
+    decided = {d.item_id: d for d in records.read_labels(world.store, "small", 1)}
+    assert decided[first].label == (world.truth[first] == "match")
+    assert copies(world)[first] == 1
+
+
+def test_an_item_everybody_skips_is_undecided_spends_budget_and_is_never_asked_again(world):
+    world.desk.answers = {}
+    step(world)
+    skipped = asked(world)[0]
+    world.desk.answers = {**world.truth, skipped: None}
+    done = step(world)
+    assert (done.state, done.stopped_by) == ("finished", "budget")
+    assert (done.labels, done.undecided) == (7, 1)      # 8 asked, one of them in vain
+    assert copies(world)[skipped] == 1
+    assert done.known.estimates[0].diagnostics["undecided"] == 1
+
+
+def test_a_tie_goes_to_one_more_person(tmp_path):
+    world = World(tmp_path, n=60, budget={"labels": 4}, batch_size=4,
+                  desk={"kind": "simulated", "labels": str(tmp_path / "labels.csv"),
+                        "annotators_per_item": 2})
+    begin(world.store, world.spec, world.desk)
+    world.desk.answers = {}
+    world.advance()
+    tied, *others = asked(world)
+    other = {"match": "no match", "no match": "match"}
+    world.desk.answers = dict(world.truth)
+    world.desk.people = dict.fromkeys([tied, *others], 2)
+    world.desk.votes = lambda item_id, person: (
+        other[world.truth[item_id]] if item_id == tied and person == 1 else world.truth[item_id]
+    )
+    waiting = world.advance()
+    assert waiting.waiting_for["tied"] == 1
+    assert world.desk.people[tied] == 3
+    assert world.advance().state == "finished"
+    decided = {d.item_id: d for d in records.read_labels(world.store, "small", 1)}
+    assert decided[tied].label == (world.truth[tied] == "match")
+    assert len(decided[tied].annotations) == 3

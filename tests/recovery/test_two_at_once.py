@@ -1,0 +1,69 @@
+"""Two `advance` at once: one plan, one label per item, one round closed, on both stores."""
+
+import threading
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from doubles.world import World
+
+from flows.begin import begin
+from tasks.ledger import open_store, records
+from tasks.ledger.memory_store import MemoryStore
+
+TIMES = 20
+
+
+@pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.services)])
+def places(request, tmp_path):
+    """Addresses of fresh stores of one kind."""
+    if request.param == "folder":
+        return lambda n: f"{tmp_path}/ledger-{n}"
+    s3 = request.getfixturevalue("s3")
+    return lambda n: s3.new_url(f"race-{n}")
+
+
+def test_two_advances_at_once_do_what_one_does(places, tmp_path):
+    alone = World(tmp_path, MemoryStore(), n=80, budget={"labels": 6}, batch_size=3)
+    alone.run()
+    expected = alone.record()
+    for n in range(TIMES):
+        world = World(tmp_path, open_store(places(n)), n=80, budget={"labels": 6}, batch_size=3)
+        world.spec = alone.spec
+        begin(world.store, world.spec, world.desk)
+        _both_at_once(world)
+        assert world.advance(repost_after=timedelta(hours=1)).state == "finished"
+        assert world.record() == expected, f"time {n}"
+        assert set(Counter(world.desk.posted).values()) == {1}, f"asked twice, time {n}"
+        labelled = [d.item_id for r in (1, 2) for d in records.read_labels(world.store, "small", r)]
+        assert len(labelled) == len(set(labelled)) == 6
+
+
+def test_two_begins_at_once_freeze_one_pool(places, tmp_path):
+    world = World(tmp_path, open_store(places("begin")), n=80)
+    _at_once(lambda: begin(world.store, world.spec, world.desk))
+    assert sum(key.endswith("manifest.json") for key in world.store.keys("")) == 1
+    assert world.advance().state == "finished"
+
+
+def _both_at_once(world):
+    _at_once(lambda: world.advance(repost_after=timedelta(hours=1)))
+
+
+def _at_once(act):
+    start = threading.Barrier(2)
+    errors = []
+
+    def one():
+        start.wait()
+        try:
+            act()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors, errors
