@@ -16,7 +16,7 @@ from flows.standing import Standing
 from tasks.ledger.memory_store import MemoryStore
 from tasks.spec import Spec
 
-WITH_TIMES = ("times.json", "identity.json")
+NOT_COMPARED = ("times.json", "identity.json", "sources.json")
 
 
 class World:
@@ -44,7 +44,7 @@ class World:
         return {
             key: self.store.get(key)
             for key in self.store.keys("")
-            if not key.endswith(WITH_TIMES) and "/posts/" not in key
+            if not key.endswith(NOT_COMPARED) and "/posts/" not in key
         }
 
     def posts(self) -> list[dict[str, Any]]:
