@@ -1,8 +1,8 @@
 """From rows as they were written to rows as they are frozen; the first that make no sense end it.
 
-score and probability    each a finite number, a probability within [0, 1]. Where only one is given the other
-                         follows from it: score = logit(probability), clipped at one in a million million;
-                         probability = expit(score - threshold)
+score and probability    each a finite number of sane size, a probability within [0, 1]. Where only one is
+                         given the other follows from it: score = logit(probability), clipped at one in a
+                         million million; probability = expit(score - threshold)
 prediction               a class name, 0/1 or a boolean; or score > threshold, probability >= threshold
 segments, shown fields   text; a missing value is the empty text
 shown_hash               of the item's id and what people will see of it, so that a source which changed after
@@ -30,6 +30,7 @@ from tasks.spec import Spec
 
 OFFENDERS_SHOWN = 5
 _SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
+_LARGEST = 1e100                    # sums and squares of scores stay finite
 _ONE, _ZERO = ("1", "1.0", "true"), ("0", "0.0", "false")
 
 
@@ -102,6 +103,8 @@ class RowChecker:
         bad = ~good | ~np.isfinite(numbers)
         self._refuse(batch, name, values, bad, "are not finite numbers",
                      "give these rows a number, or drop them from the pool")
+        self._refuse(batch, name, values, np.abs(numbers) > _LARGEST, f"are beyond ±{_LARGEST:g}",
+                     "such a number stands for a missing score: drop these rows, or give them a real one")
         if name == self._pool.probability:
             self._refuse(batch, name, values, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
                          "a probability is; if this is a score, name it under `score` instead")

@@ -18,7 +18,7 @@ from tasks.pool_index import PoolIndex
 from tasks.snapshot import freeze_pool
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
-scores = st.floats(allow_nan=False, allow_infinity=False)
+scores = st.floats(-1e100, 1e100)
 row = st.fixed_dictionaries(
     {
         "item_id": texts.filter(bool),

@@ -61,6 +61,11 @@ def test_scores_that_are_not_finite_numbers(tmp_path, value):
     assert "give these rows a number, or drop them" in text
 
 
+def test_scores_of_a_size_that_stands_for_nothing(tmp_path):
+    text = bad_csv(tmp_path, GOOD + "d,-1.797e308,0.5,1,x\n")
+    assert "column 'score': values are beyond ±1e+100: row 4: '-1.797e308'" in text
+
+
 def test_only_the_first_offenders_are_listed(tmp_path):
     text = bad_csv(tmp_path, "".join(f"{i},nan,0.5,1,x\n" for i in range(12)))
     assert "row 5: 'nan' and 7 more at least" in text
