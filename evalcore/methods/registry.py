@@ -4,13 +4,14 @@ from difflib import get_close_matches
 
 from evalcore.errors import UnknownName
 from evalcore.methods.base import Method
+from evalcore.methods.low_shot import LOW_SHOT
 from evalcore.methods.options import with_options
 from evalcore.methods.passive import Passive
 from evalcore.methods.published import PUBLISHED
 from evalcore.methods.recalibrated import Recalibrated
 from evalcore.methods.tree import DirichletTreeMethod
 
-_ALL: tuple[Method, ...] = (Passive(), DirichletTreeMethod(), *PUBLISHED, Recalibrated())
+_ALL: tuple[Method, ...] = (Passive(), DirichletTreeMethod(), *PUBLISHED, *LOW_SHOT, Recalibrated())
 _METHODS = {m.name: m for m in _ALL}
 _AUTO = "dirichlet-tree"
 
