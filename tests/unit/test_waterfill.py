@@ -29,7 +29,7 @@ def test_saturating_one_can_saturate_the_next():
 
 
 def test_the_weights_after_the_saturated_are_those_of_the_corrected_line_13():
-    # M = 12 labels for 20 items: j - 1 are saturated and h_r (M - (j - 1))/(H - S_{j-1}) is left for the others
+    # M = 12 labels for 20 items: j - 1 are saturated, and h_r (M - (j - 1))/(H - S_{j-1}) is left for others
     h = np.array([30.0, 20, 15, *np.linspace(6, 1, 17)])
     pi = one(h, [1] * 20, 12)
     j = int((pi == 1).sum())
