@@ -1,0 +1,64 @@
+"""A person labels in a real browser, with the keyboard, on the page we generated; the desk sees it."""
+
+from uuid import uuid4
+
+import pytest
+
+from tasks.desks.desk import Batch, Item
+from tasks.desks.label_studio import LabelStudioDesk
+from tasks.desks.label_studio_api import LabelStudioApi
+from tasks.local_label_studio import LocalLabelStudio
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+from services.label_studio_browser import (
+    CHROMIUM,
+    item_shown,
+    open_labelling,
+    press_and_submit,
+    signed_in,
+    skip,
+)
+
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium"),
+]
+
+NAMES = {"p1": ("caitlin", "kaitlin"), "p2": ("O'Neill & sons <b>", "o neill"), "p3": ("", "nobody")}
+
+
+def test_a_record_pair_labelled_with_hotkeys_is_collected(
+    label_studio: LocalLabelStudio, label_studio_api: LabelStudioApi
+):
+    evaluation = f"browser-{uuid4().hex[:8]}"
+    desk = LabelStudioDesk(
+        label_studio_api, evaluation=evaluation, classes=["match", "no match"], display=["name_a", "name_b"]
+    )
+    desk.prepare()
+    items = [Item(item_id=one, shown={"name_a": a, "name_b": b}) for one, (a, b) in NAMES.items()]
+    batch = Batch(evaluation=evaluation, round=1, items=items)
+    desk.post(batch, items)
+    (project,) = [p["id"] for p in label_studio_api.projects() if evaluation in p["title"]]
+    whose = {right: one for one, (_, right) in NAMES.items()}
+
+    given: dict[str, tuple[str, str | None]] = {}
+    with signed_in(label_studio) as page:
+        open_labelling(page, label_studio, project)
+        for kind in ("match", "no match", "skip"):
+            seen = item_shown(page, [right for right in whose if whose[right] not in given])
+            text = page.inner_text(".assay-page")
+            left, right = NAMES[whose[seen]]
+            assert left in text          # both halves of the pair, markup and all, as text
+            assert right in text
+            if kind == "skip":
+                skip(page)
+                given[whose[seen]] = ("skip", None)
+            else:
+                press_and_submit(page, "1" if kind == "match" else "2")
+                given[whose[seen]] = ("label", kind)
+        page.wait_for_timeout(1000)
+
+    collected = desk.collect(batch)
+    assert {one.item_id: (one.kind, one.label) for one in collected.annotations} == given
+    assert len(given) == 3
