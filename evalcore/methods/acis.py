@@ -51,8 +51,8 @@ class AcisState(MethodState):
     missed: Floats         # (R, C) log of the chance that an item was not drawn so far
     iteration: Ints        # (R,) t
     closed_at: Ints        # (R,) labels when the current iteration began
-    weight: Floats         # (R,) Σ n_t² of the closed iterations
-    value: Floats          # (R, M) Σ n_t² F_t, one column a measure
+    weight: Floats         # (R, M) Σ n_t² of the closed iterations, one column a measure
+    value: Floats          # (R, M) Σ n_t² F_t
     error: Floats          # (R, M) Σ n_t² √Var_t
 
 
@@ -97,7 +97,7 @@ class Acis:
             missed=np.zeros(shape),
             iteration=np.zeros(repeats, np.int64),
             closed_at=np.zeros(repeats, np.int64),
-            weight=np.zeros(repeats),
+            weight=nothing,
             value=nothing,
             error=nothing,
         )
@@ -161,7 +161,7 @@ class Acis:
 
     def estimate(self, state: AcisState, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
         """The average of the iterations, the unfinished one included."""
-        certain = np.isneginf(state.missed).all(axis=1)
+        certain = np.asarray(np.isneginf(state.missed).all(axis=1))
         return [self._average(state, j, certain, confidence) for j in range(len(state.measures))]
 
     def _average(self, state: AcisState, j: int, certain: Bools, confidence: float) -> EstimateArrays:
@@ -169,7 +169,7 @@ class Acis:
         value, variance = self._current(state, measure)
         # when all above the cut is labelled, what was estimated before has nothing to add
         past = np.where(certain, 0.0, float(self.averaged))
-        before = past * state.weight
+        before = past * state.weight[:, j]
         fresh = ((labels > state.closed_at) | (before == 0)) & np.isfinite(value)
         say = np.where(fresh, labels.astype(np.float64) ** 2, 0.0)
         total = np.where(say + before > 0, say + before, 1.0)
@@ -199,20 +199,20 @@ class Acis:
 
     def _close(self, state: AcisState, full: Bools, labels: Ints) -> AcisState:
         """With the estimates of the iterations that are full."""
-        values, errors = np.zeros_like(state.value), np.zeros_like(state.error)
-        known = full.copy()
+        say, values, errors = (np.zeros_like(state.value) for _ in range(3))
         for j, measure in enumerate(state.measures):
-            values[:, j], variance = self._current(state, measure)
-            errors[:, j] = np.sqrt(variance)
-            known &= np.isfinite(values[:, j]) & np.isfinite(errors[:, j])
-        say = np.where(known, labels.astype(np.float64) ** 2, 0.0)
+            value, variance = self._current(state, measure)
+            known = full & np.isfinite(value) & np.isfinite(variance)
+            say[:, j] = np.where(known, labels.astype(np.float64) ** 2, 0.0)
+            values[:, j] = np.where(known, value, 0.0)
+            errors[:, j] = np.sqrt(np.where(known, variance, 0.0))
         return replace(
             state,
             iteration=state.iteration + full,
             closed_at=np.where(full, labels, state.closed_at),
             weight=state.weight + say,
-            value=state.value + say[:, None] * np.where(known[:, None], values, 0.0),
-            error=state.error + say[:, None] * np.where(known[:, None], errors, 0.0),
+            value=state.value + say * values,
+            error=state.error + say * errors,
         )
 
     def _calibrate(self, state: AcisState, which: Bools) -> AcisState:
