@@ -1,0 +1,218 @@
+"""The Dirichlet methods beside the tree: flat, stochastic, recombined, reused; and their joint region."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from doubles.pools import synthetic_pool
+
+from evalcore.ais import WeightSums, estimate
+from evalcore.cells import Cells
+from evalcore.design import Design, Outcome
+from evalcore.dirichlet_tree import dirichlet_tree, posterior
+from evalcore.ellipsoid import NoRegion, confidence_region
+from evalcore.errors import BadInput, UnknownName
+from evalcore.measures import measure
+from evalcore.methods.registry import method
+from evalcore.methods.stochastic import DirichletTreeStochastic
+from evalcore.partition import build_partition
+
+
+def two_cells():
+    return Cells(
+        stratum=np.array([0, 1]), prediction=np.array([0, 1]), size=np.array([30, 10]),
+        mean_score=np.array([-1.0, 1.0]), mean_probability=np.array([0.2, 0.7]), log_density=np.zeros(2),
+        n_slots=2,
+    )
+
+
+def test_the_posterior_of_counted_draws_by_hand():
+    # prior counts by [label][leaf]: (0.8, 0.3) and (0.2, 0.7); draws: 2 negatives in leaf 0, 3 positives in
+    # leaf 1; classes: 2 + 1.1 and 3 + 0.9 of 7; leaves get one more each: (3.8, 1.3)/5.1 and (1.2, 4.7)/5.9
+    tree = dirichlet_tree(two_cells())
+    joint = posterior(tree, np.array([[[2.0, 0.0], [0.0, 3.0]]]))[0]
+    assert joint[0] == pytest.approx(3.1 / 7 * np.array([3.8, 1.3]) / 5.1)
+    assert joint[1] == pytest.approx(3.9 / 7 * np.array([1.2, 4.7]) / 5.9)
+
+
+def test_the_stochastic_model_counts_every_draw_by_its_weight():
+    cells, m = two_cells(), DirichletTreeStochastic(depth=1)
+    state = m.start(cells, [measure("f1")], 1)
+    design = m.propose(state, np.array([4]))
+    one_item_two_labels = np.array([[[0, 0], [1, 1]]])             # the same item called 0 and then 1
+    outcome = Outcome(
+        new=np.array([[[0, 0], [0, 1]]]), drawn_new=one_item_two_labels, drawn_known=np.zeros((1, 2, 2), int)
+    )
+    after = m.observe(state, design, outcome, np.zeros((1, 2), int))
+    weight = 1 / (40 * design.unlabelled[0, 1])
+    assert after.counts[0] == pytest.approx(np.array([[0, weight], [0, weight]]))
+    assert after.sums.weight[0] == pytest.approx(np.array([[0, 0], [weight, weight]]))
+
+
+def test_a_label_gives_an_item_no_privilege_under_a_stochastic_oracle():
+    pool = synthetic_pool(200, seed=1)
+    m = method("dirichlet-tree-stochastic")
+    partition, _ = build_partition(m, pool.score, pool.probability, pool.prediction)
+    state = m.start(partition.cells, [measure("f1")], 1)
+    labelled = np.zeros_like(state.labelled)
+    labelled[0, -1] = (1, 1)
+    design = m.propose(replace(state, labelled=labelled), np.array([5]))
+    assert design.labelled[0, :, 0] == pytest.approx(design.unlabelled[0])
+    assert design.labelled[0, :, 1] == pytest.approx(design.unlabelled[0])
+
+
+def test_the_stochastic_proposal_is_the_root_of_the_expected_square():
+    m = DirichletTreeStochastic(depth=1)
+    cells = two_cells()
+    state = m.start(cells, [measure("accuracy")], 1)
+    rate = state.tree.positive_rate(state.joint)[0]
+    design = m.propose(state, np.array([5]))
+    # accuracy: |J ℓ| is 1 where the label contradicts the prediction
+    wrong = np.array([rate[0], 1 - rate[1]])
+    expected = np.sqrt(np.maximum(wrong, 1e-9))
+    assert design.unlabelled[0] == pytest.approx(expected / (cells.size * expected).sum())
+
+
+def test_without_a_tree_strata_do_not_learn_from_their_neighbours():
+    pool = synthetic_pool(2000, seed=1)
+    rates = {}
+    for name in ("dirichlet-flat:depth=4", "dirichlet-tree:depth=4"):
+        m = method(name)
+        partition, _ = build_partition(m, pool.score, pool.probability, pool.prediction)
+        cells = partition.cells
+        state = m.start(cells, [measure("f1")], 1)
+        at = cells.n_cells // 2
+        new = np.zeros((1, cells.n_cells, 2), int)
+        new[0, at, 1] = cells.size[at] // 2
+        outcome = Outcome(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
+        after = m.observe(state, m.propose(state, np.array([5])), outcome, np.zeros((1, cells.n_cells), int))
+        change = after.tree.positive_rate(after.joint)[0] - state.tree.positive_rate(state.joint)[0]
+        rates[name] = change[at + 1] - change[-1]
+    assert rates["dirichlet-tree:depth=4"] > rates["dirichlet-flat:depth=4"] + 0.005
+
+
+def draws_with_weights(cells, labels, q):
+    """The sums of draws with these cell-and-label counts (2, 2), every item at probability q (2,)."""
+    counts = np.array([labels])
+    design = Design(
+        replacement=True, size=cells.size[None], left=cells.size[None], unlabelled=np.array([q]),
+        labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)),
+        census=np.array([False]),
+    )
+    outcome = Outcome(new=counts, drawn_new=counts, drawn_known=np.zeros_like(counts))
+    return WeightSums.none(1).add(cells, design, outcome)
+
+
+SUMS = ([[6, 2], [3, 9]], [0.01, 0.07])
+
+
+def test_the_region_of_one_measure_is_its_interval():
+    sums = draws_with_weights(two_cells(), *SUMS)
+    m = measure("f1")
+    region = confidence_region([m], sums, 0.95)
+    got = estimate(m, sums, 0.95)
+    assert region.rank == 1
+    assert region.centre[0] == pytest.approx(got.value[0])
+    assert region.half_widths()[0] == pytest.approx(1.959963984540054 * np.sqrt(got.variance[0]))
+    assert region.contains(np.array([[got.value[0] + 0.99 * region.half_widths()[0]]])).all()
+    assert not region.contains(np.array([[got.value[0] + 1.01 * region.half_widths()[0]]])).any()
+
+
+def test_the_covariance_is_that_of_the_draws_one_by_one():
+    sums = draws_with_weights(two_cells(), *SUMS)
+    measures = [measure("precision"), measure("recall"), measure("accuracy")]
+    region = confidence_region(measures, sums, 0.9)
+    rows = []
+    for f in (0, 1):
+        weight = 1 / (40 * SUMS[1][f])
+        for y in (0, 1):
+            phi = []
+            for m in measures:
+                risk = np.einsum("fy,fyd->d", sums.weight[0], m.loss) / sums.draws[0]
+                phi.append(weight * m.influence(risk)[f, y] - m.gradient(risk) @ risk)
+            rows += [phi] * SUMS[0][f][y]
+    one_by_one = np.array(rows)
+    assert region.covariance == pytest.approx(one_by_one.T @ one_by_one / len(one_by_one) ** 2)
+
+
+def test_a_measure_asked_twice_makes_a_flat_region():
+    sums = draws_with_weights(two_cells(), *SUMS)
+    region = confidence_region([measure("f1"), measure("fbeta", 1.0)], sums, 0.95)
+    assert region.rank == 1
+    same = region.centre + 0.5 * region.half_widths()
+    assert region.contains(same)
+    assert not region.contains(region.centre + np.array([0.01, -0.01]))
+    lengths, directions = region.axes()
+    assert lengths[1] == pytest.approx(0, abs=1e-6)
+    assert directions[:, 0] == pytest.approx([np.sqrt(0.5)] * 2)
+
+
+def test_no_draws_or_an_undefined_measure_give_no_region():
+    with pytest.raises(NoRegion, match="at least 2 draws"):
+        confidence_region([measure("f1")], WeightSums.none(1), 0.95)
+    sums = draws_with_weights(two_cells(), [[6, 0], [0, 0]], SUMS[1])
+    with pytest.raises(NoRegion, match="no item is positive"):
+        confidence_region([measure("recall")], sums, 0.95)
+
+
+def test_rounds_that_count_alike_are_plain_and_weights_scale_out():
+    cells = two_cells()
+    plain = draws_with_weights(cells, *SUMS)
+    counts = np.array([SUMS[0]])
+    design = Design(
+        replacement=True, size=cells.size[None], left=cells.size[None], unlabelled=np.array([SUMS[1]]),
+        labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)),
+        census=np.array([False]),
+    )
+    outcome = Outcome(new=counts, drawn_new=counts, drawn_known=np.zeros_like(counts))
+    scaled = WeightSums.none(1).add(cells, design, outcome, np.array([7.5]))
+    for m in (measure("f1"), measure("accuracy"), measure("mcc")):
+        for self_normalised in (False, True):
+            a = estimate(m, plain, 0.95, self_normalised=self_normalised)
+            b = estimate(m, scaled, 0.95, self_normalised=self_normalised)
+            assert (a.value[0], a.variance[0]) == pytest.approx((b.value[0], b.variance[0]))
+
+
+def test_self_normalising_changes_accuracy_and_leaves_ratios_alone():
+    sums = draws_with_weights(two_cells(), *SUMS)
+    for name, differs in (("f1", False), ("recall", False), ("accuracy", True)):
+        a = estimate(measure(name), sums, 0.95)
+        b = estimate(measure(name), sums, 0.95, self_normalised=True)
+        assert bool(abs(a.value[0] - b.value[0]) > 1e-3) is differs, name
+        assert bool(abs(a.variance[0] / b.variance[0] - 1) > 1e-6) is differs, name
+    # weights 2.5 and 1/2.8: errors 2 · 2.5 + 3/2.8 of a total weight 8 · 2.5 + 12/2.8
+    total = 8 * 2.5 + 12 / 2.8
+    got = estimate(measure("accuracy"), sums, 0.95, self_normalised=True)
+    assert got.value[0] == pytest.approx(1 - (2 * 2.5 + 3 / 2.8) / total)
+
+
+def test_settings_are_read_from_the_name():
+    m = method("dirichlet-tree:combination=square-root:depth=6:reuse=0.1")
+    assert (m.combination, m.depth, m.reuse) == ("square-root", 6, 0.1)
+    assert m.name == "dirichlet-tree:combination=square-root:depth=6:reuse=0.1"
+    assert method("auto:depth=5").depth == 5
+    assert method("bernoulli-online:assisted=true").assisted
+    assert method("dirichlet-tree").depth == 8, "the plain name keeps its settings"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "said"),
+    [
+        ("dirichlet-tree:combnation=plain", UnknownName, "did you mean 'combination'"),
+        ("dirichlet-tree:combination=fair", BadInput, "one of plain, square-root, inverse-variance"),
+        ("dirichlet-tree:depth=six", BadInput, "must be int, got 'six'"),
+        ("sawade:trust=1.5", BadInput, "between 0 and 1"),
+        ("passive:size=3", UnknownName, "its settings: none"),
+        ("bernoulli-online:assisted=yes", BadInput, "true or false"),
+        ("dirichlet-tree:interval=none", UnknownName, "has no setting"),
+        ("sawde:trust=0.5", UnknownName, "did you mean 'sawade'"),
+    ],
+)
+def test_a_wrong_setting_is_refused_with_the_remedy(name, error, said):
+    with pytest.raises(error, match=said):
+        method(name)
+
+
+def test_a_tree_too_big_is_refused():
+    with pytest.raises(BadInput, match="depth 40"):
+        method("dirichlet-tree:depth=40").edges(np.arange(10.0), np.zeros(10))

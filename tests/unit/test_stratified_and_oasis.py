@@ -1,0 +1,128 @@
+"""Stratified sampling and OASIS on three cells, worked by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evalcore.ais import WeightSums
+from evalcore.cells import Cells
+from evalcore.measures import measure
+from evalcore.methods.oasis import Oasis
+from evalcore.methods.stratified import Stratified
+
+
+def three_cells():
+    """Stratum 0: 60 predicted negatives. Stratum 1: 30 negatives and 10 positives."""
+    return Cells(
+        stratum=np.array([0, 1, 1]), prediction=np.array([0, 0, 1]), size=np.array([60, 30, 10]),
+        mean_score=np.array([-2.0, -0.5, 1.0]), mean_probability=np.array([0.1, 0.2, 0.8]),
+        log_density=np.zeros(3), n_slots=2,
+    )
+
+
+def test_proportional_allocation_gives_every_item_the_same_chance():
+    m = Stratified()
+    state = m.start(three_cells(), [measure("accuracy")], 1)
+    assert m.propose(state, np.array([20])).unlabelled[0] == pytest.approx([0.2, 0.2, 0.2])
+
+
+def test_neyman_allocation_follows_the_spread_of_the_cells():
+    # accuracy: every label pulls alike, so n_c ∝ N_c √(p (1 - p)) = 60 · 0.3, 30 · 0.4, 10 · 0.4
+    m = Stratified(allocation="neyman")
+    state = m.start(three_cells(), [measure("accuracy")], 1)
+    design = m.propose(state, np.array([17]))
+    assert design.left[0] * design.unlabelled[0] == pytest.approx([9, 6, 2])
+
+
+def test_a_round_makes_up_for_the_cells_that_lag_behind():
+    # 20 labels in proportion are 12, 6, 2; with 15, 5 and 0 there, the round of 10 that leads to 30, which
+    # are 18, 9, 3 in proportion, is 3, 4, 3
+    m = Stratified()
+    state = m.start(three_cells(), [measure("accuracy")], 1)
+    state = replace(state, labelled=np.array([[[15, 0], [5, 0], [0, 0]]]))
+    design = m.propose(state, np.array([10]))
+    assert design.left[0] * design.unlabelled[0] == pytest.approx([3, 4, 3])
+
+
+def test_the_online_allocation_learns_from_the_labels():
+    # cell 0 turned out pure, cell 1 mixed: p̃ = (0 + 0.1)/11, (5 + 0.2)/11, 0.8/1
+    m = Stratified(allocation="online")
+    state = m.start(three_cells(), [measure("accuracy")], 1)
+    state = replace(state, labelled=np.array([[[10, 0], [5, 5], [0, 0]]]))
+    design = m.propose(state, np.array([4]))
+    assert design.model[0] == pytest.approx([0.1 / 11, 5.2 / 11, 0.8])
+    spread = np.sqrt(design.model[0] * (1 - design.model[0]))
+    target = three_cells().size * spread * 24 / (three_cells().size * spread).sum()
+    behind = np.maximum(target - [10, 10, 0], 0)
+    assert design.left[0] * design.unlabelled[0] == pytest.approx(behind * 4 / behind.sum(), abs=1e-6)
+
+
+def test_the_stratified_estimate_by_hand():
+    # p̂ = 0, 2/5, 3/4: TP = 3 + 6 · 3/4 = 7.5 of 10; misses 0 + (2 + 25 · 2/5) = 12; recall 7.5/19.5
+    m = Stratified()
+    state = m.start(three_cells(), [measure("recall"), measure("precision")], 1)
+    state = replace(state, labelled=np.array([[[6, 0], [3, 2], [1, 3]]]))
+    recall, precision = m.estimate(state, 0.95, np.random.default_rng(0))
+    assert recall.value[0] == pytest.approx(7.5 / 19.5)
+    assert precision.value[0] == pytest.approx(0.75)
+    # the 6 unlabelled predicted positives; s̃² smoothed by one label at the common rate 3/4: (3.75/5)(1.25/5)
+    variance = (6 / 10) ** 2 * 0.75 * 0.25 * (1 / 4 + 1 / 6)
+    assert precision.variance[0] == pytest.approx(variance)
+    assert precision.upper[0] == pytest.approx(min(1, 0.75 + 1.959963984540054 * np.sqrt(variance)))
+
+
+def test_a_cell_without_labels_takes_the_rate_of_its_like():
+    # only cell 1 of the predicted negatives is labelled: its 1/4 stands for all 90 of them
+    m = Stratified()
+    state = m.start(three_cells(), [measure("recall")], 1)
+    state = replace(state, labelled=np.array([[[0, 0], [3, 1], [0, 10]]]))
+    (recall,) = m.estimate(state, 0.95, np.random.default_rng(0))
+    assert recall.value[0] == pytest.approx(10 / (10 + 60 / 4 + 1 + 26 / 4))
+
+
+def test_a_prediction_nobody_labelled_leaves_the_measure_undefined():
+    m = Stratified()
+    state = m.start(three_cells(), [measure("recall"), measure("precision")], 1)
+    state = replace(state, labelled=np.array([[[0, 0], [0, 0], [2, 2]]]))
+    recall, precision = m.estimate(state, 0.95, np.random.default_rng(0))
+    assert np.isnan(recall.value[0])
+    assert precision.value[0] == pytest.approx(0.5)
+
+
+def test_oasis_believes_the_prior_less_with_every_draw():
+    # stratum 1 holds 30 items of 0.2 and 10 of 0.8: prior 0.35.  After 4 draws, one positive, the prior is
+    # worth 1/4 of a draw: (0.35/4 + 1)/(1/4 + 4)
+    m = Oasis()
+    state = m.start(three_cells(), [measure("f1")], 1)
+    assert m.positive_rate(state)[0] == pytest.approx([0.1, 0.35])
+    state = replace(state, drawn=np.array([[[0, 0], [3, 1]]]))
+    assert m.positive_rate(state)[0] == pytest.approx([0.1, (0.35 / 4 + 1) / 4.25])
+
+
+def test_oasis_draws_strata_by_the_formula_of_its_paper():
+    m = Oasis(epsilon=0.01)
+    state = m.start(three_cells(), [measure("f1")], 1)
+    design = m.propose(state, np.array([5]))
+    share, predicted, rate = np.array([0.6, 0.4]), np.array([0.0, 0.25]), np.array([0.1, 0.35])
+    # α = 1/2; F from the prior: hits 0.4 · 0.25 · 0.35, positives 0.6 · 0.1 + 0.4 · 0.35
+    hits, positives, called = 0.4 * 0.25 * 0.35, 0.2, 0.1
+    f = hits / (0.5 * called + 0.5 * positives)
+    v = share * (
+        (1 - predicted) * 0.5 * f * np.sqrt(rate)
+        + predicted * np.sqrt(0.25 * f**2 * (1 - rate) + (1 - f) ** 2 * rate)
+    )
+    q = 0.01 * share + 0.99 * v / v.sum()
+    assert design.unlabelled[0] == pytest.approx([q[0] / 60, q[1] / 40, q[1] / 40])
+
+
+def test_oasis_uses_its_running_estimate_once_there_is_one():
+    m = Oasis()
+    state = m.start(three_cells(), [measure("recall")], 1)
+    weight = np.array([[[0.0, 3.0], [0.0, 1.0]]])                  # misses 3, hits 1: recall 1/4
+    sums = replace(WeightSums.none(1), weight=weight, say=np.array([4.0]), draws=np.array([4]))
+    design = m.propose(replace(state, sums=sums), np.array([5]))
+    share, predicted, rate = np.array([0.6, 0.4]), np.array([0.0, 0.25]), np.array([0.1, 0.35])
+    v = share * np.sqrt(rate) * ((1 - predicted) * 0.25 + predicted * 0.75)
+    q = 0.001 * share + 0.999 * v / v.sum()
+    assert design.unlabelled[0] == pytest.approx([q[0] / 60, q[1] / 40, q[1] / 40])
