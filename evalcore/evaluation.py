@@ -85,6 +85,7 @@ class Estimate:
     labels: int
     variance: float | None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    segment: str | None = None  # "column=value", or None for the whole pool
 
 
 def begin(question: Question) -> State:

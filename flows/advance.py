@@ -118,7 +118,8 @@ class _Run:
 
     def _estimate(self, folded: Fold) -> Fold:
         """Write down what the round just closed says."""
-        known = _write_estimate(self.store, self.opened.name, folded.estimate(self.opened.question))
+        computed = folded.estimate(self.opened.question, self.opened.segments)
+        known = _write_estimate(self.store, self.opened.name, computed)
         _write_time(self.store, keys.times(self.opened.name, known.round), "closed", self.now())
         events.round_closed(self.store.url, self.opened.name, known)
         _log.info("%s: round %d closed, %d labels", self.opened.name, known.round, known.labels)

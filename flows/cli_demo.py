@@ -67,10 +67,14 @@ def _print(found: "Demo") -> None:
         click.echo(f"  {measure:<18} {value:.4f}")
     first = found.random_sampling[0]
     click.echo(
-        f"\nRandom sampling, {first.labels:,} labels: {first.measure} ± {first.half_width:.3f}, and no value "
-        f"at all in {first.chance_undefined:.0%} of samples"
+        f"\nRandom sampling, {first.labels:,} labels: {first.measure} ± {_width(first.half_width)}, "
+        f"and no value at all in {first.chance_undefined:.0%} of samples"
     )
     if first.labels_needed is not None:
         click.echo(f"  it would need about {first.labels_needed:,} labels for ± {first.target_half_width:g}")
     click.echo(f"\nReport: {file_link(found.report.html)}")
     click.echo(f"Ledger: {found.ledger}  (assay status {found.opened.name} --store {found.ledger})")
+
+
+def _width(half_width: float) -> str:
+    return f"{half_width:.2f}" if half_width < 0.5 else "more than half of the scale"

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import Any, TypeVar
 
 import click
@@ -51,17 +52,26 @@ def print_json(value: dict[str, Any]) -> None:
 def print_standing(standing: Standing, threshold: str = "", more: int | None = None) -> None:
     """Where an evaluation stands, for people."""
     click.echo(f"{standing.evaluation}: {_state(standing)}")
-    for row in standing.rows():
+    rows = standing.rows()
+    for row in rows:
+        if row.segment is not None:
+            continue
         interval = wording.interval(row)
         known = "" if interval == "none" else f"   {wording.percent(row.confidence)} interval {interval}"
         kind = "" if row.interval == "exact" else f"   ({row.interval})"
         click.echo(f"  {row.measure:<18} {wording.value(row)}{known}{kind}")
+    segments = len({row.segment for row in rows if row.value is not None} - {None})
+    if segments:
+        click.echo(f"  and by segment ({segments}): --json, or assay report {standing.evaluation}")
     spent = f"{wording.plural(standing.labels, 'label', 'labels')} of a budget of {standing.budget:,}"
     undecided = f"; {standing.undecided} items people could not decide" if standing.undecided else ""
     click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
     if standing.verdict:
         hint = f"; about {more:,} more labels would decide" if more else ""
         click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")
+    if standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
+        note = f"About the interval: {standing.interval_note}"
+        click.echo(fill(note, 100, initial_indent="  ", subsequent_indent="  "))
 
 
 def _state(standing: Standing) -> str:

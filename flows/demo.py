@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tasks.local_label_studio import LocalLabelStudio
 
 NAME = "demo"
-HALF_WIDTH, CONFIDENCE = 0.05, 0.95
+HALF_WIDTH, CONFIDENCE = 0.15, 0.95
 Say = Callable[[str], None]
 
 
@@ -102,6 +102,8 @@ def _spec(pool: febrl.FebrlPool, seed: int, server: "LocalLabelStudio | None") -
             "target": {"half_width": HALF_WIDTH, "confidence": CONFIDENCE},
             "budget": {"labels": 500},
             "batch_size": 25,
+            # the default's interval is not to be relied on at a few hundred labels of a class this rare
+            "method": "recalibrated",
             "desk": desk,
             "seed": seed,
         },

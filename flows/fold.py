@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from evalcore.evaluation import Question, State, begin, estimates, observe
 from evalcore.stopping import StoppingRule, StopReason, stop_reason
+from flows.segmenting import ClosedRound, Segments, by_segment
 from tasks.ledger import records
 from tasks.ledger.records import Decided, PlannedRound, RoundEstimate
 from tasks.ledger.store import Store
@@ -23,6 +24,7 @@ class Fold:
     looks: tuple[RoundEstimate, ...] = ()    # of the closed rounds; one short while the last is not written
     open_round: PlannedRound | None = None   # planned, and not closed
     last_asked: int = 0                      # items the last closed round asked
+    closed: tuple[ClosedRound, ...] = ()     # what was drawn in them, for estimates by segment
 
     @property
     def asked(self) -> int:
@@ -45,10 +47,11 @@ class Fold:
             positives=self.positives + sum(d.label == 1 for d in decided),
             open_round=None,
             last_asked=len(decided),
+            closed=(*self.closed, ClosedRound(planned=self.open_round, labels=labels)),
         )
 
-    def estimate(self, question: Question) -> RoundEstimate:
-        """The estimates after the last closed round, computed."""
+    def estimate(self, question: Question, segments: Segments) -> RoundEstimate:
+        """The estimates after the last closed round, computed: of the pool, and of these segments."""
         return RoundEstimate(
             round=self.state.round,
             asked=self.last_asked,
@@ -57,6 +60,7 @@ class Fold:
             undecided=self.state.undecided,
             exhausted=self.state.exhausted,
             estimates=tuple(estimates(question, self.state)),
+            segments=by_segment(question, self.state, self.closed, segments),
         )
 
     def known_labels(self) -> Mapping[tuple[int, int], int]:

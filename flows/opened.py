@@ -37,6 +37,11 @@ class Opened:
     rule: StoppingRule
 
     @property
+    def segments(self) -> Mapping[str, list[str]]:
+        """Segment column -> its values in the pool."""
+        return {name: sorted(values) for name, values in self.manifest.segments.items()}
+
+    @property
     def classes(self) -> Mapping[str, int]:
         """Class name -> label."""
         return {self.spec.labels.negative: 0, self.spec.labels.positive: 1}

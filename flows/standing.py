@@ -29,6 +29,7 @@ class Standing:
     undecided: int
     known: RoundEstimate | None        # after the last closed round; None before the first
     budget: int
+    interval_note: str = ""            # what intervals of the method's kind were measured to cover
 
     @property
     def stopped_by(self) -> str | None:
@@ -62,13 +63,13 @@ class Standing:
 
 
 def estimate_rows(known: RoundEstimate) -> list[EstimateRow]:
-    """The estimates of a round as rows of a report."""
+    """The estimates of a round as rows of a report: of the whole pool, then by segment."""
     return [
         EstimateRow(
             measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
-            interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason,
+            interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, segment=e.segment,
         )
-        for e in known.estimates
+        for e in (*known.estimates, *known.segments)
     ]
 
 
@@ -100,6 +101,7 @@ def standing_of(
         undecided=known.undecided if known else 0,
         known=known,
         budget=opened.spec.budget.labels,
+        interval_note=opened.question.method.interval_note,
     )
 
 

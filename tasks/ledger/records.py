@@ -76,6 +76,7 @@ class RoundEstimate:
     undecided: int       # distinct items that people could not decide so far
     exhausted: bool      # nothing is left whose label could change a measure
     estimates: tuple[Estimate, ...]
+    segments: tuple[Estimate, ...] = ()  # the same by segment, where the spec names any
 
     def look(self) -> Look:
         """As the stopping rule sees it: by the first measure."""
@@ -261,4 +262,5 @@ def _decode_labels(blob: bytes, key: str) -> list[Decided]:
 
 def _decode_estimate(blob: bytes, key: str) -> RoundEstimate:
     data: dict[str, Any] = encoding.from_json(blob, key)
-    return RoundEstimate(**{**data, "estimates": tuple(Estimate(**e) for e in data["estimates"])})
+    decoded = {name: tuple(Estimate(**e) for e in data[name]) for name in ("estimates", "segments")}
+    return RoundEstimate(**{**data, **decoded})

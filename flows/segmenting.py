@@ -1,0 +1,118 @@
+"""Estimates by segment, from the draws of the closed rounds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalcore.design import EstimateArrays
+from evalcore.evaluation import UNDECIDED, Estimate, Question, State
+from evalcore.measures import Measure
+from evalcore.methods.base import is_exact
+from evalcore.segments import SegmentDraws, segment_estimates
+from evalcore.types import Floats, Ints
+from tasks.ledger.records import PlannedRound
+
+Segments = Mapping[str, Sequence[str]]  # column -> its values in the pool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClosedRound:
+    """A round and the labels of its draws, UNDECIDED among them."""
+
+    planned: PlannedRound
+    labels: Ints  # (T,)
+
+
+def by_segment(
+    question: Question, state: State, rounds: Sequence[ClosedRound], segments: Segments
+) -> tuple[Estimate, ...]:
+    """An estimate of every measure in every value of every segment column, first measure first.
+
+    Methods that draw with replacement weigh each draw by its proposal; under methods that give every item the
+    same chance all labels count alike. Other designs do not say what one segment's items stand for, and the
+    estimate says so.
+    """
+    exact = [bool(is_exact(state.inner, m)[0]) for m in question.measures]
+    weights = _weights(question, rounds)
+    result: list[Estimate] = []
+    for column, values in segments.items():
+        if weights is None and not all(exact):
+            reason = f"the method {question.method.name} gives no estimates by segment"
+            places = [f"{column}={value}" for value in values]
+            result += [_unsaid(question, m, place, reason) for m in question.measures for place in places]
+            continue
+        draws = _draws(rounds, column, values, weights)
+        found = segment_estimates(question.measures, draws, len(values), question.confidence, exact)
+        counts = np.bincount(draws.segment[draws.first], minlength=len(values))
+        result += [
+            _present(question, m, arrays, i, f"{column}={value}", settled, int(counts[i]))
+            for m, arrays, settled in zip(question.measures, found, exact, strict=True)
+            for i, value in enumerate(values)
+        ]
+    return tuple(result)
+
+
+def _weights(question: Question, rounds: Sequence[ClosedRound]) -> Floats | None:
+    """(draws of all rounds,) importance weights; None where they do not exist."""
+    if all(r.planned.plan.design.replacement or r.planned.plan.census for r in rounds):
+        q = np.concatenate([r.planned.plan.probability for r in rounds])
+        return np.asarray(1 / (question.cells.n_items * q))
+    for r in rounds:
+        design = r.planned.plan.design
+        chances = design.unlabelled[design.left > 0]
+        if design.replacement or (len(chances) and np.ptp(chances) > 1e-12 and not r.planned.plan.census):
+            return None
+    return np.ones(sum(len(r.labels) for r in rounds))
+
+
+def _draws(
+    rounds: Sequence[ClosedRound], column: str, values: Sequence[str], weights: Floats | None
+) -> SegmentDraws:
+    index = {value: i for i, value in enumerate(values)}
+    label = np.concatenate([r.labels for r in rounds])
+    decided = label != UNDECIDED
+    segment = np.array([index[s[column]] for r in rounds for s in r.planned.segments], np.int64)
+    weight = np.ones(len(label)) if weights is None else weights
+    return SegmentDraws(
+        segment=segment[decided],
+        prediction=np.concatenate([r.planned.prediction for r in rounds])[decided],
+        label=label[decided],
+        weight=weight[decided],
+        first=np.concatenate([r.planned.plan.ask for r in rounds])[decided],
+        census=np.concatenate([np.full(len(r.labels), r.planned.plan.census) for r in rounds])[decided],
+    )
+
+
+def _present(
+    question: Question,
+    measure: Measure,
+    arrays: EstimateArrays,
+    i: int,
+    segment: str,
+    exact: bool,
+    labels: int,
+) -> Estimate:
+    value, lower, upper = (float(a[i]) for a in (arrays.value, arrays.lower, arrays.upper))
+    if not np.isfinite(value):
+        seen = "" if exact else "among the labels so far, "
+        return _unsaid(question, measure, segment, f"{seen}{measure.undefined_when} in this segment", labels)
+    return Estimate(
+        measure=measure.name,
+        value=value,
+        undefined_reason=None,
+        lower=lower,
+        upper=upper,
+        confidence=question.confidence,
+        interval="exact" if exact else "ais-normal, self-normalised",
+        labels=labels,
+        variance=float(arrays.variance[i]),
+        segment=segment,
+    )
+
+
+def _unsaid(question: Question, measure: Measure, segment: str, reason: str, labels: int = 0) -> Estimate:
+    return Estimate(
+        measure=measure.name, value=None, undefined_reason=reason, lower=None, upper=None,
+        confidence=question.confidence, interval="none", labels=labels, variance=None, segment=segment,
+    )
