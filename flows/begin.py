@@ -1,8 +1,8 @@
 """`begin`: check everything that can be wrong, freeze the pool, and put a name on it.
 
     spec.json already there     the same spec resumes, another one is refused
-    desk                        reached and made ready: nobody wants to learn of a wrong token after an hour
     freeze                      the rows checked and written, nothing committed
+    desk                        reached and made ready, only now: bad input leaves no empty project behind
     spec.json                   put just before the manifest: input that is refused does not use up the name
     manifest.json               commits it all
 
@@ -53,9 +53,10 @@ def begin(
     _check_store(store)
     if _begun_as(store, spec):
         return open_evaluation(store, spec.name)
-    prepare_desk(desk if desk is not None else desk_of(store, spec))
+    where = desk if desk is not None else desk_of(store, spec)
 
     def claim() -> None:
+        prepare_desk(where)
         _claim(store, spec)
 
     manifest = _freeze(spec, store, progress, claim)
@@ -91,10 +92,11 @@ def _refuse_if_taken(store: Store, spec: Spec) -> None:
     )
 
 
-@effect("freeze-pool")
+@effect("freeze-pool", retries=0)
 def _freeze(
     spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[], None]
 ) -> Manifest:
+    """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
     return freeze_pool(spec, store, progress, claim)
 
 

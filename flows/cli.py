@@ -34,12 +34,11 @@ def assay(verbose: bool) -> None:
     \b
     Start with:  assay demo
     """
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        stream=sys.stderr,
-        format="%(levelname)s %(name)s: %(message)s",
-        force=True,
-    )
+    ours = logging.getLogger("assay")
+    ours.setLevel(logging.INFO if verbose else logging.WARNING)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    ours.handlers = [handler]
 
 
 for command in (demo, run, begin_command, advance_command, status, report, replay, init):
@@ -59,6 +58,9 @@ def run_command_line(arguments: list[str]) -> int:
         code = assay.main(args=arguments, prog_name="assay", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help(), err=True)
+        return 2
     except click.Abort:
         return _failed("Interrupted", "interrupted", 1, as_json)
     except click.ClickException as error:
