@@ -1,0 +1,144 @@
+"""The two drivers: `drive` waits for people and for outages, `sweep_store` advances whatever is open."""
+
+import pytest
+from doubles.world import World
+
+from flows import evaluate
+from flows.begin import begin
+from flows.evaluate import Patience, drive
+from flows.opened import open_evaluations
+from flows.standing import current_standing
+from flows.sweep import sweep_store
+from tasks.desks.desk import DeskUnreachable
+from tasks.ledger import keys
+
+
+class Time:
+    """A clock that moves when somebody sleeps."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.slept = []
+        self.then = {}     # number of the sleep -> what happens during it
+
+    def sleep(self, seconds):
+        self.now += seconds
+        self.slept.append(seconds)
+        self.then.pop(len(self.slept), lambda: None)()
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path, n=60, budget={"labels": 4}, batch_size=2)
+    begin(made.store, made.spec, made.desk)
+    made.time = Time()
+    return made
+
+
+def driven(world, in_all=None):
+    return drive(
+        world.store, "small", world.desk, patience=Patience(first=1, longest=4, in_all=in_all),
+        sleep=world.time.sleep, clock=world.time,
+    )
+
+
+def test_drive_waits_longer_and_longer_until_people_answer(world):
+    truth, world.desk.answers = world.desk.answers, {}
+    world.time.then[6] = lambda: world.desk.answers.update(truth)
+    assert driven(world).state == "finished"
+    assert world.time.slept == [1, 1.5, 2.25, 3.375, 4, 4]
+
+
+def test_drive_gives_up_waiting_when_told_to_and_leaves_everything_in_place(world):
+    world.desk.answers = {}
+    standing = driven(world, in_all=5)
+    assert (standing.state, sum(world.time.slept) <= 5) == ("waiting", True)
+    world.desk.answers = world.truth
+    assert driven(world).state == "finished"
+
+
+def test_drive_outlasts_a_desk_that_is_away_for_minutes_but_not_for_ever(world, monkeypatch):
+    world.desk.answers = {}
+    real = evaluate.advance
+    away = []
+
+    def advance(*args, **kwargs):
+        if len(world.time.slept) >= 1 and len(away) < limit:
+            away.append(1)
+            raise DeskUnreachable("away")
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(evaluate, "advance", advance)
+    limit = 30
+    world.time.then[31] = lambda: world.desk.answers.update(world.truth)
+    assert driven(world).state == "finished"
+    limit = 10**6
+    world.store._values.pop("small/outcome.json")
+    world.store._values.pop("small/rounds/0002/labels.parquet")
+    with pytest.raises(DeskUnreachable):
+        driven(world)
+
+
+def test_a_sweep_advances_what_is_open_and_isolates_failures(tmp_path):
+    first = World(tmp_path / "one", n=60, name="one", budget={"labels": 2}, batch_size=2)
+    begin(first.store, first.spec)
+    for name, labels in (("two", "gone.csv"), ("three", None)):
+        changes = {"desk": {"kind": "simulated", "labels": str(tmp_path / labels)}} if labels else {}
+        other = World(tmp_path / name, first.store, n=60, name=name, budget={"labels": 2}, **changes)
+        if labels:
+            (tmp_path / labels).write_bytes((tmp_path / name / "labels.csv").read_bytes())
+        begin(first.store, other.spec)
+    (tmp_path / "gone.csv").unlink()
+    first.store.put(keys.open_index("never-begun"), b"")
+
+    result = sweep_store(first.store, workers=3)
+    assert sorted(result.finished) == ["one", "three"]
+    assert list(result.failed) == ["two"]
+    assert "gone.csv" in result.failed["two"]
+    assert result.not_begun == ["never-begun"]
+    assert open_evaluations(first.store) == ["never-begun", "two"]
+    assert sweep_store(first.store).finished == {}
+
+
+def test_a_stale_index_is_put_right(world):
+    world.advance()
+    world.store.put(keys.open_index("small"), b"")      # as after a crash before the index was left
+    assert list(sweep_store(world.store).finished) == ["small"]
+    assert open_evaluations(world.store) == []
+
+
+def test_an_evaluation_missing_from_the_index_returns_to_it(world):
+    world.desk.answers = {}
+    world.store.discard(keys.open_index("small"))
+    world.advance()
+    assert open_evaluations(world.store) == ["small"]
+
+
+def test_an_untouched_round_costs_a_count_and_no_full_read(world, monkeypatch):
+    world.desk.answers = {}
+    world.advance()
+    monkeypatch.setattr(world.desk, "collect", lambda _batch: pytest.fail("a full read"))
+    monkeypatch.setattr(world.desk, "progress", lambda batch: _nobody(batch))
+    assert world.advance().state == "waiting"
+
+
+def _nobody(batch):
+    from tasks.desks.desk import Progress
+
+    return Progress(asked=len(batch.items), on_desk=len(batch.items), answered=0)
+
+
+def test_status_tells_open_waiting_and_finished_from_the_ledger_alone(world):
+    from flows.opened import open_evaluation
+
+    opened = open_evaluation(world.store, "small")
+    assert current_standing(world.store, opened).state == "open"
+    world.desk.answers = {}
+    world.advance()
+    waiting = current_standing(world.store, opened)
+    assert (waiting.state, waiting.waiting_for) == ("waiting", {"round": 1, "items": 2, "desk": "simulated"})
+    world.desk.answers = world.truth
+    assert world.advance() == current_standing(world.store, opened)
