@@ -1,0 +1,162 @@
+"""What the papers found, found again: small pools, fixed seeds, tolerances from a stated false-alarm rate.
+
+A ratio of two mean squared errors, each the mean of R squared errors with its standard error, has a relative
+standard error of about √(r₁² + r₂²), rᵢ those of the two; a claim "below 1" is tested at Z of them.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from doubles.digits import eight_or_not
+from doubles.pools import synthetic_pool
+from scipy.special import expit
+from scipy.stats import norm
+
+from evalcore.ais import WeightSums, estimate
+from evalcore.cells import Cells
+from evalcore.design import Design, Outcome
+from evalcore.draws import simulate_labels
+from evalcore.horvitz_thompson import one_round
+from evalcore.measures import measure
+from evalcore.methods.base import draw_round
+from evalcore.methods.published import PUBLISHED
+from evalcore.methods.registry import method
+from evalcore.proposal import predicted_draw_variance, variance_minimising
+from evalcore.replay import LabelledPool, prepare, replay, summarise
+
+pytestmark = pytest.mark.statistical
+Z = norm.isf(1e-6)
+
+
+def rows(pool, method_name, budgets, repeats, batch_size, measure_name="f1"):
+    m = measure(measure_name)
+    truth = float(m.of_confusion(pool.confusion()))
+    (trace,) = replay(
+        method(method_name), pool, [m], budgets, repeats=repeats, batch_size=batch_size, seed=3
+    )
+    return summarise(trace, truth, budgets)
+
+
+def ratio(above, below):
+    """(ratio, its standard error) of two mean squared errors."""
+    value = above.mse / below.mse
+    return value, value * np.hypot(above.mse_se / above.mse, below.mse_se / below.mse)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    pool = eight_or_not()
+    budgets = [65, 260, 520, 780, 1040, 1297]                     # 5, 20, 40, 60, 80, 100% of 1,297
+    found = {name: rows(pool, name, budgets, 200, 65) for name in ("bernoulli", "optimal-is")}
+    return found["bernoulli"], found["optimal-is"]
+
+
+def test_bernoulli_beats_importance_sampling_the_more_the_more_is_labelled(digits):
+    # Yilmaz et al. (2021), figures 2 and 8
+    ratios = [ratio(b, i) for b, i in zip(*digits, strict=True) if i.mse > 0]
+    values = [value for value, _ in ratios]
+    for value, error in ratios[2:]:
+        assert value + Z * error < 1
+    assert values[-1] < 0.2 < values[1]
+    assert all(later < earlier for earlier, later in pairwise(values[1:]))
+
+
+def test_the_error_of_bernoulli_is_zero_when_everything_is_labelled(digits):
+    last = digits[0][-1]
+    assert (last.labels_mean, last.mse, last.width, last.coverage) == (1297, 0, 0, 1)
+
+
+def test_bernoulli_intervals_cover_on_a_pool_that_is_not_rare(digits):
+    # at a true coverage of 95%, 200 runs give fewer than 170 hits with a chance of 1e-7
+    for row in digits[0]:
+        assert row.coverage >= 170 / 200, row.labels
+
+
+def test_the_advantage_of_active_sampling_grows_with_skew():
+    # Sawade et al. (2010), figure 2, right: calibrated scores, positives 51%, 18%, 3%
+    advantage = []
+    for centre in (0.0, -2.5, -5.0):
+        rng = np.random.default_rng(4)
+        score = rng.normal(centre, 2.0, 20_000)
+        pool = LabelledPool(
+            score=score, probability=expit(score), prediction=(score > 0).astype(np.int64),
+            label=(rng.random(20_000) < expit(score)).astype(np.int64),
+        )
+        (passive,), (active,) = (rows(pool, name, [300], 300, 100) for name in ("passive", "sawade"))
+        advantage.append(ratio(passive, active))
+    for (less, less_error), (more, more_error) in pairwise(advantage):
+        assert more - less > Z / 2 * np.hypot(less_error, more_error)
+    assert advantage[-1][0] > 4
+
+
+def test_theorem_2_gives_the_variance_of_ten_thousand_runs():
+    # Marchant & Rubinstein (2021), theorem 2: with proposal q and the true p(y|x), the variance of Ĝ from n
+    # draws is that of J·(w ℓ) over n.  n = 2,000 draws of a pool of 3,000, F1 near 0.8: the delta method is good to
+    # about 1%, and the variance of 10,000 runs has a relative standard error of √(2/10,000) = 1.4%.
+    pool = synthetic_pool(3000, seed=12, threshold=0.5)
+    cells, by_label = prepare(method("dirichlet-tree:depth=4"), pool)
+    rate, f1, runs, n = by_label[:, 1] / cells.size, measure("f1"), 10_000, 2000
+    design = variance_minimising(
+        [f1], cells, np.zeros((1, cells.n_cells, 2), int), cells.size[None], rate[None], size=np.array([10]),
+        epsilon=np.array([1e-2]), deterministic=False,
+    )
+    predicted = predicted_draw_variance(f1, cells, np.zeros((1, cells.n_cells, 2), int), design)[0] / n
+    chance = (by_label * design.unlabelled[0, :, None]).ravel()
+    drawn = np.random.default_rng(7).multinomial(n, chance / chance.sum(), size=runs)
+    drawn = drawn.reshape(runs, cells.n_cells, 2)
+    many = Design(
+        replacement=True, size=np.broadcast_to(cells.size, (runs, cells.n_cells)), left=design.left,
+        unlabelled=np.repeat(design.unlabelled, runs, axis=0), labelled=np.zeros(drawn.shape),
+        model=design.model, gradient=design.gradient, census=np.zeros(runs, bool),
+    )
+    outcome = Outcome(new=drawn, drawn_new=drawn, drawn_known=np.zeros_like(drawn))
+    got = estimate(f1, WeightSums.none(runs).add(cells, many, outcome), 0.95)
+    assert got.value.var() == pytest.approx(predicted, rel=Z * 0.0142 + 0.01)
+    assert got.variance.mean() == pytest.approx(predicted, rel=0.02)
+    truth = float(f1.of_confusion(pool.confusion()))
+    misses = int(((got.lower > truth) | (got.upper < truth)).sum())
+    assert abs(misses - 500) < Z * np.sqrt(10_000 * 0.05 * 0.95) + 100, "and its intervals cover 95%"
+
+
+@pytest.mark.parametrize("method_name", [m.name for m in PUBLISHED])
+def test_every_method_comes_closer_with_labels_and_ends_at_the_truth(method_name):
+    pool = synthetic_pool(400, seed=9)
+    budgets = [40, 160, 400]
+    found = rows(pool, method_name, budgets, 100, 20)
+    for row, budget in zip(found, budgets, strict=True):
+        assert row.labels_mean <= budget, "never over budget"
+    early, later, last = found
+    assert later.mse < early.mse
+    assert (last.mse, last.width, last.coverage) == (0, 0, 1)
+
+
+def test_horvitz_thompson_totals_of_bernoulli_rounds_average_to_the_truth():
+    # The one-shot b reached in rounds: totals are unbiased up to what the batches' fixed size takes away
+    pool = synthetic_pool(400, seed=9)
+    repeats, m = 4000, method("bernoulli")
+    cells, by_label = prepare(m, pool)
+    state, rng = m.start(cells, [measure("f1")], repeats), np.random.default_rng(5)
+    for _ in range(4):
+        design, draws = draw_round(m, state, np.full(repeats, 20), rng)
+        outcome = simulate_labels(draws, by_label - state.labelled, rng)
+        state = m.observe(state, design, outcome, np.zeros_like(state.excluded))
+    totals = one_round(cells, np.zeros_like(state.labelled), state.left, state.labelled, state.inclusion)
+    for f in (0, 1):
+        for y in (0, 1):
+            got = totals.table[:, f, y]
+            standard_error = got.std() / np.sqrt(repeats)
+            truth = pool.confusion()[f, y]
+            # 0.5% for the dependence of later b on how the earlier rounds fell
+            assert abs(got.mean() - truth) < Z * standard_error + 0.005 * truth
+
+
+def test_supplied_probabilities_of_0_and_1_rule_nothing_out():
+    cells = Cells(
+        stratum=np.array([0, 1]), prediction=np.array([0, 1]), size=np.array([5, 3]),
+        mean_score=np.array([-1.0, 1.0]), mean_probability=np.array([0.0, 1.0]), log_density=np.zeros(2),
+        n_slots=2,
+    )
+    for m in PUBLISHED:
+        design = m.propose(m.start(cells, [measure("f1")], 1), np.array([2]))
+        assert (design.unlabelled[0] > 0).all(), m.name
