@@ -1,0 +1,19 @@
+"""`assay demo`: a whole evaluation, offline, ending in a report."""
+
+import json
+import re
+
+from flows.cli import run_command_line
+
+
+def test_the_demo_ends_in_a_report_that_shows_estimate_truth_and_random_sampling(tmp_path, capsys):
+    assert run_command_line(["demo", "--out", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["state"] == "finished"
+    assert 0 < found["labels"] <= 500
+    assert set(found["truth"]) == {"f1", "precision", "recall"}
+    # a match in a thousand pairs: as many labels drawn at random would say nearly nothing
+    assert found["random_sampling"]["f1"]["labels_needed"] > 20 * found["labels"]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"{found['truth']['f1']:.3f}"[:4] in page
+    assert not re.search(r"""(src|href)=["']?https?:""", page), "the page loads something"

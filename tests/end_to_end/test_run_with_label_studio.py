@@ -1,0 +1,64 @@
+"""`assay run` with a real Label Studio, and somebody who answers through its API."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from doubles.small_pool import spec_json, write_small_pool
+
+from flows.cli import run_command_line
+from tasks.desks.label_studio_api import TOKEN_VARIABLE, LabelStudioApi
+from tasks.ledger import open_store, records
+from tasks.simulated_person import SimulatedPerson
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def evaluation(label_studio, tmp_path, monkeypatch, capsys):
+    """A spec in a folder of its own, whose desk is the real server."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(TOKEN_VARIABLE, label_studio.token)
+    predictions, labels = write_small_pool(Path("."), n=80)
+    spec = spec_json(
+        predictions, labels, name="by-people", desk={"kind": "label-studio", "url": label_studio.url},
+        budget={"labels": 8}, batch_size=4, store="ledger",
+    )
+    Path("spec.yaml").write_text(yaml.safe_dump(spec))
+
+    def assay(*arguments):
+        capsys.readouterr()
+        code = run_command_line([*arguments, "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return assay
+
+
+def test_rounds_are_posted_answered_and_closed(evaluation, label_studio):
+    with Path("labels.csv").open(newline="") as opened:
+        truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
+    person = SimulatedPerson(LabelStudioApi(label_studio.url, label_studio.token), "by-people", truth)
+    store = open_store("ledger")
+    for round in (1, 2):
+        code, waiting = evaluation("run", "spec.yaml", "--wait", "0")
+        assert (code, waiting["state"]) == (5, "waiting")
+        assert waiting["waiting_for"] == {
+            "round": round, "items": 4, "on_desk": 4, "answered": 0, "desk": "label-studio",
+        }
+        assert person.answer(records.read_plan(store, "by-people", round)) == 4
+    code, done = evaluation("advance", "by-people", "--store", "ledger")
+    assert (code, done["state"], done["stopped_by"], done["labels"]) == (0, "finished", "budget", 8)
+    for round in (1, 2):
+        for decided in records.read_labels(store, "by-people", round):
+            assert decided.label == (truth[decided.item_id] == "match")
+            assert len(decided.annotations) == 1
+
+
+def test_a_token_that_is_refused_ends_with_exit_code_1_and_begins_nothing(evaluation, monkeypatch):
+    monkeypatch.setenv(TOKEN_VARIABLE, "f" * 40)
+    code, answer = evaluation("begin", "spec.yaml")
+    assert (code, answer["error"]["kind"]) == (1, "DeskRefused")
+    assert "f" * 40 not in answer["error"]["message"]
+    assert not Path("ledger/by-people/pool/manifest.json").exists()
