@@ -25,8 +25,11 @@ def fine_edges(scores: Floats) -> tuple[Floats, int]:
 
 
 def softened(cells: Cells, trust: float) -> Floats:
-    """λ p + (1 - λ)/2 of each cell, (C,); `trust` is λ."""
-    return np.asarray(trust * cells.mean_probability + (1 - trust) / 2)
+    """λ p + (1 - λ)/2 of each cell, (C,); `trust` is λ.
+
+    Kept off 0 and 1 by 1e-9: a supplied probability of exactly 0 would rule a label out for good.
+    """
+    return np.asarray(np.clip(trust * cells.mean_probability + (1 - trust) / 2, 1e-9, 1 - 1e-9))
 
 
 def prior_risk(measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:

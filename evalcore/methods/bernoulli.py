@@ -21,7 +21,7 @@ at or slightly below eq. 28, which holds for independent coins.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -139,11 +139,16 @@ class Bernoulli:
         """Horvitz-Thompson with the b reached so far, and eq. 28 for the first measure as a diagnostic."""
         nothing = np.zeros_like(state.labelled)
         totals = one_round(state.cells, nothing, state.left, state.labelled, state.inclusion)
-        predicted = predicted_error(
-            np.broadcast_to(state.influence, state.inclusion.shape),
-            np.broadcast_to(state.cells.size, state.inclusion.shape),
-            state.inclusion,
+        first, *others = (estimate(m, totals, confidence, "beta") for m in state.measures)
+        return [replace(first, diagnostics={"predicted_variance": self.predicted_variance(state)}), *others]
+
+    @staticmethod
+    def predicted_variance(state: BernoulliState) -> Floats:
+        """Δ² of eq. 28 (R,) for the first measure: what p_a expects of the squared error at this b."""
+        cells, measure = state.cells, state.measures[0]
+        pull = centred_pull(measure, prior_risk(measure, cells, state.positive_rate)) / cells.n_items
+        influence = root_mean_square(pull, cells, state.positive_rate)
+        shape = state.inclusion.shape
+        return predicted_error(
+            np.broadcast_to(influence, shape), np.broadcast_to(cells.size, shape), state.inclusion
         )
-        results = [estimate(m, totals, confidence, "beta") for m in state.measures]
-        results[0].diagnostics["predicted_variance"] = predicted  # type: ignore[index]
-        return results

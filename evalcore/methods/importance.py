@@ -4,6 +4,7 @@ What the static methods share.  Each says only how likely an item of a cell is t
 sure it is in the end.  An item may come up again; it keeps its label, and the draw counts again.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,7 @@ class ImportanceState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StaticImportance:
+class StaticImportance(ABC):
     """A method with a fixed proposal.  Subclasses give `weights`."""
 
     name: str
@@ -42,9 +43,9 @@ class StaticImportance:
     trust: float = 1.0             # λ: how far the supplied probabilities are believed
     secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
 
+    @abstractmethod
     def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
         """Relative probability (C,) of one item of each cell."""
-        raise NotImplementedError
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Fine strata: the proposal is meant item by item."""

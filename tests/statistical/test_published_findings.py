@@ -92,8 +92,8 @@ def test_the_advantage_of_active_sampling_grows_with_skew():
 
 def test_theorem_2_gives_the_variance_of_ten_thousand_runs():
     # Marchant & Rubinstein (2021), theorem 2: with proposal q and the true p(y|x), the variance of Ĝ from n
-    # draws is that of J·(w ℓ) over n.  n = 2,000 draws of a pool of 3,000, F1 near 0.8: the delta method is good to
-    # about 1%, and the variance of 10,000 runs has a relative standard error of √(2/10,000) = 1.4%.
+    # draws is that of J·(w ℓ) over n.  n = 2,000 draws of a pool of 3,000, F1 near 0.8: the delta method is
+    # good to about 1%, and the variance of 10,000 runs has a relative standard error of √(2/10,000) = 1.4%.
     pool = synthetic_pool(3000, seed=12, threshold=0.5)
     cells, by_label = prepare(method("dirichlet-tree:depth=4"), pool)
     rate, f1, runs, n = by_label[:, 1] / cells.size, measure("f1"), 10_000, 2000
@@ -160,3 +160,29 @@ def test_supplied_probabilities_of_0_and_1_rule_nothing_out():
     for m in PUBLISHED:
         design = m.propose(m.start(cells, [measure("f1")], 1), np.array([2]))
         assert (design.unlabelled[0] > 0).all(), m.name
+
+
+def test_equation_28_is_what_a_calibrated_classifier_should_expect():
+    # Calibrated scores believed as they are: eq. 28 and the variance estimated from the labels agree (the mean
+    # of 500 estimates is good to a few percent), and the actual error is at or below both, because a
+    # systematic draw spreads over the cells better than independent coins.
+    rng = np.random.default_rng(4)
+    score = rng.normal(-2.5, 2.0, 5000)
+    pool = LabelledPool(
+        score=score, probability=expit(score), prediction=(score > 0).astype(np.int64),
+        label=(rng.random(5000) < expit(score)).astype(np.int64),
+    )
+    m, f1, repeats = method("bernoulli:trust=1"), measure("f1"), 500
+    truth = float(f1.of_confusion(pool.confusion()))
+    cells, by_label = prepare(m, pool)
+    state = m.start(cells, [f1], repeats)
+    for _ in range(2):
+        design, draws = draw_round(m, state, np.full(repeats, 400), rng)
+        outcome = simulate_labels(draws, by_label - state.labelled, rng)
+        state = m.observe(state, design, outcome, np.zeros_like(state.excluded))
+        (got,) = m.estimate(state, 0.95, rng)
+        predicted = float(got.diagnostics["predicted_variance"].mean())
+        assert got.variance.mean() == pytest.approx(predicted, rel=0.1)
+        squared = (got.value - truth) ** 2
+        assert squared.mean() - Z * squared.std() / np.sqrt(repeats) < predicted
+        assert squared.mean() > predicted / 2

@@ -1,0 +1,40 @@
+"""`passive-with-replacement`: a simple random sample in which an item may come up again.
+
+The importance sampler whose proposal is the pool's own distribution: every weight is 1.  A draw of an item
+that is already labelled costs nothing, but the sample is worth less than one without replacement, and there
+is no finite-population correction.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalcore.ais import IntervalKind
+from evalcore.cells import Cells
+from evalcore.measures import Measure
+from evalcore.methods.importance import StaticImportance
+from evalcore.types import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassiveWithReplacement(StaticImportance):
+    """Uniform sampling with replacement, with normal intervals."""
+
+    name: str = "passive-with-replacement"
+    interval: str = "delta-normal"
+    interval_kind: IntervalKind = "normal"
+    self_normalised: bool = False
+    secondary_mixing: float = 0.0  # even already
+    interval_note: str = (
+        "Nominal normal interval of a random sample; with few positives in the sample it is too narrow, and "
+        "with none the measure is undefined."
+    )
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """One stratum: a uniform sample needs no more."""
+        return np.empty(0), 1
+
+    def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
+        """All alike."""
+        return np.ones(cells.n_cells)
