@@ -34,7 +34,7 @@ from evalcore.measures import Measure
 from evalcore.methods.base import MethodState
 from evalcore.proposal import relevant_cells
 from evalcore.static_design import centred_pull, fine_edges, prior_risk, root_mean_square, softened
-from evalcore.systematic import systematic
+from evalcore.systematic import fixed_size_design, systematic
 from evalcore.types import Floats, Ints
 from evalcore.waterfill import predicted_error, waterfill
 
@@ -100,17 +100,9 @@ class Bernoulli:
         rest = np.maximum(1 - state.inclusion, 1e-12)
         # an item that is certain has been labelled, unless it was set aside: no more water for it
         growth = np.where(state.inclusion < 1, state.influence / rest, 0.0)
-        left = state.left
-        inclusion = waterfill(growth, left, size)
-        return Design(
-            replacement=False,
-            size=np.broadcast_to(state.cells.size, left.shape),
-            left=left,
-            unlabelled=inclusion,
-            labelled=np.zeros(state.labelled.shape),
-            model=np.broadcast_to(state.positive_rate, left.shape),
-            gradient=np.broadcast_to(state.slope, left.shape),
-            census=state.wanted.sum(axis=1) <= size,
+        inclusion = waterfill(growth, state.left, size)
+        return fixed_size_design(
+            state, inclusion, model=state.positive_rate, gradient=state.slope, size=size
         )
 
     def draw(self, state: BernoulliState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:

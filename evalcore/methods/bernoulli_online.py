@@ -29,7 +29,7 @@ from evalcore.measures import Measure
 from evalcore.methods.base import MethodState
 from evalcore.methods.bernoulli import spread_influence
 from evalcore.static_design import centred_pull, fine_edges, prior_risk, root_mean_square, softened
-from evalcore.systematic import systematic
+from evalcore.systematic import fixed_size_design, systematic
 from evalcore.types import Floats, Ints
 from evalcore.waterfill import predicted_error, waterfill
 
@@ -103,15 +103,9 @@ class BernoulliOnline:
         influence = spread_influence(
             root_mean_square(pull, state.cells, rate), state.measures, state.cells, mixing
         )
-        return Design(
-            replacement=False,
-            size=np.broadcast_to(state.cells.size, left.shape),
-            left=left,
-            unlabelled=waterfill(influence, left, size),
-            labelled=np.zeros(state.labelled.shape),
-            model=rate,
-            gradient=(pull[..., 1] - pull[..., 0])[:, state.cells.prediction],
-            census=state.wanted.sum(axis=1) <= size,
+        slope = (pull[..., 1] - pull[..., 0])[:, state.cells.prediction]
+        return fixed_size_design(
+            state, waterfill(influence, left, size), model=rate, gradient=slope, size=size
         )
 
     def draw(self, state: OnlineState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:

@@ -31,7 +31,7 @@ from evalcore.measures import Measure
 from evalcore.methods.base import MethodState
 from evalcore.proposal import expected_risk, pull, relevant_cells
 from evalcore.strata import csf_edges
-from evalcore.systematic import systematic
+from evalcore.systematic import fixed_size_design, systematic
 from evalcore.types import Floats, Ints
 from evalcore.waterfill import waterfill
 
@@ -88,16 +88,8 @@ class Stratified:
         target = open_items * waterfill(share, open_items, seen.sum(axis=1) + size)
         behind = np.maximum(target - seen, 0.0)
         per_item = np.divide(behind, left, out=np.zeros_like(behind), where=left > 0)
-        return Design(
-            replacement=False,
-            size=np.broadcast_to(state.cells.size, left.shape),
-            left=left,
-            unlabelled=waterfill(per_item + 1e-9 * share, left, size),
-            labelled=np.zeros(state.labelled.shape),
-            model=rate,
-            gradient=slope,
-            census=state.wanted.sum(axis=1) <= size,
-        )
+        inclusion = waterfill(per_item + 1e-9 * share, left, size)
+        return fixed_size_design(state, inclusion, model=rate, gradient=slope, size=size)
 
     def draw(self, state: MethodState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
         """Exactly `size` items, as counts per cell."""

@@ -163,8 +163,8 @@ def test_supplied_probabilities_of_0_and_1_rule_nothing_out():
 
 
 def test_equation_28_is_what_a_calibrated_classifier_should_expect():
-    # Calibrated scores believed as they are: eq. 28 and the variance estimated from the labels agree (the mean
-    # of 500 estimates is good to a few percent), and the actual error is at or below both, because a
+    # Calibrated scores believed as they are: eq. 28 and the variance estimated from the labels agree (the
+    # mean of 500 estimates is good to a few percent), and the actual error is at or below both, because a
     # systematic draw spreads over the cells better than independent coins.
     rng = np.random.default_rng(4)
     score = rng.normal(-2.5, 2.0, 5000)
