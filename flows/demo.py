@@ -95,7 +95,7 @@ def _spec(pool: febrl.FebrlPool, seed: int, server: "LocalLabelStudio | None") -
             "name": NAME,
             "pool": {
                 "source": str(pool.predictions), "id": "item_id", "score": "score",
-                "prediction": "prediction", "display": list(febrl.DISPLAY), "segments": list(febrl.SEGMENTS),
+                "prediction": "prediction", "display": list(febrl.DISPLAY),
             },
             "labels": {"positive": febrl.POSITIVE, "negative": febrl.NEGATIVE},
             "measure": ["f1", "precision", "recall"],
