@@ -26,7 +26,7 @@ from evalcore.errors import BadInput
 from evalcore.measures import Measure
 from evalcore.methods.base import MethodState
 from evalcore.proposal import predicted_draw_variance, variance_minimising
-from evalcore.strata import csf_edges
+from evalcore.score_strata import StrataKind, score_edges
 from evalcore.types import Floats, Ints
 
 
@@ -60,15 +60,16 @@ class DirichletTreeMethod:
     flat: bool = False           # all leaves directly below the root
     combination: CombinationRule = "plain"
     reuse: float = 0.0           # δ: share of every proposal spread over the whole pool
+    strata: StrataKind = "csf"   # how the pool is cut
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """branching ** depth strata of equal cumulative √frequency."""
+        """branching ** depth strata; by default of equal cumulative √frequency."""
         if self.branching < 2 or not 1 <= self.depth * np.log2(self.branching) <= 16:
             raise BadInput(
                 f"a tree of depth {self.depth}, branching {self.branching}, is not one of 2 to 65,536 strata"
             )
         n_slots = self.branching**self.depth
-        return csf_edges(scores, n_slots), n_slots
+        return score_edges(self.strata, scores, n_slots), n_slots
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
         """The prior: the supplied probabilities, worth one item a stratum."""
