@@ -58,7 +58,7 @@ class LocalLabelStudioError(AssayError):
 
 
 def install(cache: Path | None = None) -> Path:
-    """Make sure environment and template exist; the folder that holds them. Safe to call from many processes."""
+    """Make sure environment and template exist; the folder that holds them. Processes take turns."""
     home = (cache or _default_cache()) / f"label-studio-{VERSION}"
     home.mkdir(parents=True, exist_ok=True)
     with _exclusive(home / "install.lock"):
@@ -130,7 +130,8 @@ def _build_environment(venv: Path) -> None:
         _run([sys.executable, "-m", "venv", str(venv)], what="create an environment")
     python = str(venv / "bin" / "python")
     if uv is not None and REQUIREMENTS.exists():
-        command = [uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", str(REQUIREMENTS)]
+        wanted = ["--require-hashes", "-r", str(REQUIREMENTS)]
+        command = [uv, "pip", "install", "--quiet", "--python", python, *wanted]
     elif uv is not None:
         command = [uv, "pip", "install", "--quiet", "--python", python, f"label-studio=={VERSION}"]
     else:
@@ -153,7 +154,8 @@ def _run(command: list[str], *, what: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LocalLabelStudioError(f"could not {what}: {error}") from error
     if done.returncode != 0:
-        raise LocalLabelStudioError(f"could not {what}; the end of the output:\n{done.stdout[-2000:].strip()}")
+        tail = done.stdout[-2000:].strip()
+        raise LocalLabelStudioError(f"could not {what}; the end of the output:\n{tail}")
 
 
 def _build_template(home: Path) -> None:
@@ -175,7 +177,7 @@ def _set_credentials(database: Path, *, token: str, password: str) -> None:
     """
     salt = secrets.token_hex(11)
     key = hashlib.pbkdf2_hmac("sha256", password.encode(), salt.encode(), PASSWORD_ROUNDS)
-    hashed = f"pbkdf2_sha256${PASSWORD_ROUNDS}${salt}${base64.b64encode(key).decode()}"   # Django's own format
+    hashed = f"pbkdf2_sha256${PASSWORD_ROUNDS}${salt}${base64.b64encode(key).decode()}"   # as Django has it
     with closing(sqlite3.connect(database)) as connection, connection:
         (user,) = connection.execute("SELECT id FROM htx_user WHERE email = ?", (EMAIL,)).fetchone()
         connection.execute("UPDATE htx_user SET password = ? WHERE id = ?", (hashed, user))

@@ -1,0 +1,63 @@
+"""Cells that a spreadsheet neither runs nor rewrites, and that come back exactly."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.desks.csv_cells import from_cell, read_rows, to_cell, write_rows
+from tasks.desks.desk import DeskRefused
+
+
+@given(st.text())
+def test_every_text_comes_back(text):
+    assert from_cell(to_cell(text)) == text
+
+
+@given(st.text())
+def test_no_cell_begins_with_what_a_spreadsheet_runs(text):
+    assert not to_cell(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
+def test_every_table_comes_back(rows):
+    back = read_rows("f", write_rows(["item_id", "other"], rows), ["item_id"])
+    filled = [row for row in rows if any(cell.strip() for cell in map(to_cell, row))]
+    assert [tuple(from_cell(row.cells[name]) for name in ("item_id", "other")) for row in back] == filled
+
+
+@pytest.mark.parametrize("text", [
+    "00123", "1e5", "1E5", "12345678901234567", "2026-11-20", "1/2", "12:30", "1.50", "50%", "1 000", "TRUE",
+    "false", " a", "a ", "=1", "+1", "-1", "@x", "'x",
+])
+def test_what_would_be_rewritten_is_marked(text):
+    assert to_cell(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["", "0", "17", "123456789012345", "abc", "a1", "x=1", "München"])
+def test_what_stays_as_it_is_is_left_as_it_is(text):
+    assert to_cell(text) == text
+
+
+@pytest.mark.parametrize(("blob", "label"), [
+    (b"item_id,label\r\na,yes\r\n", "yes"),
+    (b"\xef\xbb\xbfitem_id;label\na;yes", "yes"),                 # Excel in much of Europe
+    (b"item_id\tlabel\na\tyes\n", "yes"),
+    (b'"Item_ID","Label"\n"a","yes, no"\n', "yes, no"),
+    (b"item_id;name, first;label\na;x;yes\n", "yes"),              # a comma inside a heading
+    (b"label,item_id\nyes,a\n\n,,\n", "yes"),
+    (b"item_id,label,label2\na,yes\n", "yes"),                     # a short row
+])
+def test_files_as_spreadsheets_save_them_are_read(blob, label):
+    (row,) = read_rows("f", blob, ["item_id", "label"])
+    assert (row.text("item_id"), row.text("label"), row.text("nothing")) == ("a", label, "")
+
+
+@pytest.mark.parametrize(("blob", "said"), [
+    ("item_id,label\nä,x".encode("latin-1"), "answers.csv: is not UTF-8"),
+    (b"PK\x03\x04\xff\xfe", "answers.csv: is not UTF-8"),
+    (b"id,label\na,x\n", r"answers.csv: has no column 'item_id' \(it has: id, label\)"),
+    (b"", r"answers.csv: has no column 'item_id' \(it has: nothing\)"),
+])
+def test_a_file_that_cannot_be_read_is_named_with_the_remedy(blob, said):
+    with pytest.raises(DeskRefused, match=said):
+        read_rows("answers.csv", blob, ["item_id", "label"])

@@ -1,0 +1,202 @@
+"""The folder desk beyond the common contract: what people do to CSV files."""
+
+import csv
+import logging
+import os
+import threading
+
+import pytest
+
+from tasks.desks.desk import Batch, DeskRefused, Item
+from tasks.desks.folder import FolderDesk
+
+CLASSES = ("match", "no match")
+BATCH = Batch(evaluation="e", round=1, items=[
+    Item(item_id=one, shown={"text": f"text {one}", "Label": "=cmd()"}) for one in ("a", "b", "007")
+])
+
+
+@pytest.fixture
+def desk(tmp_path):
+    desk = FolderDesk(tmp_path, evaluation="e", classes=CLASSES, display=["text", "Label"])
+    desk.prepare()
+    desk.post(BATCH, BATCH.items)
+    return desk
+
+
+@pytest.fixture
+def answer(tmp_path, desk):
+    def write(name, *rows, heading="item_id,label"):
+        (tmp_path / "e" / "answers" / name).write_text("\n".join([heading, *rows]), encoding="utf-8")
+    return write
+
+
+def said(desk):
+    return {(one.item_id, one.kind, one.label) for one in desk.collect(BATCH).annotations}
+
+
+def test_a_batch_file_shows_the_fields_and_an_empty_label_column(tmp_path, desk):
+    with (tmp_path / "e" / "round-0001.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["item_id", "text", "shown_Label", "label"]   # a field called Label is not the answer
+    assert rows[3] == ["'007", "text 007", "'=cmd()", ""]
+
+
+def test_there_are_instructions_with_the_classes(tmp_path, desk):
+    text = (tmp_path / "e" / "INSTRUCTIONS.txt").read_text()
+    assert '"match" or "no match"' in text
+
+
+def test_other_people_may_read_the_batch_file(tmp_path, desk):
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "e" / "round-0001.csv").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_labels_filled_into_the_batch_file_itself_count(tmp_path, desk):
+    path = tmp_path / "e" / "round-0001.csv"
+    path.write_text("item_id,label\na,match\n", encoding="utf-8")
+    assert said(desk) == {("a", "label", "match")}
+
+
+def test_labels_are_taken_in_any_case_and_with_spaces_around(desk, answer):
+    answer("round-0001.csv", "a, Match ", "b,NO MATCH", "007,match")
+    assert said(desk) == {("a", "label", "match"), ("b", "label", "no match"), ("007", "label", "match")}
+
+
+def test_an_id_may_come_back_with_or_without_its_apostrophe(desk, answer):
+    answer("round-0001-x.csv", "'007,match")
+    answer("round-0001-y.csv", "007,match")
+    answers = desk.collect(BATCH).annotations
+    assert [(one.item_id, one.label) for one in answers] == [("007", "match")] * 2
+
+
+def test_empty_labels_are_not_answered_yet(desk, answer):
+    answer("round-0001.csv", "a,", "b,match")
+    assert said(desk) == {("b", "label", "match")}
+
+
+@pytest.mark.parametrize(("cell", "kind"), [("yes", "skip"), ("1", "skip"), ("x", "skip"), ("no", "label"),
+                                            ("0", "label"), ("", "label")])
+def test_skip_comes_before_the_label(desk, answer, cell, kind):
+    answer("round-0001.csv", f"a,match,{cell}", heading="item_id,label,skip")
+    ((_, got, _),) = said(desk)
+    assert got == kind
+
+
+def test_people_are_told_apart_by_file_or_by_column_and_named_nowhere(desk, answer):
+    answer("round-0001-kim@firm.example.csv", "a,match")
+    answer("round-0001.csv", "a,match,lee", "a,match,Lee ", "b,match,", heading="item_id,label,annotator")
+    answers = desk.collect(BATCH).annotations
+    of_a = {one.annotator for one in answers if one.item_id == "a"}
+    assert len(of_a) == 2              # kim, and lee once
+    assert "folder-nameless" in {one.annotator for one in answers}
+    assert "kim" not in repr(answers)
+    assert "lee" not in repr(answers).lower()
+
+
+def test_one_person_in_two_files_is_one_person(desk, answer):
+    answer("round-0001-kim.csv", "a,match")
+    answer("round-0001 (Kim).csv", "a,match")
+    assert len({one.annotator for one in desk.collect(BATCH).annotations}) == 1
+
+
+def test_rows_that_make_no_sense_are_kept_as_invalid_and_logged(desk, answer, caplog):
+    answer("round-0001.csv", "a,perhaps", "stranger,match", "b,match")
+    with caplog.at_level(logging.WARNING):
+        got = said(desk)
+    assert got == {("a", "invalid", None), ("stranger", "invalid", None), ("b", "label", "match")}
+    invalid = next(one for one in desk.collect(BATCH).annotations if one.item_id == "a")
+    assert invalid.raw["rows"] == [{"line": 2, "item_id": "a", "label": "perhaps", "skip": ""}]
+    assert "line 2: 'perhaps'" in caplog.text
+    assert "round-0001.csv" in caplog.text
+
+
+def test_one_person_who_says_two_things_in_one_file_has_said_nothing(desk, answer):
+    answer("round-0001.csv", "a,match", "a,no match", "b,match", "b,match")
+    assert said(desk) == {("a", "invalid", None), ("b", "label", "match")}
+
+
+def test_a_changed_answer_keeps_its_id_and_gets_a_later_time(tmp_path, desk, answer):
+    answer("round-0001-kim.csv", "a,match")
+    (before,) = desk.collect(BATCH).annotations
+    answer("round-0001-kim.csv", "a,no match")
+    os.utime(tmp_path / "e" / "answers" / "round-0001-kim.csv", (2e9, 2e9))
+    (after,) = desk.collect(BATCH).annotations
+    assert (before.annotation_id, before.label) == (after.annotation_id, "match")
+    assert (after.label, after.updated_at) == ("no match", "2033-05-18T03:33:20+00:00")
+
+
+def test_only_files_of_the_round_are_read(desk, answer):
+    for name in (
+        "round-00012.csv", "round-0002.csv", "~$round-0001.csv", ".round-0001.csv", "round-0001.csv.tmp",
+        "round-0001.xlsx",
+    ):
+        answer(name, "a,match")
+    assert said(desk) == set()
+
+
+def test_a_file_that_is_no_csv_stops_with_its_name(tmp_path, desk, answer):
+    (tmp_path / "e" / "answers" / "round-0001-kim.csv").write_bytes(b"PK\x03\x04\xff\xff")
+    with pytest.raises(DeskRefused, match=r"answers/round-0001-kim.csv: is not UTF-8"):
+        desk.collect(BATCH)
+
+
+def test_a_lost_batch_file_is_missing_and_a_lost_row_is_posted_in_a_file_of_its_own(tmp_path, desk):
+    (tmp_path / "e" / "round-0001.csv").write_text("item_id,label\na,match\n", encoding="utf-8")
+    assert [item.item_id for item in desk.missing(BATCH)] == ["b", "007"]
+    desk.post(BATCH, desk.missing(BATCH))
+    assert desk.missing(BATCH) == []
+    assert len(list((tmp_path / "e").glob("round-0001-more-*.csv"))) == 1
+    (tmp_path / "e" / "round-0001.csv").unlink()
+    assert [item.item_id for item in desk.missing(BATCH)] == ["a"]
+
+
+def test_a_folder_that_is_gone_is_not_an_empty_desk(tmp_path, desk):
+    (tmp_path / "e").rename(tmp_path / "elsewhere")
+    for act in (desk.missing, desk.collect, desk.progress):
+        with pytest.raises(DeskRefused, match=r"is not there.*not mounted"):
+            act(BATCH)
+
+
+def test_a_path_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    desk = FolderDesk(tmp_path / "file", evaluation="e", classes=CLASSES, display=["text"])
+    with pytest.raises(DeskRefused, match=r"desk\.path.*is a file"):
+        desk.prepare()
+
+
+def test_processes_that_post_at_once_make_one_file(tmp_path):
+    desks = [FolderDesk(tmp_path, evaluation="e", classes=CLASSES, display=["text"]) for _ in range(8)]
+    start = threading.Barrier(len(desks))
+
+    def post(desk):
+        start.wait()
+        desk.prepare()
+        desk.post(BATCH, BATCH.items)
+
+    threads = [threading.Thread(target=post, args=(desk,)) for desk in desks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(path.name for path in (tmp_path / "e").iterdir()) == [
+        "INSTRUCTIONS.txt", "answers", "round-0001.csv"
+    ]
+
+
+def test_a_file_for_somebody_else_is_answered_by_somebody_else_even_without_a_name(tmp_path, desk, answer):
+    answer("round-0001.csv", "a,match")
+    desk.request_more(BATCH, ["a"], 2)
+    desk.request_more(BATCH, ["a"], 2)
+    (extra,) = (tmp_path / "e").glob("round-0001-somebody-else-*.csv")
+    answer(extra.name, "a,no match")
+    assert len({one.annotator for one in desk.collect(BATCH).annotations}) == 2
+
+
+def test_the_same_person_in_a_file_for_somebody_else_is_still_the_same_person(tmp_path, desk, answer):
+    answer("round-0001-kim.csv", "a,match")
+    desk.request_more(BATCH, ["a"], 2)
+    (extra,) = (tmp_path / "e").glob("round-0001-somebody-else-*.csv")
+    answer(f"{extra.stem}-kim.csv", "a,no match")
+    assert len({one.annotator for one in desk.collect(BATCH).annotations}) == 1

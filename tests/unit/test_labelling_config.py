@@ -1,0 +1,104 @@
+"""The labelling page as XML, from names and classes people may have called anything."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from tasks.desks.labelling_config import class_name, labelling_config
+from tasks.desks.shown_fields import shown_fields, shown_value, side_by_side
+
+NASTY = ['Say "hi" & <b>\'x\'</b>', "$price_a", "]]>", "<!-- -->", "två 漢", "a\x00b\nc"]
+
+
+def page(display, classes=("yes", "no"), **options):
+    return ElementTree.fromstring(labelling_config(shown_fields(display, **options), classes))
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_any_field_and_any_class_makes_well_formed_xml(name):
+    tree = page([name, "other"], [name, "no"])
+    assert len(tree.findall(".//Text")) == 2
+    written = tree.findall(".//Choice")[0].get("value")
+    assert class_name(written) == name.replace("\x00", "").replace("\n", "")
+
+
+def test_no_word_of_ours_is_a_template_of_label_studio():
+    # Label Studio replaces $word by a value of the item; only the fields' own keys may be such words.
+    text = labelling_config(shown_fields(["$price_a", "cost $x"]), ["$y", "no"])
+    assert set(re.findall(r"\$[\w\[\].{}]+", text)) == {"$shown__price_a", "$shown_cost__x"}
+
+
+def test_every_class_has_a_choice_and_a_hotkey_in_the_order_given():
+    choices = page(["t"], ["match", "no match"]).findall(".//Choice")
+    assert [(c.get("value"), c.get("hotkey")) for c in choices] == [("match", "1"), ("no match", "2")]
+
+
+def test_more_classes_than_keys_leave_the_rest_to_the_mouse():
+    choices = page(["t"], [f"c{number}" for number in range(25)]).findall(".//Choice")
+    keys = [choice.get("hotkey") for choice in choices]
+    assert (len(keys), keys[9], keys[20:], len(set(keys[:20]))) == (25, "0", [None] * 5, 20)
+
+
+def test_the_control_reads_one_required_choice_of_the_first_field():
+    control = page(["t", "u"]).find(".//Choices")
+    assert {name: control.get(name) for name in ("name", "toName", "choice", "required")} == {
+        "name": "label", "toName": "shown_t", "choice": "single", "required": "true"
+    }
+
+
+@pytest.mark.parametrize(("display", "rows"), [
+    (["name_a", "name_b"], [("name", "name_a", "name_b")]),
+    (["left_name", "right_name"], [("name", "left_name", "right_name")]),
+    (["name_left", "name_right"], [("name", "name_left", "name_right")]),
+    (["name_1", "name_2"], [("name", "name_1", "name_2")]),
+    (["name_b", "name_a"], [("name", "name_a", "name_b")]),            # A is left, whatever came first
+    (["name_a", "city"], [("name a", "name_a", None), ("city", "city", None)]),   # no other half
+    (["name_a", "city", "name_b"], [("name", "name_a", "name_b"), ("city", "city", None)]),
+    (["_a", "_b"], [("a", "_a", None), ("b", "_b", None)]),            # nothing is shared
+])
+def test_record_pairs_are_found_by_their_names(display, rows):
+    found = side_by_side(shown_fields(display))
+    assert [(r.title, r.left.name, r.right.name if r.right else None) for r in found] == rows
+
+
+def test_pairs_stand_in_two_columns_under_a_and_b():
+    tree = page(["name_a", "name_b", "city"])
+    lines = tree.findall("./View")
+    kinds = [line.get("className") for line in lines]
+    assert kinds == ["assay-two", "assay-two", "assay-one", "assay-choices"]
+    assert [head.get("value") for head in lines[0].iter("Header")] == ["A", "B"]
+    assert [text.get("name") for text in lines[1].iter("Text")] == ["shown_name_a", "shown_name_b"]
+
+
+def test_names_that_differ_only_in_signs_keep_their_own_values():
+    keys = [field.key for field in shown_fields(["a b", "a.b", "a_b", "漢", "字"])]
+    assert len(set(keys)) == 5
+    assert all(re.fullmatch(r"\w+", key, re.ASCII) for key in keys)
+
+
+@pytest.mark.parametrize(("name", "values", "kind"), [
+    ("photo", [], "image"), ("product_image_url", [], "image"), ("imagery", [], "text"),
+    ("page_html", [], "html"), ("HTML", [], "html"), ("t", ["<b>x</b>"], "text"),
+    ("t", ["https://x.org/a.png", "http://x.org/b.jpeg?w=3"], "image"),
+    ("t", ["https://x.org/a.png", ""], "image"), ("t", ["https://x.org/a.png", "none"], "text"),
+    ("t", ["https://x.org/a.html"], "text"), ("t", ["", ""], "text"), ("t", ["x.png"], "text"),
+])
+def test_the_kind_of_a_field_is_seen_in_its_name_or_in_all_of_its_values(name, values, kind):
+    (field,) = shown_fields([name], sample=[{name: value} for value in values])
+    assert field.kind == kind
+
+
+def test_what_the_spec_says_comes_first():
+    fields = shown_fields(["photo", "body"], {"photo": "text", "body": "html"})
+    assert [field.kind for field in fields] == ["text", "html"]
+
+
+def test_pictures_are_shown_as_pictures_and_other_values_as_the_text_they_are():
+    (field,) = shown_fields(["photo"])
+    assert shown_value(field, " https://x.org/a?b=1&c ") == (
+        '<img src="https://x.org/a?b=1&amp;c" style="max-width: 100%">'
+    )
+    assert shown_value(field, "javascript:alert(1)") == "javascript:alert(1)"
+    assert shown_value(field, '<img src=x onerror="alert(1)">').startswith("&lt;img")
+    assert shown_value(field, 'https://x.org/"><script>') == "https://x.org/&quot;&gt;&lt;script&gt;"

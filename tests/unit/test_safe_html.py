@@ -1,0 +1,69 @@
+"""Whatever goes in, only the listed tags and attributes come out."""
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.desks.safe_html import sanitised
+
+
+@pytest.mark.parametrize(("given_html", "safe"), [
+    ("<p>plain <b>bold</b></p>", "<p>plain <b>bold</b></p>"),
+    ("a < b & c", "a &lt; b &amp; c"),
+    ("<script>alert(1)</script>after", "after"),
+    ("<SCRIPT SRC=//x>alert(1)</SCRIPT >after", "after"),
+    ("<style>p{}</style><p style='x' onclick=y class=z>t</p>", "<p>t</p>"),
+    ("<a href='javascript:x'>link</a>", "link"),
+    ("<img src='https://x.org/a' onerror=x alt='A &amp; B'>", '<img src="https://x.org/a" alt="A &amp; B">'),
+    ("<img src='javascript:x'>", "<img>"),
+    ("<img src='data:image/svg+xml;base64,AAAA'>", "<img>"),
+    ("<img src='data:image/png;base64,AAAA'>", '<img src="data:image/png;base64,AAAA">'),
+    ("<svg><script>x</script><p>y</p></svg>z", "z"),
+    ("<iframe src=x>in</iframe>out", "out"),
+    ("<form action=x><input name=y>text</form>", "text"),
+    ("<b>never closed", "<b>never closed</b>"),
+    ("</b>never opened", "never opened"),
+    ("<ul><li>one<li>two</ul>", "<ul><li>one<li>two</li></li></ul>"),
+    ("<td colspan=2 width=9>x</td>", '<td colspan="2">x</td>'),
+    ("<!-- comment --><!DOCTYPE html><?php x ?>t", "t"),
+    ("&lt;script&gt;", "&lt;script&gt;"),
+    ("<scr<script>ipt>alert(1)</script>", None),
+    ("<div title='\"><script>'>t</div>", '<div title="&quot;&gt;&lt;script&gt;">t</div>'),
+])
+def test_known_cases(given_html, safe):
+    if safe is not None:
+        assert sanitised(given_html) == safe
+    assert "<script" not in sanitised(given_html).lower()
+
+
+class Seen(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes = set(), set()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+PIECES = [
+    "<", ">", "</", "<script>", "</script>", "<b ", "<img src=", "javascript:x", "onload=x", "'", '"', "<!--",
+    "-->", "<svg>", "</svg>", "<style>", "</b>", "text", "&lt;", "&#60;", "/", " ", "<iframe ", "\x00",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
+def test_no_arrangement_of_nasty_pieces_gets_through(html):
+    seen = Seen()
+    seen.feed(sanitised(html))
+    seen.close()
+    assert seen.tags <= {"b", "img"}
+    assert seen.attributes == set()
+
+
+@given(st.text(max_size=60))
+def test_it_changes_nothing_the_second_time(html):
+    once = sanitised(html)
+    assert sanitised(once) == once
