@@ -60,12 +60,17 @@ class LocalLabelStudioError(AssayError):
 def install(cache: Path | None = None) -> Path:
     """Make sure environment and template exist; the folder that holds them. Processes take turns."""
     home = (cache or _default_cache()) / f"label-studio-{VERSION}"
-    home.mkdir(parents=True, exist_ok=True)
-    with _exclusive(home / "install.lock"):
-        if not (home / "venv" / ".complete").exists():
-            _build_environment(home / "venv")
-        if not (home / "template").exists():
-            _build_template(home)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with _exclusive(home / "install.lock"):
+            if not (home / "venv" / ".complete").exists():
+                _build_environment(home / "venv")
+            if not (home / "template").exists():
+                _build_template(home)
+    except OSError as error:
+        raise LocalLabelStudioError(
+            f"could not install Label Studio into {home}: {error}; set ASSAY_CACHE to a folder with 1 GB free"
+        ) from error
     return home
 
 
