@@ -32,6 +32,7 @@ from evalcore.draws import Draws, without_replacement
 from evalcore.horvitz_thompson import estimate, one_round
 from evalcore.measures import Measure
 from evalcore.methods.base import MethodState
+from evalcore.methods.coverage_note import covered
 from evalcore.proposal import relevant_cells
 from evalcore.static_design import centred_pull, fine_edges, prior_risk, root_mean_square, softened
 from evalcore.systematic import fixed_size_design, systematic
@@ -70,7 +71,13 @@ class Bernoulli:
 
     name: str = "bernoulli"
     interval: str = "beta"
-    interval_note: str = "Nominal beta interval; see the certification table for what it covers."
+    interval_note: str = (
+        "The paper's beta interval. "
+        + covered((24, 16, 96, 97), (100, 68, 98, 100))
+        + " Most of these are the whole range, given where no asked item showed any variation: without that "
+        "rule 3%, 0%, 44% and 70% on the first pool. On a pool of 1,297 digits with calibrated probabilities it "
+        "covered 94% to 97%."
+    )
     trust: float = 0.9             # λ
     secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
 

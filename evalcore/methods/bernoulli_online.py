@@ -28,6 +28,7 @@ from evalcore.horvitz_thompson import Totals, estimate, one_round
 from evalcore.measures import Measure
 from evalcore.methods.base import MethodState
 from evalcore.methods.bernoulli import spread_influence
+from evalcore.methods.coverage_note import covered
 from evalcore.static_design import centred_pull, fine_edges, prior_risk, root_mean_square, softened
 from evalcore.systematic import fixed_size_design, systematic
 from evalcore.types import Floats, Ints
@@ -50,7 +51,12 @@ class BernoulliOnline:
 
     name: str = "bernoulli-online"
     interval: str = "beta"
-    interval_note: str = "Nominal beta interval; see the certification table for what it covers."
+    interval_note: str = (
+        "The paper's beta interval. "
+        + covered((33, 7, 21, 61), (99, 85, 42, 33))
+        + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated; on "
+        "a pool of 1,297 digits with calibrated ones it covered 93% to 98%."
+    )
     trust: float = 0.9             # λ
     combination: CombinationRule = "plain"
     assisted: bool = False         # difference estimator instead of Horvitz-Thompson

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from evalcore.ais import IntervalKind
 from evalcore.cells import Cells
 from evalcore.measures import Measure
+from evalcore.methods.coverage_note import covered
 from evalcore.methods.importance import StaticImportance
 from evalcore.static_design import centred_pull, prior_risk, root_mean_square
 from evalcore.types import Floats
@@ -28,7 +29,12 @@ class OptimalIS(StaticImportance):
     interval_kind: IntervalKind = "beta"
     self_normalised: bool = True
     trust: float = 0.9
-    interval_note: str = "Nominal beta interval; see the certification table for what it covers."
+    interval_note: str = (
+        "The paper's beta interval. "
+        + covered((33, 11, 20, 59), (99, 80, 37, 6))
+        + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated; on "
+        "a pool of 1,297 digits with calibrated ones it covered 93% to 97%."
+    )
 
     def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
         """√ Σ_c p_a (f - R g)², of one item of each cell."""

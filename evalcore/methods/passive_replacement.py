@@ -13,6 +13,7 @@ import numpy as np
 from evalcore.ais import IntervalKind
 from evalcore.cells import Cells
 from evalcore.measures import Measure
+from evalcore.methods.coverage_note import covered
 from evalcore.methods.importance import StaticImportance
 from evalcore.types import Floats
 
@@ -27,8 +28,9 @@ class PassiveWithReplacement(StaticImportance):
     self_normalised: bool = False
     secondary_mixing: float = 0.0  # even already
     interval_note: str = (
-        "Nominal normal interval of a random sample; with few positives in the sample it is too narrow, and "
-        "with none the measure is undefined."
+        "Nominal normal interval of a random sample. "
+        + covered((5, 9, 22, 63), (2, 3, 9, 28))
+        + " With few positives in the sample it is too narrow, and with none the measure is undefined."
     )
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:

@@ -3,6 +3,7 @@
 from evalcore.methods.base import Method
 from evalcore.methods.bernoulli import Bernoulli
 from evalcore.methods.bernoulli_online import BernoulliOnline
+from evalcore.methods.coverage_note import covered
 from evalcore.methods.flat import DirichletFlat
 from evalcore.methods.oasis import Oasis
 from evalcore.methods.optimal_is import OptimalIS
@@ -15,8 +16,19 @@ from evalcore.methods.stratified import Stratified
 PUBLISHED: tuple[Method, ...] = (
     PassiveWithReplacement(),
     Stratified(),
-    Stratified(name="stratified-neyman", allocation="neyman"),
-    Stratified(name="stratified-online", allocation="online"),
+    Stratified(
+        name="stratified-neyman",
+        allocation="neyman",
+        interval_note="Normal interval of the Neyman allocation by the supplied probabilities. "
+        + covered((67, 40, 94, 93), (100, 100, 33, 92)),
+    ),
+    Stratified(
+        name="stratified-online",
+        allocation="online",
+        interval_note="Normal interval of an allocation that follows the labels. "
+        + covered((77, 78, 86, 91), (100, 100, 99, 99))
+        + " At 2,000 labels it falls to 77% and 73%: cells that look pure too early are starved of labels.",
+    ),
     StaticIS(),
     Sawade(),
     OptimalIS(),

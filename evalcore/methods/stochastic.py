@@ -24,6 +24,7 @@ from evalcore.cells import Cells
 from evalcore.design import Design, Outcome
 from evalcore.dirichlet_tree import DirichletTree, dirichlet_tree, posterior
 from evalcore.measures import Measure
+from evalcore.methods.coverage_note import covered
 from evalcore.methods.tree import DirichletTreeMethod, TreeState
 from evalcore.proposal import expected_risk, pull, replacement_design
 from evalcore.types import Floats, Ints
@@ -41,7 +42,11 @@ class DirichletTreeStochastic(DirichletTreeMethod):
     """The published method for labels that vary."""
 
     name: str = "dirichlet-tree-stochastic"
-    interval_note: str = "Nominal normal interval; see the certification table for what it covers."
+    interval_note: str = (
+        "The paper's nominal interval, with the proposal each draw was really made with. "
+        + covered((36, 10, 32, 89), (99, 72, 42, 37))
+        + " Below a thousand labels on a rare class, do not rely on it."
+    )
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> StochasticState:
         """The prior: the supplied probabilities, worth one draw a stratum."""
