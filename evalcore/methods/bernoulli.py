@@ -75,8 +75,8 @@ class Bernoulli:
         "The paper's beta interval. "
         + covered((24, 16, 96, 97), (100, 68, 98, 100))
         + " Most of these are the whole range, given where no asked item showed any variation: without that "
-        "rule 3%, 0%, 44% and 70% on the first pool. On a pool of 1,297 digits with calibrated probabilities it "
-        "covered 94% to 97%."
+        "rule 3%, 0%, 44% and 70% on the first pool. On a pool of 1,297 digits with calibrated probabilities "
+        "it covered 94% to 97%."
     )
     trust: float = 0.9             # λ
     secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
