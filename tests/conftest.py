@@ -50,3 +50,24 @@ def people(label_studio: "LocalLabelStudio") -> list["Person"]:  # noqa: F821
 
     url, token = label_studio.url, label_studio.token
     return [owner(url, token), new_person(url, token), new_person(url, token)]
+
+
+# --- Prefect ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def prefect_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator["PrefectServer"]:  # noqa: F821
+    """A real Prefect server with a home of its own."""
+    from services.prefect_server import prefect_server
+
+    with prefect_server(tmp_path_factory.mktemp("prefect")) as server:
+        yield server
+
+
+@pytest.fixture
+def in_prefect(prefect_api: "PrefectServer") -> Iterator["PrefectServer"]:  # noqa: F821
+    """Flows called in this process report to the real server."""
+    from services.prefect_server import reporting_to
+
+    with reporting_to(prefect_api):
+        yield prefect_api

@@ -1,10 +1,14 @@
 """Two `advance` at once: one plan, one label per item, one round closed, on both stores."""
 
+import subprocess
+import sys
 import threading
 from collections import Counter
 from datetime import timedelta
 
 import pytest
+import yaml
+from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
 from flows.begin import begin
@@ -44,6 +48,22 @@ def test_two_begins_at_once_freeze_one_pool(places, tmp_path):
     _at_once(lambda: begin(world.store, world.spec, world.desk))
     assert sum(key.endswith("manifest.json") for key in world.store.keys("")) == 1
     assert world.advance().state == "finished"
+
+
+def test_two_runs_at_once_in_processes_of_their_own_print_the_same(tmp_path):
+    predictions, labels = write_small_pool(tmp_path, n=80)
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec_json(predictions, labels, store="ledger")))
+    command = [sys.executable, "-m", "flows.cli", "run", "spec.yaml", "--json"]
+    both = [
+        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert said[0][0] == said[1][0]
+    store = open_store(f"{tmp_path}/ledger")
+    asked = [d.item_id for r in (1, 2, 3) for d in records.read_labels(store, "small", r)]
+    assert len(asked) == len(set(asked)) == 60
 
 
 def _both_at_once(world):

@@ -129,3 +129,26 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@contextmanager
+def reporting_to(server: PrefectServer) -> Iterator[None]:
+    """Let flows that are called in this process report to the server.
+
+    Without heartbeats: joining their thread takes a second at the end of every flow.
+    """
+    from prefect.settings import (
+        PREFECT_API_URL,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        PREFECT_HOME,
+        PREFECT_LOGGING_TO_API_ENABLED,
+        temporary_settings,
+    )
+
+    with temporary_settings({
+        PREFECT_API_URL: server.api,
+        PREFECT_HOME: Path(server.environment["PREFECT_HOME"]),
+        PREFECT_LOGGING_TO_API_ENABLED: False,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,
+    }):
+        yield
