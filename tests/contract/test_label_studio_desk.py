@@ -196,7 +196,7 @@ def test_a_skip_that_holds_a_choice_is_a_skip(posted: Desk, people: list[Person]
     assert posted.desk.progress(posted.batch).answered == 1
 
 
-@pytest.mark.parametrize("result", [
+RUBBISH = [
     [],
     [choice_result("maybe")],
     [choice_result("match"), choice_result("no match")],
@@ -205,14 +205,20 @@ def test_a_skip_that_holds_a_choice_is_a_skip(posted: Desk, people: list[Person]
     [{**choice_result("match"), "value": {"text": ["match"]}}],
     [{**choice_result("match"), "from_name": "other"}],
     [{"id": "r1"}],
-])
+]
+
+
 def test_an_answer_that_is_none_of_the_classes_is_kept_apart_with_its_record(
-    posted: Desk, people: list[Person], result: list[dict]
+    posted: Desk, people: list[Person]
 ):
-    people[0].answer(posted.tasks_of("a")[0], result)
-    (answer,) = posted.desk.collect(posted.batch).annotations
-    assert (answer.kind, answer.label) == ("invalid", None)
-    assert answer.raw["result"] == result
+    ids = [f"item {number}" for number in range(len(RUBBISH))]
+    batch = Batch(evaluation=posted.evaluation, round=2, items=a_batch("", *ids).items)
+    posted.desk.post(batch, batch.items)
+    for one, result in zip(ids, RUBBISH, strict=True):
+        people[0].answer(posted.tasks_of(one)[0], result)
+    answers = {answer.item_id: answer for answer in posted.desk.collect(batch).annotations}
+    assert {(answer.kind, answer.label) for answer in answers.values()} == {("invalid", None)}
+    assert [answers[one].raw["result"] for one in ids] == RUBBISH
 
 
 def test_an_edited_answer_keeps_its_id_and_its_last_value(posted: Desk, people: list[Person]):
