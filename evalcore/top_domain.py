@@ -3,7 +3,7 @@
 Poms et al. (2021) sample among the K highest scores only and take every item below for negative.  The paper
 chooses K for each data set; here
 
-    K = max(40 PP, 200),   PP the number of predicted positives,
+    K = max(N/100, 4 PP, 200),   PP the number of predicted positives,
 
 at most N.  The methods built on it share the weakness: a positive below the cut is never seen, and no
 interval of theirs speaks of it.  When all K items are labelled the cut moves down with the labels, item by
@@ -19,24 +19,23 @@ from evalcore.partition import decision_boundary
 from evalcore.strata import rank_edges
 from evalcore.types import Bools, Floats, Ints
 
-SHARE = 40     # K in predicted positives
-LEAST = 200    # the smallest K
+_SHARE = 0.01            # K at least this share of the pool,
+_PREDICTED_POSITIVES = 4  # this many times PP, lest a common class be cut off,
+_LEAST = 200             # and this many items
 
 
-def cut_rank(predicted_positives: int, share: int = SHARE) -> int:
+def cut_rank(n_items: int, predicted_positives: int) -> int:
     """K."""
-    return max(share * predicted_positives, LEAST)
+    wanted = max(int(np.ceil(_SHARE * n_items)), _PREDICTED_POSITIVES * predicted_positives, _LEAST)
+    return min(wanted, n_items)
 
 
-def top_edges(
-    scores: Floats, predictions: Any, *, share: int = SHARE, ratio: float = 1.06
-) -> tuple[Floats, int]:
+def top_edges(scores: Floats, predictions: Any, *, ratio: float = 1.06) -> tuple[Floats, int]:
     """Strata of geometric ranks, cut at K and at the decision boundary as well; and their number.
 
     The first `1 / (ratio - 1)` ranks or so are strata of one item each.
     """
-    positives = int(np.count_nonzero(predictions))
-    k = min(cut_rank(positives, share), len(scores))
+    k = cut_rank(len(scores), int(np.count_nonzero(predictions)))
     at_cut = np.partition(scores, len(scores) - k)[len(scores) - k]
     marks = [at_cut, decision_boundary(scores, predictions)]
     edges = np.unique(np.concatenate([rank_edges(scores, 1, ratio), marks]))
@@ -44,11 +43,11 @@ def top_edges(
     return edges, len(edges) + 1
 
 
-def top_cells(cells: Cells, share: int = SHARE) -> Bools:
+def top_cells(cells: Cells) -> Bools:
     """Cells (C,) of the domain: the fewest whole strata that hold the top K items."""
     before = np.bincount(cells.stratum, weights=cells.size, minlength=cells.n_slots)
     above = np.cumsum(before[::-1])[::-1] - before
-    return np.asarray(above[cells.stratum] < cut_rank(cells.predicted_positives, share))
+    return np.asarray(above[cells.stratum] < cut_rank(cells.n_items, cells.predicted_positives))
 
 
 def from_the_top(wanted: Ints, size: Ints) -> Ints:

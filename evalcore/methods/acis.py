@@ -13,7 +13,7 @@ iterations.  Everything below rank K counts as negative: see evalcore.top_domain
 happens when all above it is labelled.
 
 Decided here, where the paper's text leaves the choice or could not be had when this was written:
-K = max(40 PP, 200); c₀ = the supplied probability; β_t = 10 / √(1 + t) labels, spread over the domain
+K: see evalcore.top_domain; c₀ = the supplied probability; β_t = 10 / √(1 + t) labels, spread over the domain
 (a tenth of that gains a third of the squared error and loses 0.1 to 0.2 of the coverage);
 iterations end at 25, 50, 100 ... labels; reuse by pooled inclusion probabilities, see
 evalcore.inclusion_estimate; iterations are averaged with weight n_t², n_t the labels behind the estimate; its
@@ -64,9 +64,11 @@ class Acis:
     interval: str = "acis-normal"
     interval_note: str = (
         "Normal, from the single-trial variance the calibration predicts. It knows nothing of positives "
-        "below the cut in rank, which count as negatives whatever they are: on a pool whose positives do not "
-        "all rank near the top it can miss the truth always. Once all above the cut is labelled no interval "
-        "is left to give, and the whole range is reported."
+        "below the cut in rank, which count as negatives whatever they are. At a nominal 95% it covered the "
+        "truth in 98%, 100%, 90% and 71% of 200 runs at 50, 100, 300 and 500 labels on a product-matching "
+        "pool, where two of 50 positives rank below the cut, and in 99% or more on a deduplication pool "
+        "where none does. Once all above the cut is labelled no interval is left to give, and the whole "
+        "range is reported."
     )
     top_k: bool = True             # False: the domain is the whole pool
     calibrated: bool = True        # False: the supplied probabilities are believed throughout
