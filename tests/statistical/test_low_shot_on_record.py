@@ -1,0 +1,71 @@
+"""The low-shot methods on the pools of record, beside the figures published for them.
+
+STATISTICS: mean squared error of F1. Where a method is deterministic the figures are worked out by hand.
+"""
+
+import numpy as np
+import pytest
+from doubles.pools import real_pool
+from scipy.stats import norm
+
+from evalcore.measures import measure
+from evalcore.methods.registry import method
+from evalcore.replay import replay, summarise
+
+Z = norm.isf(1e-6)
+F1 = measure("f1")
+
+
+def rows(pool_name, method_name, budgets, repeats):
+    pool = real_pool(pool_name)
+    truth = float(F1.of_confusion(pool.confusion()))
+    (trace,) = replay(method(method_name), pool, [F1], budgets, repeats=repeats, seed=1)
+    return summarise(trace, truth, budgets)
+
+
+@pytest.mark.statistical
+def test_acis_has_its_published_error_where_every_positive_ranks_above_the_cut():
+    published = [5.7e-3, 3.1e-3, 1.2e-3, 2.7e-4, 3.3e-5]
+    got = rows("restaurant", "acis", [50, 100, 200, 500, 1000], 150)
+    for row, known in zip(got, published, strict=True):
+        assert row.mse < known + Z * row.mse_se, f"at {row.labels} labels"
+        assert row.coverage > 0.95 - Z * np.sqrt(0.95 * 0.05 / 150)
+        assert row.labels_mean == row.labels
+
+
+@pytest.mark.statistical
+def test_acis_needs_its_calibration():
+    # the scores of this pool, taken for log-odds, expect 3,509 positives: there are 45
+    budgets = [200, 500, 1000]
+    got, raw = (rows("restaurant", name, budgets, 150) for name in ("acis", "acis:calibrated=false"))
+    for with_, without in zip(got, raw, strict=True):
+        error = np.hypot(with_.mse_se, without.mse_se)
+        assert without.mse - with_.mse > norm.isf(0.001) * error, f"at {with_.labels} labels"
+        assert without.width > 1.5 * with_.width
+
+
+@pytest.mark.statistical
+def test_acis_needs_the_top_of_the_ranking():
+    budgets = [100, 300]
+    got, whole = (rows("abt-buy", name, budgets, 100) for name in ("acis", "acis:top_k=false"))
+    for with_, without in zip(got, whole, strict=True):
+        assert without.mse > 5 * with_.mse
+
+
+@pytest.mark.statistical
+def test_what_lies_below_the_cut_is_missed_by_exactly_one_positive_at_1000_labels():
+    # ranks 788 and 1569 hold the last two of 50 positives; the cut is at 538, and from there the labels go on
+    # in rank order: at 1,000 one positive is missing, F1 is 44/73 instead of 44/74 in every run
+    missing_one = (44 / 73 - 44 / 74) ** 2
+    for name in ("acis", "isotonic", "platt", "herding", "topk", "gmm"):
+        at_1000, at_2000 = rows("abt-buy", name, [1000, 2000], 3)
+        assert at_1000.mse == pytest.approx(missing_one, rel=1e-6)
+        assert at_2000.mse == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.statistical
+def test_topk_errs_by_the_positives_it_did_not_reach():
+    # of 50 positives 37 rank among the first 50 and 42 among the first 100; 22 of them are predicted, and 24
+    # items are: F1 = 44 / (24 + 37), 44 / (24 + 42)
+    for row, found in zip(rows("abt-buy", "topk", [50, 100], 2), (37, 42), strict=True):
+        assert row.mse == pytest.approx((44 / (24 + found) - 44 / 74) ** 2, rel=1e-9)
