@@ -20,9 +20,10 @@ from evalcore.partition import decision_boundary
 from evalcore.randomness import stream
 from evalcore.recalibration.allocation import pivotal
 from evalcore.recalibration.configurations import CONFIGURATIONS, Configuration
+from evalcore.recalibration.evidence import Evidence
 from evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
 from evalcore.recalibration.planning import plan_batch
-from evalcore.recalibration.reporting import Evidence, report
+from evalcore.recalibration.reporting import report
 from evalcore.recalibration.sequential import RoundSums
 from evalcore.recalibration.shape import pool_shape
 from evalcore.strata import csf_edges, rank_edges

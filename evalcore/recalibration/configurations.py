@@ -7,6 +7,8 @@ Configuration h says f_c = logit p(y = 1 | cell c) ~ N(μ_h, K_h) with
 level, slope, density correction and a rough remainder; l and t as in `shape`.  The anchored ones put
 μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number of predicted positives: the
 system is taken to be roughly right about how many positives there are, and not about which scores they have.
+One configuration takes the supplied probabilities at their word, with hardly any room: where they deserve it a
+few dozen labels give it all the weight, and where they do not, none.
 """
 
 from dataclasses import dataclass
@@ -50,10 +52,27 @@ CONFIGURATIONS = (
         density=0.5,
         density_sd=0.35,
     ),
+    Configuration(name="prediction, flat", anchor="prediction", log_weight=0.0, steepness=0.6),
+    Configuration(
+        name="density, flat",
+        anchor="prediction",
+        log_weight=0.0,
+        steepness=0.6,
+        density=0.5,
+        density_sd=0.35,
+    ),
     Configuration(
         name="loose", anchor="prediction", log_weight=-1.0, level_sd=2.5, slope_sd=0.6, rough_sd=1.5
     ),
     Configuration(name="probability", anchor="probability", log_weight=-0.7, slope_sd=0.4),
+    Configuration(
+        name="probability, at its word",
+        anchor="probability",
+        log_weight=0.0,
+        level_sd=0.3,
+        slope_sd=0.05,
+        rough_sd=0.2,
+    ),
 )
 
 

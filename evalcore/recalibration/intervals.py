@@ -45,14 +45,21 @@ def weighted_moments(draws: Floats, weight: Floats) -> tuple[Floats, Floats]:
 def logit_interval(
     centre: Floats, std_error: Floats, z: float, bounds: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """centre ± z se on the logit scale of the measure's range, so the ends stay inside it."""
+    """centre ± z se on the logit scale of the measure's range, so the ends stay inside it.
+
+    Where se exceeds x (1 − x), x the centre's place in the range, the delta method has nothing to stand on:
+    there the normal interval around x is joined to a logit interval of ± z.
+    """
     low, high = bounds
     unit = np.clip((centre - low) / (high - low), 1e-4, 1 - 1e-4)
-    half = z * np.minimum(std_error / (high - low), 1e6) / (unit * (1 - unit))
-    return (
-        low + (high - low) * expit(logit(unit) - half),
-        low + (high - low) * expit(logit(unit) + half),
-    )
+    scaled = np.minimum(std_error / (high - low), 1e6)
+    ratio = scaled / (unit * (1 - unit))
+    half = z * np.minimum(ratio, 1.0)
+    lower, upper = expit(logit(unit) - half), expit(logit(unit) + half)
+    coarse = ratio > 1
+    lower = np.where(coarse, np.minimum(lower, np.maximum(unit - z * scaled, 0.0)), lower)
+    upper = np.where(coarse, np.maximum(upper, np.minimum(unit + z * scaled, 1.0)), upper)
+    return low + (high - low) * lower, low + (high - low) * upper
 
 
 def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) -> tuple[Floats, Floats]:

@@ -22,6 +22,7 @@ from evalcore.types import Floats
 
 SEARCH_POWER = 4
 LEAST_NEYMAN = 0.3       # d_min
+EXPLORE = 0.1            # share of a batch spread over the cells alike
 SECONDARY = 0.1          # share of a batch for the measures after the first
 
 
@@ -113,14 +114,15 @@ def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floa
     even = np.maximum(LEAST_NEYMAN, dense)
     neyman = np.abs(view.slopes[0]) * spread
     search = view.reduction**SEARCH_POWER
+    # every cell alike, whatever the model says of it: where a model is wrong, it is wrong without knowing
+    reach = np.divide(np.abs(view.slopes[0]) > 0, items, out=np.zeros_like(items), where=items > 0)
+    parts = [
+        waterfill(search, items, step * (1 - even)),
+        waterfill(neyman, items, step * even),
+        waterfill(reach, items, step * EXPLORE / (1 - EXPLORE)),
+    ]
     if len(view.slopes) > 1:
+        # one label set serves every measure asked for
         others = [waterfill(np.abs(slope) * spread, items, step) for slope in view.slopes[1:]]
-        shared = np.mean(others, axis=0)
-        pi = (
-            waterfill(search, items, step * (1 - even) * (1 - SECONDARY))
-            + waterfill(neyman, items, step * even * (1 - SECONDARY))
-            + SECONDARY * shared
-        )
-    else:
-        pi = waterfill(search, items, step * (1 - even)) + waterfill(neyman, items, step * even)
-    return waterfill(pi, items, step)
+        parts.append(SECONDARY * np.mean(others, axis=0))
+    return waterfill(np.sum(parts, axis=0), items, step)

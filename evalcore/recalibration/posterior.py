@@ -41,7 +41,7 @@ class Contamination:
     sigma: float
 
 
-NARROW = Contamination(median=0.01, sigma=1.2)
+NARROW = Contamination(median=0.025, sigma=1.5)
 WIDE = Contamination(median=0.05, sigma=1.5)
 
 

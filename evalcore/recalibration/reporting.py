@@ -2,7 +2,7 @@
 
     posterior       median and quantiles of the measure over draws of the finite pool
     design          the sequential difference estimate, unbiased under any prior
-    combined        M̂ = (1 − λ) posterior median + λ design,  λ = V_post / (V_post + V_seq)
+    combined        M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V_seq),  W = V_post/4 + excess
 
 The interval is the hull of four that fail on different pools: the posterior's; the logit-scale interval of
 M̂ with variance 1/(1/V_post + 1/V_seq); the posterior's under hidden positives; and the design's own, with
@@ -18,8 +18,9 @@ from scipy.special import ndtri
 from evalcore.design import EstimateArrays
 from evalcore.measures import Measure
 from evalcore.recalibration import totals
+from evalcore.recalibration.diagnostics import not_excluded, random_labels, regime
+from evalcore.recalibration.evidence import Evidence
 from evalcore.recalibration.intervals import hull, logit_interval, weighted_moments, weighted_quantiles
-from evalcore.recalibration.label_model import Fit, LabelModel
 from evalcore.recalibration.posterior import (
     NARROW,
     WIDE,
@@ -28,44 +29,12 @@ from evalcore.recalibration.posterior import (
     noise,
     posteriors,
 )
-from evalcore.recalibration.sequential import RoundSums
 from evalcore.recalibration.totals import by_prediction
 from evalcore.types import Floats
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Evidence:
-    """All that is known after some rounds."""
-
-    model: LabelModel
-    fit: Fit
-    n: Floats            # (R, C) labelled items
-    k: Floats            # (R, C) positives among them
-    left: Floats         # (R, C) unlabelled items
-    sums: RoundSums
-
-    def rows(self, part: slice) -> "Evidence":
-        """Some of the repeats."""
-        f, s = self.fit, self.sums
-        return Evidence(
-            model=self.model,
-            fit=Fit(
-                coefficients=f.coefficients[part],
-                root=f.root[part],
-                log_joint=f.log_joint[part],
-                log_evidence=f.log_evidence[part],
-            ),
-            n=self.n[part],
-            k=self.k[part],
-            left=self.left[part],
-            sums=RoundSums(
-                weight=s.weight[part],
-                total=s.total[part],
-                empirical=s.empirical[part],
-                predicted=s.predicted[part],
-                log_missed=s.log_missed[part],
-            ),
-        )
+LEAST_VARIANCE = 1e-10
+CORRELATED = 4.0         # posterior and design share their labels: the design counts for a quarter
+FEW_LABELS = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,55 +73,83 @@ def _estimate(
     e: Evidence, q: int, measure: Measure, confidence: float, main: _Draws, narrow: _Draws, wide: _Draws
 ) -> EstimateArrays:
     z = float(ndtri(0.5 + confidence / 2))
-    tails = [(1 - confidence) / 2, 0.5, (1 + confidence) / 2]
     predicted = e.model.shape.predicted
     items, known = by_prediction(e.n + e.left, predicted), by_prediction(e.k, predicted)
     free = by_prediction(e.left, predicted)
 
     values = totals.value(measure, main.hits, main.missed, items)
-    lower, median, upper = weighted_quantiles(values, main.post.weight, tails).T
-    _, v_post = weighted_moments(values, main.post.weight)
-    v_post = v_post + 1e-10
-    contaminated = [
-        weighted_quantiles(totals.value(measure, d.hits, d.missed, items), d.post.weight, tails)
-        for d in (narrow, wide)
-    ]
+    # draws whose totals leave the measure undefined speak of nothing
+    undefined = (main.post.weight * ~np.isfinite(values)).sum(axis=1)
+    ends = _posterior_ends(values, main.post.weight, e.n, confidence)
+    median = weighted_quantiles(values, main.post.weight, [0.5])[:, 0]
+    mean, v_post = weighted_moments(values, main.post.weight)
+    v_post = v_post + LEAST_VARIANCE
+    hidden = [totals.value(measure, d.hits, d.missed, items) for d in (narrow, wide)]
 
-    sequential, empirical, modelled = e.sums.combined(q)
-    sequential = np.clip(sequential, known, known + free)
-    seq = totals.value(measure, sequential[:, 1], sequential[:, 0], items)
+    counts, empirical, modelled = e.sums.combined(q)
+    counts = np.clip(counts, known, known + free)
+    design = totals.value(measure, counts[:, 1], counts[:, 0], items)
     expected = known + by_prediction(e.left * main.post.mean, predicted)
     slope = totals.gradient(measure, expected[:, 1], expected[:, 0], items)
     v_seen = _delta(slope, empirical)
-    v_seq = _delta(slope, np.maximum(empirical, modelled)) + 1e-12
-    usable = np.isfinite(seq) & np.isfinite(v_seq)
-    trust = np.where(usable, v_post / (v_post + np.where(usable, v_seq, 1.0)), 0.0)
-    value = np.where(usable, (1 - trust) * median + trust * np.where(usable, seq, 0.0), median)
-    variance = 1 / (1 / v_post + np.where(usable, 1 / np.where(usable, v_seq, 1.0), 0.0))
+    v_design = _delta(slope, np.maximum(empirical, modelled)) + LEAST_VARIANCE
+    usable = np.isfinite(design) & np.isfinite(v_design) & np.isfinite(median)
+    design, v_design = np.where(usable, design, median), np.where(usable, v_design, 1e6)
+    gap = (design - median) ** 2
+    # what the two differ by beyond their variances is the model's error, not the design's
+    excess = np.maximum(gap - v_post - v_design, 0.0)
+    caution = v_post / CORRELATED + excess
+    trust = np.where(usable, caution / (caution + v_design), 0.0)
+    value = np.where(trust > 0, (1 - trust) * median + trust * design, median)
+    variance = 1 / (1 / (v_post + excess) + 1 / v_design)
     half = z * np.sqrt(np.where(usable, v_seen, np.inf))
-    low, high = hull(
+    lower, upper = hull(
         [
-            (lower, upper),
+            ends,
             logit_interval(value, np.sqrt(variance), z, measure.bounds),
-            (contaminated[0][:, 0], contaminated[0][:, 2]),
-            (np.where(usable, seq - half, np.nan), np.where(usable, seq + half, np.nan)),
+            _posterior_ends(hidden[0], narrow.post.weight, e.n, confidence),
+            (np.where(usable, design - half, np.nan), np.where(usable, design + half, np.nan)),
         ],
         measure.bounds,
     )
+    # with no positive found and a fair chance that the measure does not exist, there is nothing to report
+    # nor is an exact 0 or 1 to be reported then: the mean, which is neither, stands for the median
+    unseen = known.sum(axis=1) == 0
+    nothing = unseen & (undefined > (1 - confidence) / 2)
+    value = np.where(unseen, mean, value)
+    value = np.where(nothing & ((undefined > 0.5) | (v_post <= 2 * LEAST_VARIANCE)), np.nan, value)
+    lower, upper = (np.where(nothing, end, x) for end, x in zip(measure.bounds, (lower, upper), strict=True))
+    wide_ends = _posterior_ends(hidden[1], wide.post.weight, e.n, confidence)
     return EstimateArrays(
         value=np.clip(value, *measure.bounds),
-        lower=low,
-        upper=high,
+        lower=lower,
+        upper=upper,
         variance=variance,
         diagnostics={
+            "regime": regime(e, gap / (v_post + v_design)),
             "trust_in_design": trust,
             "posterior_median": median,
-            "design_value": seq,
-            "wide_lower": contaminated[1][:, 0],
-            "wide_upper": contaminated[1][:, 2],
+            "design_value": np.where(usable, design, np.nan),
+            "wide_lower": np.fmin(lower, wide_ends[0]),
+            "wide_upper": np.fmax(upper, wide_ends[1]),
+            "undefined_chance": undefined,
             "effective_draws": main.post.effective,
+            **not_excluded(e, main.post, confidence),
+            "random_labels": random_labels(measure, expected, items, (upper - lower) / 2, confidence),
         },
     )
+
+
+def _posterior_ends(values: Floats, weight: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Posterior quantiles; with few labels further out, as if only n / (n + 100) of the tails were known."""
+    labels = n.sum(axis=1)
+    tail = (1 - confidence) / 2 * np.maximum(labels, 1) / (labels + FEW_LABELS)
+    lower, upper = np.empty(len(n)), np.empty(len(n))
+    for r in range(len(n)):
+        lower[r], upper[r] = weighted_quantiles(
+            values[r : r + 1], weight[r : r + 1], [tail[r], 1 - tail[r]]
+        )[0]
+    return lower, upper
 
 
 def _delta(slope: Floats, variance: Floats) -> Floats:

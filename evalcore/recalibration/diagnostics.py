@@ -1,0 +1,83 @@
+"""What an estimate rests on, said beside it: what the labels cannot exclude, and which regime it is in.
+
+The bound for positives unseen needs no model.  Q_min is the smallest chance, over the unlabelled cells
+predicted negative, that an item was in some batch so far.  Draws are negatively associated (`pivotal`), so B
+positives there would all have been missed with probability at most (1 − Q_min)^B ≤ exp(−B Q_min), and
+
+    FN ≤ −log(α) / Q_min        with confidence 1 − α, while no false negative was found
+
+It is vacuous when it is not below the number of items it speaks of, which is usual on rare pools.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from evalcore.comparison import unit_variance
+from evalcore.measures import Measure
+from evalcore.recalibration.evidence import Evidence
+from evalcore.recalibration.posterior import Posterior
+from evalcore.types import Array, Floats
+
+DOUBT = 4.0              # squared gap between design and model, in units of their variances
+SETTLED = 100            # labels below which the prior still speaks
+AGREE, DISAGREE, EARLY, NO_POSITIVE = (
+    "model and design agree",
+    "model and design disagree: the interval spans both",
+    "early: the prior still weighs",
+    "no positive found yet: the value rests on the prior",
+)
+
+
+def regime(e: Evidence, gap: Floats) -> Array:
+    """Which of the four sentences applies (R,); gap: squared difference over the sum of the variances."""
+    labels, found = e.n.sum(axis=1), e.k.sum(axis=1)
+    return np.select(
+        [found == 0, gap > DOUBT, labels < SETTLED], [NO_POSITIVE, DISAGREE, EARLY], default=AGREE
+    )
+
+
+def not_excluded(e: Evidence, post: Posterior, confidence: float) -> dict[str, Any]:
+    """What rests on the model alone, and what the design alone can say of positives unseen; (R,) each.
+
+    unlabelled_share: share of the pool's items in cells without a label; model_positives: share of the
+    expected positives there; unseen_bound: upper confidence bound for false negatives, NaN once one was
+    found or before the first round; unseen_bound_vacuous: whether it says nothing.
+    """
+    untouched = (e.n == 0) & (e.left > 0)
+    pool = (e.n + e.left).sum(axis=1)
+    expected = e.left * post.mean
+    total = e.k.sum(axis=1) + expected.sum(axis=1)
+    negative = e.model.shape.predicted == 0
+    items = (e.left * negative).sum(axis=1)
+    reached = np.where((e.left > 0) & negative, -np.expm1(e.sums.log_missed), 1.0)
+    least = reached.min(axis=1)
+    bound = np.minimum(-np.log((1 - confidence) / 2) / np.maximum(least, 1e-300), items)
+    speaks = ((e.k * negative).sum(axis=1) == 0) & (e.n.sum(axis=1) > 0)
+    return {
+        "no_positive_found": e.k.sum(axis=1) == 0,
+        "unlabelled_share": (e.left * untouched).sum(axis=1) / np.maximum(pool, 1.0),
+        "model_positives": (expected * untouched).sum(axis=1) / np.maximum(total, 1e-300),
+        "unseen_bound": np.where(speaks, np.floor(bound), np.nan),
+        "unseen_bound_vacuous": bound >= items,
+    }
+
+
+def random_labels(
+    measure: Measure, positives: Floats, items: Floats, half_width: Floats, confidence: float
+) -> Floats:
+    """Labels a random sample would need for the same half-width (R,), at the estimated shares.
+
+    positives, items (R, 2) by prediction.  NaN where the measure or the half-width does not exist.
+    """
+    z = float(ndtri(0.5 + confidence / 2))
+    result = np.full(len(positives), np.nan)
+    for r in range(len(positives)):
+        counts = np.stack([items[r] - positives[r], positives[r]], axis=-1)
+        size = counts.sum()
+        if not np.isfinite(measure.of_confusion(counts)) or not half_width[r] > 0:
+            continue
+        spread = z**2 * unit_variance(measure, counts / size, round(size))
+        result[r] = np.ceil(size * spread / (size * half_width[r] ** 2 + spread))
+    return result

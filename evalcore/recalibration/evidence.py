@@ -1,0 +1,42 @@
+"""All that is known after some rounds: what a report is made from."""
+
+from dataclasses import dataclass
+
+from evalcore.recalibration.label_model import Fit, LabelModel
+from evalcore.recalibration.sequential import RoundSums
+from evalcore.types import Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """All that is known after some rounds."""
+
+    model: LabelModel
+    fit: Fit
+    n: Floats            # (R, C) labelled items
+    k: Floats            # (R, C) positives among them
+    left: Floats         # (R, C) unlabelled items
+    sums: RoundSums
+
+    def rows(self, part: slice) -> "Evidence":
+        """Some of the repeats."""
+        f, s = self.fit, self.sums
+        return Evidence(
+            model=self.model,
+            fit=Fit(
+                coefficients=f.coefficients[part],
+                root=f.root[part],
+                log_joint=f.log_joint[part],
+                log_evidence=f.log_evidence[part],
+            ),
+            n=self.n[part],
+            k=self.k[part],
+            left=self.left[part],
+            sums=RoundSums(
+                weight=s.weight[part],
+                total=s.total[part],
+                empirical=s.empirical[part],
+                predicted=s.predicted[part],
+                log_missed=s.log_missed[part],
+            ),
+        )
