@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from evalcore.ais import WeightSums, risk_of
 from evalcore.errors import AssayError
@@ -102,7 +102,7 @@ def confidence_region(
         measures=tuple(m.name for m in measures),
         centre=np.array(values),
         covariance=covariance,
-        radius_squared=float(chi2.ppf(confidence, rank)) if rank else 0.0,
+        radius_squared=float(chdtri(rank, 1 - confidence)) if rank else 0.0,
         rank=rank,
         confidence=confidence,
     )

@@ -11,7 +11,7 @@ to cover is said in each method's `interval_note`.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta, norm, t
+from scipy.special import betaincinv, ndtri, stdtrit
 
 from evalcore.types import Bools, Floats, Ints
 
@@ -28,7 +28,7 @@ def normal(
     value: Floats, variance: Floats, told: Bools, confidence: float, bounds: tuple[float, float]
 ) -> Interval:
     """value ± z √variance."""
-    return _symmetric(value, variance, told, norm.ppf(0.5 + confidence / 2), bounds)
+    return _symmetric(value, variance, told, float(ndtri(0.5 + confidence / 2)), bounds)
 
 
 def student(
@@ -41,7 +41,7 @@ def student(
 ) -> Interval:
     """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010, section 4)."""
     freedom = np.maximum(draws - 1, 1)
-    return _symmetric(value, variance, told, t.ppf(0.5 + confidence / 2, freedom), bounds)
+    return _symmetric(value, variance, told, stdtrit(freedom, 0.5 + confidence / 2), bounds)
 
 
 def _symmetric(
@@ -73,8 +73,8 @@ def beta_fit(
     strength = np.where(fits, most / np.where(fits, spread, 1.0) - 1, 1.0)
     safe = np.where(fits, mean, 0.5)
     tail = (1 - confidence) / 2
-    low = beta.ppf(tail, safe * strength, (1 - safe) * strength)
-    high = beta.ppf(1 - tail, safe * strength, (1 - safe) * strength)
+    low = betaincinv(safe * strength, (1 - safe) * strength, tail)
+    high = betaincinv(safe * strength, (1 - safe) * strength, 1 - tail)
     # parameters far below 1 pile all mass on the edges and the quantile function may give up there
     low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)
     return Interval(

@@ -6,7 +6,6 @@ have a rate as well, and one label does not set a whole end of the scale to 0 or
 """
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from evalcore.types import Floats, Ints
 
@@ -19,6 +18,8 @@ def isotonic_rates(labelled: Ints, prior_rate: Floats, prior_labels: Floats) -> 
     labelled (R, C, 2): labels by cell and outcome, cells in order of score; prior_rate (C,) or (R, C);
     prior_labels (R, C): how many fractional labels the prior is worth in each cell.
     """
+    from scipy.optimize import isotonic_regression  # a second to import, and few methods need it
+
     prior = np.maximum(prior_labels, _A_TRACE)
     weight = labelled.sum(axis=2) + prior
     mean = (labelled[:, :, 1] + prior * prior_rate) / weight

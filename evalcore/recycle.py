@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from evalcore.errors import BadInput
 from evalcore.types import Array, Bools, Ints
@@ -113,7 +113,7 @@ def sample_size(n_items: int, margin: float = 0.05, confidence: float = 0.95, ra
     """Items for a rate within ± margin: n₀ = z² p(1-p)/margin², corrected for the finite pool, rounded up."""
     if not 0 < margin < 1 or not 0 < confidence < 1 or not 0 < rate < 1:
         raise BadInput(f"margin, confidence and rate lie between 0 and 1, got {margin}, {confidence}, {rate}")
-    wanted = norm.ppf(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2
+    wanted = ndtri(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2
     return min(n_items, int(np.ceil(wanted / (1 + (wanted - 1) / n_items)))) if n_items else 0
 
 
@@ -198,7 +198,7 @@ def _rate(value: float, variance: float, n: int, census: bool, confidence: float
     if census:
         return RateEstimate(value=value, lower=value, upper=value, variance=0.0, labels=n)
     effective = value * (1 - value) / variance if variance > 0 else float(n)
-    z2 = norm.ppf(0.5 + confidence / 2) ** 2
+    z2 = ndtri(0.5 + confidence / 2) ** 2
     centre = (value + z2 / (2 * effective)) / (1 + z2 / effective)
     half = np.sqrt(z2 * (value * (1 - value) / effective + z2 / (4 * effective**2))) / (1 + z2 / effective)
     return RateEstimate(

@@ -18,7 +18,7 @@ which errs to the wide side.
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from evalcore.errors import BadInput
 from evalcore.recycle import Overlaps, RateEstimate
@@ -58,7 +58,7 @@ def recalls(
         else:
             spread = n_s**2 * estimate.variance + recall**2 * (var_top + var_missed)
         variance = float(spread / total**2)
-        half = float(norm.ppf(0.5 + confidence / 2) * np.sqrt(variance))
+        half = float(ndtri(0.5 + confidence / 2) * np.sqrt(variance))
         sure = variance == 0 and _is_exact(estimate) and _is_exact(top) and _is_exact(omission)
         found.append(
             RateEstimate(

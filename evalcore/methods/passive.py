@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from evalcore.cells import Cells
 from evalcore.design import Design, EstimateArrays, Outcome
@@ -92,7 +92,7 @@ def _estimate(measure: Measure, counts: Floats, n_items: int, confidence: float)
     spread = np.maximum(second - mean**2, 0.0) * n / np.maximum(n - 1, 1)
     variance = (1 - n / n_items) * spread / np.maximum(n, 1)
     told = (n >= 2) & (variance > 1e-14)
-    half = norm.ppf(0.5 + confidence / 2) * np.sqrt(np.where(told, variance, 0.0))
+    half = ndtri(0.5 + confidence / 2) * np.sqrt(np.where(told, variance, 0.0))
     lowest, highest = measure.bounds
     return EstimateArrays(
         value=value,
