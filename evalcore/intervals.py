@@ -41,7 +41,8 @@ def student(
 ) -> Interval:
     """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010, section 4)."""
     freedom = np.maximum(draws - 1, 1)
-    return _symmetric(value, variance, told, stdtrit(freedom, 0.5 + confidence / 2), bounds)
+    quantile = np.asarray(stdtrit(freedom, 0.5 + confidence / 2), dtype=np.float64)
+    return _symmetric(value, variance, told, quantile, bounds)
 
 
 def _symmetric(

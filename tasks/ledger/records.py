@@ -262,5 +262,5 @@ def _decode_labels(blob: bytes, key: str) -> list[Decided]:
 
 def _decode_estimate(blob: bytes, key: str) -> RoundEstimate:
     data: dict[str, Any] = encoding.from_json(blob, key)
-    decoded = {name: tuple(Estimate(**e) for e in data[name]) for name in ("estimates", "segments")}
+    decoded = {name: tuple(Estimate(**e) for e in data.get(name, ())) for name in ("estimates", "segments")}
     return RoundEstimate(**{**data, **decoded})
