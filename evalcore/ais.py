@@ -9,8 +9,8 @@ gives each draw of its round.
     Var(Ĝ) ≈ Σ a² (w J ℓ - J R̂)² / (Σ a)²             or   Σ a² w² (J ℓ - J R̂)² / (Σ a w)²,   J at R̂
 
 For a ratio g(R) = R₀/R₁ the two estimates are the same, and J R̂ = 0 makes the variances the same as well.
-The variance uses the q each draw was really made with; Marchant & Rubinstein's formula (their eq. 6) puts the
-last q in its place, which is wrong as long as the proposal still moves.
+The variance uses the q each draw was really made with; Marchant & Rubinstein's formula puts the last q
+in its place, which is wrong as long as the proposal still moves.
 ℓ depends on (f, y) only, so a handful of sums by (f, y) is all there is to keep.
 """
 

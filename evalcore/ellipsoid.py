@@ -1,6 +1,6 @@
 """Several measures at once: the confidence region of a vector of measures.
 
-Marchant & Rubinstein (2021), section 3 and appendix F.  By the delta method the estimates Ĝ (M,) of M
+Marchant & Rubinstein (2021), section 3.  By the delta method the estimates Ĝ (M,) of M
 measures are jointly normal around G with covariance Σ; with the draws' influences φ_m (see `evalcore.ais`)
 
     Σ_lm = Σ_j a_j² (w_j φ_l - J_l R̂)(w_j φ_m - J_m R̂) / (Σ a)²

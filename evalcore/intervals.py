@@ -39,7 +39,7 @@ def student(
     bounds: tuple[float, float],
     draws: Ints,
 ) -> Interval:
-    """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010, section 4)."""
+    """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010)."""
     freedom = np.maximum(draws - 1, 1)
     quantile = np.asarray(stdtrit(freedom, 0.5 + confidence / 2), dtype=np.float64)
     return _symmetric(value, variance, told, quantile, bounds)
