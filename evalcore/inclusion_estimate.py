@@ -34,6 +34,7 @@ class Reused:
     """Everything the estimate needs, for R repeats."""
 
     labelled: Ints     # (R, C, 2)
+    size: Ints         # (R, C) items that can be decided: the cell's, but for those people could not label
     missed: Floats     # (R, C) log of the chance that an item was not found: Σ n_t log(1 - q_t)
     rate: Floats       # (R, C) the label model's positive rate
     domain: Bools      # (C,) cells that are sampled; what lies outside counts as negative
@@ -51,15 +52,15 @@ def confusion(cells: Cells, data: Reused) -> Floats:
     for f in (0, 1):
         here = cells.prediction == f
         mine = here & data.domain
-        size = float(cells.size[mine].sum())
+        size = data.size[:, mine].sum(axis=1).astype(np.float64)
         known = data.labelled[:, mine].sum(axis=1)                    # (R, 2)
         w = weighted[:, mine].sum(axis=1)
         # nothing labelled in this group: what the label model expects of it
-        expected = (data.rate[:, mine] * cells.size[mine]).sum(axis=1)
+        expected = (data.rate[:, mine] * data.size[:, mine]).sum(axis=1)
         share = np.where(w.sum(axis=1) > 0, size * _divided(w[:, 1], w.sum(axis=1)), expected)
         below = data.labelled[:, here & ~data.domain, 1].sum(axis=1)  # positives found below the cut
         positives = np.clip(share, known[:, 1], size - known[:, 0]) + below
-        rows.append(np.stack([float(cells.size[here].sum()) - positives, positives], axis=-1))
+        rows.append(np.stack([data.size[:, here].sum(axis=1) - positives, positives], axis=-1))
     return np.stack(rows, axis=1)
 
 
@@ -68,22 +69,23 @@ def predicted_variance(measure: Measure, cells: Cells, data: Reused, counts: Flo
 
     NaN where the measure is undefined.
     """
-    total = cells.n_items
-    risk = np.einsum("rfy,fyd->rd", counts, measure.loss) / total
+    total = np.maximum(data.size.sum(axis=1), 1)
+    risk = np.einsum("rfy,fyd->rd", counts, measure.loss) / total[:, None]
     influence = measure.influence(risk)
-    sizes = np.array([cells.size[data.domain & (cells.prediction == f)].sum() for f in (0, 1)])
+    groups = [data.domain & (cells.prediction == f) for f in (0, 1)]
+    sizes = np.stack([data.size[:, group].sum(axis=1) for group in groups], axis=1)
     share = np.minimum(counts[:, :, 1] / np.maximum(sizes, 1), 1.0)
     difference = influence[:, :, 1] - influence[:, :, 0]
     squares = np.stack([(difference * share) ** 2, (difference * (1 - share)) ** 2], axis=-1)
     squares = squares[:, cells.prediction]                            # (R, C, 2) by label
     n = data.labelled.sum(axis=2)
     # of the labelled items the labels are known, of the others the model speaks
-    positive = (data.labelled[:, :, 1] + (cells.size - n) * data.rate) / cells.size
+    positive = (data.labelled[:, :, 1] + (data.size - n) * data.rate) / np.maximum(data.size, 1)
     expected = positive * squares[:, :, 1] + (1 - positive) * squares[:, :, 0]
     with np.errstate(divide="ignore"):
         thinned = 1 / _found(data) - 1
-    touched = data.domain & (n < cells.size) & (expected > 0)
-    each = np.where(touched, cells.size * expected, 0.0) * np.where(touched, thinned, 0.0)
+    touched = data.domain & (n < data.size) & (expected > 0)
+    each = np.where(touched, data.size * expected, 0.0) * np.where(touched, thinned, 0.0)
     return np.asarray(each.sum(axis=1) / total**2)
 
 

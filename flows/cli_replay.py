@@ -108,11 +108,15 @@ def _whole(option: str, text: str) -> int:
 
 @contextmanager
 def _counting() -> Iterator[Callable[[int, int], None]]:
-    """A spinner on standard error that counts simulated evaluations."""
+    """A bar on standard error that counts simulated evaluations; nothing where nobody watches."""
     from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    with Console(stderr=True).status("starting") as status:
-        yield lambda done, total: status.update(f"{done:,} of {total:,} evaluations simulated")
+    console = Console(stderr=True)
+    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print(result: "ReplayResult") -> None:

@@ -36,6 +36,8 @@ from evalcore.types import Floats, Ints
 Progress = Callable[[int, int], None]                 # evaluations done, evaluations in all
 _Columns = tuple[Floats, Floats, Floats, Ints]        # value, lower, upper, labels: each (R, budgets)
 
+_WORTH_STARTING = 4   # blocks from which on the default is a process per processor
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedMeasure:
@@ -107,8 +109,8 @@ def run_replay(
 ) -> ReplayResult:
     """Run every method of the request `repeats` times on a labelled pool.
 
-    processes: how many to use; by default as many as there are processors, and blocks to run. Everything but
-    the times is the same for any number.  progress is called in this process, at least once a block.
+    processes: how many to use; by default as many as there are processors, or one for a short replay.
+    Everything but the times is the same for any number.  progress is called in this process, once a block.
 
     Raises UnknownName for a method or measure there is none of, and BadInput for budgets that do not rise or
     exceed the pool, or for a measure that has no value on this pool.
@@ -225,7 +227,9 @@ def _run(
     work: Sequence[_Block], processes: int | None
 ) -> Iterator[tuple[_Block, tuple[list[_Columns], float]]]:
     """Every block with its outcome, in whatever order they come."""
-    workers = min(processes or len(os.sched_getaffinity(0)), len(work))
+    # a process takes seconds to start: a few blocks are done before it has
+    wished = processes or (len(os.sched_getaffinity(0)) if len(work) >= _WORTH_STARTING else 1)
+    workers = min(wished, len(work))
     if workers == 1:
         yield from ((block, _run_one(block)) for block in work)
         return

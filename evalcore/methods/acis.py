@@ -194,7 +194,11 @@ class Acis:
     def _current(self, state: AcisState, measure: Measure) -> tuple[Floats, Floats]:
         """This moment's estimate and its predicted variance, each (R,)."""
         data = Reused(
-            labelled=state.labelled, missed=state.missed, rate=state.rate, domain=state.domain
+            labelled=state.labelled,
+            size=state.cells.size - state.excluded,
+            missed=state.missed,
+            rate=state.rate,
+            domain=state.domain,
         )
         counts = confusion(state.cells, data)
         return measure.of_confusion(counts), predicted_variance(measure, state.cells, data, counts)

@@ -131,8 +131,8 @@ def test_counts_are_weighted_by_the_chance_to_be_found_and_keep_the_known_margin
     c = cells([10, 8, 4], [0, 0, 1])
     labelled = np.array([[[4, 0], [1, 3], [1, 2]]])
     data = Reused(
-        labelled=labelled, missed=np.log1p(-np.array([[0.4, 0.5, 0.75]])), rate=np.zeros((1, 3)),
-        domain=np.ones(3, np.bool_),
+        labelled=labelled, size=c.size[None], missed=np.log1p(-np.array([[0.4, 0.5, 0.75]])),
+        rate=np.zeros((1, 3)), domain=np.ones(3, np.bool_),
     )
     # predicted negatives: 3 positives at weight 2 among 4/0.4 + 4/0.5 = 18, of 18 items: 6
     # predicted positives: 2 of 3, whatever the common weight, of 4 items: 8/3
@@ -142,7 +142,7 @@ def test_counts_are_weighted_by_the_chance_to_be_found_and_keep_the_known_margin
 def test_estimates_never_contradict_the_labels():
     c = cells([10, 4], [0, 1])
     data = Reused(
-        labelled=np.array([[[0, 2], [2, 2]]]), missed=np.log1p(-np.array([[0.2, 0.9]])),
+        labelled=np.array([[[0, 2], [2, 2]]]), size=c.size[None], missed=np.log1p(-np.array([[0.2, 0.9]])),
         rate=np.zeros((1, 2)), domain=np.array([True, True]),
     )
     (below, above), = confusion(c, data)
@@ -154,8 +154,8 @@ def test_estimates_never_contradict_the_labels():
 def test_when_all_is_found_the_predicted_variance_is_zero_and_before_any_draw_it_is_infinite():
     c = cells([3, 2], [0, 1])
     all_known = Reused(
-        labelled=np.array([[[2, 1], [1, 1]]]), missed=np.full((1, 2), -np.inf), rate=np.full((1, 2), 0.5),
-        domain=np.array([True, True]),
+        labelled=np.array([[[2, 1], [1, 1]]]), size=c.size[None], missed=np.full((1, 2), -np.inf),
+        rate=np.full((1, 2), 0.5), domain=np.array([True, True]),
     )
     nothing = replace(all_known, labelled=np.zeros((1, 2, 2), np.int64), missed=np.zeros((1, 2)))
     f1 = measure("f1")
