@@ -17,6 +17,7 @@ from evalcore.ais import WeightSums, estimate
 from evalcore.cells import Cells
 from evalcore.design import Design, Outcome
 from evalcore.draws import simulate_labels
+from evalcore.ellipsoid import confidence_region
 from evalcore.horvitz_thompson import one_round
 from evalcore.measures import measure
 from evalcore.methods.base import draw_round
@@ -90,20 +91,19 @@ def test_the_advantage_of_active_sampling_grows_with_skew():
     assert advantage[-1][0] > 4
 
 
-def test_theorem_2_gives_the_variance_of_ten_thousand_runs():
-    # Marchant & Rubinstein (2021), theorem 2: with proposal q and the true p(y|x), the variance of Ĝ from n
-    # draws is that of J·(w ℓ) over n.  n = 2,000 draws of a pool of 3,000, F1 near 0.8: the delta method is
-    # good to about 1%, and the variance of 10,000 runs has a relative standard error of √(2/10,000) = 1.4%.
+def fixed_proposal_runs(runs, n, seed):
+    """(pool, sums of `runs` samples of n draws from one proposal, its predicted variance of F1)."""
     pool = synthetic_pool(3000, seed=12, threshold=0.5)
     cells, by_label = prepare(method("dirichlet-tree:depth=4"), pool)
-    rate, f1, runs, n = by_label[:, 1] / cells.size, measure("f1"), 10_000, 2000
+    rate, f1 = by_label[:, 1] / cells.size, measure("f1")
+    nothing = np.zeros((1, cells.n_cells, 2), int)
     design = variance_minimising(
-        [f1], cells, np.zeros((1, cells.n_cells, 2), int), cells.size[None], rate[None], size=np.array([10]),
-        epsilon=np.array([1e-2]), deterministic=False,
+        [f1], cells, nothing, cells.size[None], rate[None], size=np.array([10]), epsilon=np.array([1e-2]),
+        deterministic=False,
     )
-    predicted = predicted_draw_variance(f1, cells, np.zeros((1, cells.n_cells, 2), int), design)[0] / n
+    predicted = predicted_draw_variance(f1, cells, nothing, design)[0] / n
     chance = (by_label * design.unlabelled[0, :, None]).ravel()
-    drawn = np.random.default_rng(7).multinomial(n, chance / chance.sum(), size=runs)
+    drawn = np.random.default_rng(seed).multinomial(n, chance / chance.sum(), size=runs)
     drawn = drawn.reshape(runs, cells.n_cells, 2)
     many = Design(
         replacement=True, size=np.broadcast_to(cells.size, (runs, cells.n_cells)), left=design.left,
@@ -111,7 +111,31 @@ def test_theorem_2_gives_the_variance_of_ten_thousand_runs():
         model=design.model, gradient=design.gradient, census=np.zeros(runs, bool),
     )
     outcome = Outcome(new=drawn, drawn_new=drawn, drawn_known=np.zeros_like(drawn))
-    got = estimate(f1, WeightSums.none(runs).add(cells, many, outcome), 0.95)
+    return pool, WeightSums.none(runs).add(cells, many, outcome), predicted
+
+
+def test_the_joint_region_covers_as_often_as_it_says():
+    # 2,000 runs at 95%: the share covered has a standard error of 0.5%; 1% more for the delta method
+    pool, sums, _ = fixed_proposal_runs(2000, 2000, seed=8)
+    measures = [measure("precision"), measure("recall"), measure("f1")]
+    truth = np.array([float(m.of_confusion(pool.confusion())) for m in measures])
+    # F1 follows from precision and recall, so the region of all three is all but flat: two of them are asked
+    hits = sum(
+        bool(confidence_region(measures[:2], sums, 0.95, repeat=r).contains(truth[:2])) for r in range(2000)
+    )
+    assert abs(hits / 2000 - 0.95) < Z * np.sqrt(0.95 * 0.05 / 2000) + 0.01
+    flat = confidence_region(measures, sums, 0.95)
+    lengths, _ = flat.axes()
+    assert lengths[2] < 0.01 * lengths[0]
+
+
+def test_theorem_2_gives_the_variance_of_ten_thousand_runs():
+    # Marchant & Rubinstein (2021), theorem 2: with proposal q and the true p(y|x), the variance of Ĝ from n
+    # draws is that of J·(w ℓ) over n.  n = 2,000 draws of a pool of 3,000, F1 near 0.8: the delta method is
+    # good to about 1%, and the variance of 10,000 runs has a relative standard error of √(2/10,000) = 1.4%.
+    pool, sums, predicted = fixed_proposal_runs(10_000, 2000, seed=7)
+    f1 = measure("f1")
+    got = estimate(f1, sums, 0.95)
     assert got.value.var() == pytest.approx(predicted, rel=Z * 0.0142 + 0.01)
     assert got.variance.mean() == pytest.approx(predicted, rel=0.02)
     truth = float(f1.of_confusion(pool.confusion()))
