@@ -9,7 +9,7 @@ same. Three rules make it so:
 - everything due is found by reading the ledger, never remembered.
 
 One round:  plan.parquet  →  design.parquet  →  posts/  →  people  →  annotations/  →  labels.parquet, which
-closes it  →  estimate.json  →  stop (outcome.json) or the next plan.
+closes it  →  estimate.json  →  seal.json  →  stop (outcome.json, seal.json) or the next plan.
 """
 
 import logging
@@ -29,6 +29,7 @@ from tasks.desks.desk import Desk
 from tasks.effects import effect, retried
 from tasks.ledger import encoding, keys, records
 from tasks.ledger.records import Decided, Outcome, PlannedRound, RoundEstimate
+from tasks.ledger.seals import seal_outcome, seal_rounds
 from tasks.ledger.store import Store
 from tasks.settings import Settings
 
@@ -56,6 +57,7 @@ def advance(
     opened = open_evaluation(store, evaluation)
     outcome = _read_outcome(store, evaluation)
     if outcome is not None:
+        seal_outcome(store, evaluation, outcome.rounds)
         _leave_index(store, evaluation)
         return current_standing(store, opened)
     _enter_index(store, evaluation)
@@ -96,6 +98,8 @@ class _Run:
         while True:
             if folded.estimate_due:
                 folded = self._estimate(folded)
+            # whoever wrote the last estimate may have died before its seal
+            seal_rounds(self.store, self.opened.name, folded.state.round)
             reason = why_stop(self.opened.rule, folded)
             if reason is not None:
                 return self._stop(folded, reason)
@@ -140,6 +144,7 @@ class _Run:
                 undecided=known.undecided,
             ),
         )
+        seal_outcome(self.store, self.opened.name, outcome.rounds)
         _leave_index(self.store, self.opened.name)
         events.evaluation_finished(self.store.url, self.opened.name, known, outcome)
         _log.info("%s: finished (%s)", self.opened.name, outcome.stopped_by)

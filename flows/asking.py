@@ -31,7 +31,7 @@ from tasks.desk_effects import (
     prepare_desk,
     request_more,
 )
-from tasks.desks.desk import AmbiguousPost, Batch, Collected, Desk, Item
+from tasks.desks.desk import AmbiguousPost, Annotation, Batch, Desk, Item
 from tasks.ledger.answers import digests_by_item, store_answers, stored_answers
 from tasks.ledger.posts import Post, create_post, mark_arrived, read_posts, removed_on_purpose
 from tasks.ledger.records import Decided, PlannedRound
@@ -72,11 +72,11 @@ class Asker:
             posts = self._post(batch, batch.items, posts)
         elif posts[-1].arrived and self._untouched(batch):
             return Answers(decided=None, waiting=_waiting(batch, len(batch.items), {}))
-        posts, collected, outcomes = self._look(batch, posts)
+        posts, answers, outcomes = self._look(batch, posts)
         lost = self._lost(batch, posts, outcomes)
         if lost:
-            posts, collected, outcomes = self._look(batch, self._post(batch, lost, posts))
-        return self._settle(planned, batch, posts, collected, outcomes)
+            posts, answers, outcomes = self._look(batch, self._post(batch, lost, posts))
+        return self._settle(planned, batch, posts, answers, outcomes)
 
     def _untouched(self, batch: Batch) -> bool:
         """Everything is there and nobody has answered: what a cheap count can tell, and most often does."""
@@ -95,8 +95,10 @@ class Asker:
                 _log.warning("%s, round %d: %s; reading the desk", self.evaluation, batch.round, error)
         return read_posts(self.store, self.evaluation, batch.round)
 
-    def _look(self, batch: Batch, posts: list[Post]) -> tuple[list[Post], Collected, dict[str, Outcome]]:
-        """Read the desk in full, keep what was read, and judge it."""
+    def _look(
+        self, batch: Batch, posts: list[Post]
+    ) -> tuple[list[Post], list[Annotation], dict[str, Outcome]]:
+        """Read the desk in full, keep what was read, and judge it: posts, the answers judged, outcomes."""
         collected = collect_answers(self.desk, batch)
         if collected.twins_removed:
             _log.info("%s, round %d: removed %d untouched copies from the desk",
@@ -112,7 +114,7 @@ class Asker:
         if gone:
             answers += stored_answers(self.store, self.evaluation, batch.round, gone)
         outcomes = adjudicate(ids, answers, annotators=self.annotators, present=collected.present)
-        return posts, collected, outcomes
+        return posts, answers, outcomes
 
     def _lost(self, batch: Batch, posts: list[Post], outcomes: Mapping[str, Outcome]) -> list[Item]:
         """The items to post again, now."""
@@ -123,7 +125,7 @@ class Asker:
 
     def _settle(
         self, planned: PlannedRound, batch: Batch, posts: list[Post],
-        collected: Collected, outcomes: Mapping[str, Outcome],
+        answers: list[Annotation], outcomes: Mapping[str, Outcome],
     ) -> Answers:
         removed = _absent(outcomes) & removed_on_purpose(posts)
         unsettled = {
@@ -136,7 +138,7 @@ class Asker:
             answered = sum(1 for outcome in outcomes.values() if outcome.votes or outcome.skips)
             on_desk = len(batch.items) - len(_absent(outcomes))
             return Answers(decided=None, waiting=_waiting(batch, on_desk, unsettled, answered))
-        digests = digests_by_item(self.store, self.evaluation, batch.round, collected.annotations)
+        digests = digests_by_item(answers)
         return Answers(
             decided=[
                 self._decide(planned, t, outcomes[planned.item_id[t]], digests) for t in planned.asked()

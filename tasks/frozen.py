@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evalcore.partition import Partition
+from evalcore.types import Ints
 from tasks.ledger import encoding, keys, open_reader
 from tasks.ledger.encoding import DamagedRecord
 from tasks.ledger.store import Store
@@ -149,6 +150,17 @@ def part_digest(table: pa.Table, leave_out: Sequence[str] = ()) -> str:
 def pool_digest(parts: Sequence[str]) -> str:
     """SHA-256 over the digests of the parts without provenance, in order."""
     return hashlib.sha256(encoding.to_json(list(parts))).hexdigest()
+
+
+def rows_by_cell(cell: Ints, n_cells: int) -> bytes:
+    """(N,) the cell of each row -> the rows ordered by cell and then by row, as partitions/ keeps them."""
+    narrow = cell.astype(np.uint16 if n_cells <= 1 << 16 else np.int64)  # 16 bits sort by counting
+    return np.argsort(narrow, kind="stable").astype("<i8", copy=False).tobytes()
+
+
+def partition_digest(text: bytes, rows: bytes) -> str:
+    """What names a partition: of its JSON, and of the rows of its cells."""
+    return hashlib.sha256(text + hashlib.sha256(rows).digest()).hexdigest()[:32]
 
 
 def digest_of_frozen(store: Store, manifest: Manifest) -> str:

@@ -13,7 +13,6 @@ if the source changed between them, whoever commits first decides, and the other
 Memory is bounded by the numbers the cut needs: some 60 bytes a row at its peak, whatever the rows hold.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -40,8 +39,10 @@ from tasks.frozen import (
     manifest_from,
     part_bytes,
     part_digest,
+    partition_digest,
     pool_digest,
     read_part_rows,
+    rows_by_cell,
     schema,
 )
 from tasks.ledger import encoding, keys
@@ -220,11 +221,10 @@ def _cut(
     partition, cell = build_partition(chosen, scores, probabilities, predictions)
     del scores, probabilities, predictions
     n_cells = partition.cells.n_cells
-    narrow = cell.astype(np.uint16 if n_cells <= 1 << 16 else np.int64)  # 16 bits sort by counting
+    rows = rows_by_cell(cell, n_cells)
     del cell
-    rows = np.argsort(narrow, kind="stable").astype("<i8", copy=False).tobytes()
     text = encoding.to_json(partition.to_json())
-    digest = hashlib.sha256(text + hashlib.sha256(rows).digest()).hexdigest()[:32]
+    digest = partition_digest(text, rows)
     store.put(keys.partition_rows(spec.name, digest), rows)
     store.put(keys.partition(spec.name, digest), text)
     return PartitionEntry(method=chosen.name, digest=digest, cells=n_cells)

@@ -1,6 +1,6 @@
 """Raw answers in the ledger: every version of every annotation that was ever seen, under its own digest."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 
 from tasks.desks.desk import Annotation
@@ -33,15 +33,9 @@ def stored_answers(
     return answers
 
 
-@retried
-def digests_by_item(
-    store: Store, evaluation: str, round: int, just_read: Sequence[Annotation]
-) -> dict[str, tuple[str, ...]]:
-    """Item -> digests of all answers the ledger holds about it; only what is not in `just_read` is read."""
-    owner = {keys.digest(encoding.to_json(asdict(answer))): answer.item_id for answer in just_read}
-    by_item: dict[str, list[str]] = {}
-    for key in store.keys(keys.annotations(evaluation, round)):
-        digest = key.rpartition("/")[2].removesuffix(".json")
-        item_id = owner.get(digest) or encoding.from_json(store.get(key), key)["item_id"]
-        by_item.setdefault(item_id, []).append(digest)
+def digests_by_item(answers: Iterable[Annotation]) -> dict[str, tuple[str, ...]]:
+    """Item -> the digests of these answers about it, sorted: their names in the ledger."""
+    by_item: dict[str, set[str]] = {}
+    for answer in answers:
+        by_item.setdefault(answer.item_id, set()).add(keys.digest(encoding.to_json(asdict(answer))))
     return {item_id: tuple(sorted(digests)) for item_id, digests in by_item.items()}

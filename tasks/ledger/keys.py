@@ -107,6 +107,16 @@ def estimate(evaluation: str, round: int) -> str:
     return round_folder(evaluation, round) + "estimate.json"
 
 
+def seal(evaluation: str, round: int) -> str:
+    """Digests of what a closed round rests on, chained to the round before."""
+    return round_folder(evaluation, round) + "seal.json"
+
+
+def final_seal(evaluation: str) -> str:
+    """Digests of the outcome and of the last round's seal."""
+    return f"{evaluation}/seal.json"
+
+
 def arrived(evaluation: str, round: int, attempt: int) -> str:
     """Marks that everything a post carried was seen on the desk."""
     return round_folder(evaluation, round) + f"posts/{attempt:04d}.arrived.json"

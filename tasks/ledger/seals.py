@@ -1,0 +1,82 @@
+"""Seals: what a ledger held when a round was closed, as digests that hang together.
+
+    rounds/<n>/seal.json   of the round's plan, design, labels, estimate, the answers its labels were decided
+                           from, and the seal before; the first is chained to spec.json and pool/manifest.json
+    seal.json              of outcome.json and the last round's seal
+
+A seal is {"seals": {key below the evaluation: SHA-256 of its bytes}}. The manifest names the frozen parts and
+the partition by their digests, so the last seal stands for every byte the numbers rest on: whoever noted its
+digest elsewhere can tell later whether anything was changed, seals included.
+
+Seals are computed from what is under the keys, hold no times, and are put like everything else: whoever
+writes one writes the same bytes, at any time after the round was closed.
+
+Not sealed, because they hold times or random words that no number depends on, and differ between runs that
+decide the same: times.json, identity.json, pool/sources.json and posts/.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from tasks.effects import retried
+from tasks.ledger import encoding, keys, records
+from tasks.ledger.encoding import DamagedRecord
+from tasks.ledger.store import Store
+
+
+@retried
+def seal_rounds(store: Store, evaluation: str, last: int) -> None:
+    """Put the seals of the closed rounds up to `last` that have none yet."""
+    first = last + 1
+    while first > 1 and not store.exists(keys.seal(evaluation, first - 1)):
+        first -= 1
+    for number in range(first, last + 1):
+        decided = records.read_labels(store, evaluation, number) or []
+        answers = sorted({digest for one in decided for digest in one.annotations})
+        sealed = {key: keys.digest(store.get(key)) for key in sealed_by_bytes(evaluation, number)}
+        # an answer's name is its digest
+        sealed |= {keys.annotation(evaluation, number, digest): digest for digest in answers}
+        store.put(keys.seal(evaluation, number), seal_bytes(evaluation, sealed))
+
+
+@retried
+def seal_outcome(store: Store, evaluation: str, rounds: int) -> None:
+    """Put the seal of a finished evaluation, and whatever seals it rests on, unless they are there."""
+    if store.exists(keys.final_seal(evaluation)):
+        return
+    seal_rounds(store, evaluation, rounds)
+    sealed = {key: keys.digest(store.get(key)) for key in sealed_at_the_end(evaluation, rounds)}
+    store.put(keys.final_seal(evaluation), seal_bytes(evaluation, sealed))
+
+
+def sealed_by_bytes(evaluation: str, number: int) -> list[str]:
+    """The keys a round's seal covers, answers apart."""
+    before = (
+        [keys.spec(evaluation), keys.manifest(evaluation)]
+        if number == 1 else [keys.seal(evaluation, number - 1)]
+    )
+    of_round = (keys.plan, keys.design, keys.labels, keys.estimate)
+    return before + [key(evaluation, number) for key in of_round]
+
+
+def sealed_at_the_end(evaluation: str, rounds: int) -> list[str]:
+    """The keys the last seal covers."""
+    return [keys.seal(evaluation, rounds), keys.outcome(evaluation)]
+
+
+def seal_bytes(evaluation: str, sealed: Mapping[str, str]) -> bytes:
+    """The bytes of a seal; `sealed`: full key -> digest."""
+    below = {key.removeprefix(f"{evaluation}/"): digest for key, digest in sealed.items()}
+    return encoding.to_json({"seals": below})
+
+
+def sealed_in(blob: bytes, key: str, evaluation: str) -> dict[str, str]:
+    """Full key -> digest, from the bytes of a seal. DamagedRecord unless it is one."""
+    data = encoding.from_json(blob, key)
+    below = data.get("seals") if isinstance(data, dict) else None
+    if not isinstance(below, dict) or not _all_text(below.values()):
+        raise DamagedRecord(f"{key}: not a seal; restore this key from a copy of the ledger")
+    return {f"{evaluation}/{name}": digest for name, digest in below.items()}
+
+
+def _all_text(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
