@@ -23,14 +23,22 @@ def rows(pool_name, method_name, budgets, repeats):
     return summarise(trace, truth, budgets)
 
 
+PUBLISHED = {
+    "abt-buy": {50: 1.6e-2, 100: 6.0e-3, 200: 2.4e-3, 300: 1.1e-3, 500: 3.5e-4, 1000: 6.6e-5, 2000: 0.0},
+    "restaurant": {50: 5.7e-3, 100: 3.1e-3, 200: 1.2e-3, 500: 2.7e-4, 1000: 3.3e-5},
+}
+
+
 @pytest.mark.statistical
-def test_acis_has_its_published_error_where_every_positive_ranks_above_the_cut():
-    published = [5.7e-3, 3.1e-3, 1.2e-3, 2.7e-4, 3.3e-5]
-    got = rows("restaurant", "acis", [50, 100, 200, 500, 1000], 150)
-    for row, known in zip(got, published, strict=True):
-        assert row.mse < known + Z * row.mse_se, f"at {row.labels} labels"
-        assert row.coverage > 0.95 - Z * np.sqrt(0.95 * 0.05 / 150)
+@pytest.mark.parametrize("pool_name", ["abt-buy", "restaurant"])
+def test_acis_has_its_published_error(pool_name):
+    published = PUBLISHED[pool_name]
+    for row in rows(pool_name, "acis", list(published), 150):
+        # the published figure is rounded to two digits
+        assert row.mse <= published[row.labels] * 1.01 + Z * row.mse_se, f"at {row.labels} labels"
         assert row.labels_mean == row.labels
+        if pool_name == "restaurant":  # where every positive ranks above the cut
+            assert row.coverage > 0.95 - Z * np.sqrt(0.95 * 0.05 / 150)
 
 
 @pytest.mark.statistical
