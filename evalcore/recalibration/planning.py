@@ -22,7 +22,7 @@ from evalcore.types import Floats
 
 SEARCH_POWER = 4
 LEAST_NEYMAN = 0.3       # d_min
-EXPLORE = 0.1            # share of a batch spread over the cells alike
+EXPLORE = 0.05           # share of a batch spread over the cells alike
 SECONDARY = 0.1          # share of a batch for the measures after the first
 
 

@@ -2,7 +2,11 @@
 
     posterior       median and quantiles of the measure over draws of the finite pool
     design          the sequential difference estimate, unbiased under any prior
-    combined        M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V_seq),  W = V_post/4 + excess
+    combined        M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V_seq),  W = V_post/κ + excess
+
+excess is what the squared gap between the two exceeds V_post + V_seq by: the model's error, measured.  κ
+rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few the
+posterior has used them better.
 
 The interval is the hull of four that fail on different pools: the posterior's; the logit-scale interval of
 M̂ with variance 1/(1/V_post + 1/V_seq); the posterior's under hidden positives; and the design's own, with
@@ -33,7 +37,7 @@ from evalcore.recalibration.totals import by_prediction
 from evalcore.types import Floats
 
 LEAST_VARIANCE = 1e-10
-CORRELATED = 4.0         # posterior and design share their labels: the design counts for a quarter
+CORRELATED = 4.0         # κ on sparse pools
 FEW_LABELS = 100.0
 
 
@@ -98,7 +102,9 @@ def _estimate(
     gap = (design - median) ** 2
     # what the two differ by beyond their variances is the model's error, not the design's
     excess = np.maximum(gap - v_post - v_design, 0.0)
-    caution = v_post / CORRELATED + excess
+    positives, labels = expected.sum(axis=1), e.n.sum(axis=1)
+    sparse = 1 - (positives / (positives + labels + 50)) ** 2
+    caution = v_post / (1 + (CORRELATED - 1) * sparse) + excess
     trust = np.where(usable, caution / (caution + v_design), 0.0)
     value = np.where(trust > 0, (1 - trust) * median + trust * design, median)
     variance = 1 / (1 / (v_post + excess) + 1 / v_design)
