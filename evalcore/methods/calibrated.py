@@ -68,7 +68,8 @@ def platt_rates(score: Floats, labelled: Ints) -> Floats:
     centre, scale = score.mean(), max(float(score.std()), 1e-12)
     x = ((np.tile(score, 2) - centre) / scale)[used, None]
     y = np.repeat([0, 1], len(score))[used]
-    curve = LogisticRegression(C=np.inf, solver="newton-cholesky")
+    # a trace of a penalty: when all labelled items share a score, any slope is as good as any other
+    curve = LogisticRegression(C=1e6, solver="newton-cholesky")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         curve.fit(x, y, sample_weight=weight[used])
