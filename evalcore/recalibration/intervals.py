@@ -51,7 +51,7 @@ def logit_interval(
     there the normal interval around x is joined to a logit interval of ± z.
     """
     low, high = bounds
-    unit = np.clip((centre - low) / (high - low), 1e-4, 1 - 1e-4)
+    unit = np.clip((centre - low) / (high - low), 1e-7, 1 - 1e-7)
     scaled = np.minimum(std_error / (high - low), 1e6)
     ratio = scaled / (unit * (1 - unit))
     half = z * np.minimum(ratio, 1.0)

@@ -1,5 +1,6 @@
 """The recalibrated method's parts against enumeration, brute force, a solver and finite differences."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,7 +18,9 @@ from evalcore.randomness import stream
 from evalcore.recalibration import totals
 from evalcore.recalibration.allocation import pivotal, reduction, waterfill
 from evalcore.recalibration.configurations import CONFIGURATIONS, anchored_slope
-from evalcore.recalibration.intervals import weighted_quantiles
+from evalcore.recalibration.diagnostics import not_excluded
+from evalcore.recalibration.evidence import Evidence
+from evalcore.recalibration.intervals import logit_interval, weighted_quantiles
 from evalcore.recalibration.label_model import fit, label_model, log_likelihood
 from evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
 from evalcore.recalibration.sequential import RoundSums
@@ -287,3 +290,71 @@ def test_labelling_everything_gives_the_exact_value(name: str):
     (final,) = estimates(question, state)
     assert (final.value, final.lower, final.upper) == pytest.approx((truth, truth, truth))
     assert final.interval == "exact"
+
+
+def test_the_stored_rounds_give_the_same_state_again():
+    # what the ledger keeps of a round is its design's columns and its labels: nothing else may matter
+    scores, predictions, labels = _pool(400, 6)
+    how = method("recalibrated")
+    partition, cell = build_partition(how, scores, 1 / (1 + np.exp(-scores)), predictions)
+    measures = (F1, measure("recall"))
+    question = Question(
+        method=how, cells=partition.cells, measures=measures, confidence=0.9, seed=2, evaluation="x"
+    )
+    by_cell = [labels[cell == c] for c in range(partition.cells.n_cells)]
+    live, again = begin(question), begin(question)
+    for _ in range(3):
+        round_plan = plan(question, live, 15)
+        answers = np.array([by_cell[c][r] for c, r in zip(round_plan.cell, round_plan.rank, strict=True)])
+        answers[3] = -1                                       # one item nobody could decide
+        live = observe(question, live, round_plan, answers)
+        stored = Design.from_columns(round_plan.design.to_columns())
+        again = observe(question, again, replace(round_plan, design=stored), answers)
+    assert (live.labels, live.undecided) == (42, 3)
+    for a, b in zip(estimates(question, live), estimates(question, again), strict=True):
+        assert (a.value, a.lower, a.upper) == (b.value, b.lower, b.upper)
+        assert a.diagnostics == b.diagnostics
+    first = estimates(question, live)[0]
+    assert first.diagnostics["wide_lower"] <= first.lower
+    assert first.diagnostics["wide_upper"] >= first.upper
+    assert 0 <= first.diagnostics["unlabelled_share"] <= 1
+    assert first.diagnostics["random_labels"] > 0
+
+
+def test_every_cell_that_any_measure_touches_can_be_drawn():
+    scores, predictions, _ = _pool(400, 7)
+    how = method("recalibrated")
+    partition, _ = build_partition(how, scores, 1 / (1 + np.exp(-scores)), predictions)
+    state = how.start(partition.cells, (measure("precision"), measure("recall")), 1)
+    design = how.propose(state, np.array([10]))
+    assert (design.unlabelled > 0).all()
+    assert (design.left * design.unlabelled).sum() == pytest.approx(10)
+    # precision alone does not care for the predicted negatives
+    state = how.start(partition.cells, (measure("precision"),), 1)
+    design = how.propose(state, np.array([10]))
+    assert ((design.unlabelled[0] > 0) == (partition.cells.prediction == 1)).all()
+
+
+def test_the_bound_for_unseen_positives_is_the_rule_of_three():
+    # 1,000 predicted negatives in one cell, each reached with probability 0.3: 3.69/0.3 = 12.3, at most 12
+    cells = _cells([1000, 10], [0, 1])
+    model = label_model(pool_shape(cells), CONFIGURATIONS[:1])
+    n, k = np.array([[300.0, 5.0]]), np.array([[0.0, 4.0]])
+    left = cells.size - n
+    sums = replace(RoundSums.none(1, 1, 2), log_missed=np.log(np.array([[0.7, 0.5]])))
+    known = Evidence(model=model, fit=fit(model, n, k), n=n, k=k, left=left, sums=sums)
+    post = posterior(model, known.fit, n, k, left, noise(model, 200, stream(5, "bound")))
+    said = not_excluded(known, post, 0.95)
+    assert said["unseen_bound"][0] == 12
+    assert not said["unseen_bound_vacuous"][0]
+    # one false negative found: the bound has nothing to say
+    found = replace(known, k=np.array([[1.0, 4.0]]))
+    assert np.isnan(not_excluded(found, post, 0.95)["unseen_bound"][0])
+
+
+def test_logit_intervals_stay_inside_and_do_not_explode_at_the_edge():
+    low, high = logit_interval(np.array([0.5, 1.0, 0.0]), np.array([0.1, 0.02, 0.0]), 1.96, (0.0, 1.0))
+    # at 1/2 the half-width on the logit scale is 1.96 · 0.1 · 4 = 0.784: expit gives 0.313 and 0.687
+    assert (low[0], high[0]) == pytest.approx((0.3134, 0.6866), abs=1e-4)
+    assert 0.95 < low[1] < high[1] <= 1
+    assert 0 <= low[2] <= high[2] < 0.001

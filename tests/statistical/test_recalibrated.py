@@ -1,0 +1,104 @@
+"""What `recalibrated` promises, on a slice of the certified families: coverage, error, and no silent NaN."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import binom
+
+from evalcore.families import pool
+from evalcore.measures import measure, names
+from evalcore.methods.recalibrated import Recalibrated
+from evalcore.methods.registry import method
+from evalcore.replay import LabelledPool, replay, summarise
+
+FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
+QUICK = Recalibrated(report_draws=800)
+REPEATS = 50
+
+
+def _measures():
+    return [measure(name, 2.0 if name == "fbeta" else None) for name in names()]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["over-confident", "balanced", "shuffled", "small"])
+def test_95_percent_intervals_cover_93_percent_at_every_budget(name: str):
+    data, f1 = pool(name), measure("f1")
+    (trace,) = replay(QUICK, data, [f1], [50, 100, 200], repeats=REPEATS, seed=11)
+    truth = float(f1.of_confusion(data.confusion()))
+    allowed = binom.isf(FALSE_ALARM / 3, REPEATS, 0.07)
+    for at in summarise(trace, truth, [50, 100, 200]):
+        assert REPEATS * (1 - at.coverage) <= allowed
+        assert at.undefined == 0
+
+
+@pytest.mark.statistical
+def test_on_a_rare_class_the_error_is_a_small_part_of_the_trees():
+    # certified ratios lie near 0.1; below 0.5 with 50 repeats each leaves no room for chance
+    data, f1 = pool("over-confident"), measure("f1")
+    truth = float(f1.of_confusion(data.confusion()))
+    error = {}
+    for how in (QUICK, method("dirichlet-tree")):
+        (trace,) = replay(how, data, [f1], [100, 200], repeats=REPEATS, seed=12)
+        error[how.name] = np.array([s.mse for s in summarise(trace, truth, [100, 200])])
+    assert (error["recalibrated"] < 0.5 * error["dirichlet-tree"]).all()
+
+
+@pytest.mark.statistical
+def test_one_label_set_serves_every_measure():
+    data = pool("balanced")
+    traces = replay(QUICK, data, _measures(), [100], repeats=REPEATS, seed=13)
+    allowed = binom.isf(FALSE_ALARM / len(traces), REPEATS, 0.07)
+    for trace in traces:
+        truth = float(trace.measure.of_confusion(data.confusion()))
+        (at,) = summarise(trace, truth, [100])
+        assert REPEATS * (1 - at.coverage) <= allowed, trace.measure.name
+
+
+def _odd_pools() -> dict[str, LabelledPool]:
+    rng = np.random.default_rng(0)
+    n = 300
+    score = rng.normal(size=n) - 1
+    label = (score + rng.normal(size=n) > 1).astype(np.int64)
+    chosen = (score > 0).astype(np.int64)
+    none, every = np.zeros(n, np.int64), np.ones(n, np.int64)
+    parts = {
+        "nothing predicted positive": (score, none, label),
+        "everything predicted positive": (score, every, label),
+        "no positive in the pool": (score, chosen, none),
+        "no positive, none predicted": (score, none, none),
+        "only positives": (score, chosen, every),
+        "one score for all": (np.zeros(n), (rng.random(n) < 0.1).astype(np.int64), label),
+        "scores of any size": (score * 1e8, chosen, label),
+        "a single item": (score[:1], chosen[:1], label[:1]),
+    }
+    return {
+        name: LabelledPool(score=s, probability=expit(s), prediction=f, label=y)
+        for name, (s, f, y) in parts.items()
+    }
+
+
+@pytest.mark.parametrize("name", list(_odd_pools()))
+def test_odd_pools_give_intervals_without_warnings_or_nan(name: str):
+    data = _odd_pools()[name]
+    budgets = [b for b in (20, 60) if b <= len(data.label)] or [1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        traces = replay(QUICK, data, _measures(), budgets, repeats=2, batch_size=20)
+    for trace in traces:
+        known = np.isfinite(trace.value)
+        assert np.isfinite(trace.lower[known]).all()
+        assert np.isfinite(trace.upper[known]).all()
+        lowest, highest = trace.measure.bounds
+        assert ((trace.lower[known] >= lowest) & (trace.upper[known] <= highest)).all()
+        assert (trace.lower[known] <= trace.value[known] + 1e-12).all()
+        assert (trace.value[known] <= trace.upper[known] + 1e-12).all()
+
+
+def test_without_a_positive_the_value_is_neither_0_nor_1():
+    data = _odd_pools()["no positive in the pool"]
+    for trace in replay(QUICK, data, [measure("f1"), measure("recall")], [20], repeats=5, batch_size=20):
+        known = np.isfinite(trace.value)
+        assert ((trace.value[known] > 0) & (trace.value[known] < 1)).all()
