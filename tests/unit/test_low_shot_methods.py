@@ -120,7 +120,8 @@ def test_platt_without_both_labels_says_the_smoothed_rate():
 def test_platt_on_labels_of_one_score_says_their_rate_there():
     labelled = np.array([[0, 0], [3, 1], [0, 0]])
     # softened targets: 1 of weight 2/3 and 3 of weight 1/5 are (2/3 + 3/5) / 4
-    assert platt_rates(np.array([-1.0, 0.0, 1.0]), labelled)[1] == pytest.approx((2 / 3 + 3 / 5) / 4, abs=1e-3)
+    got = platt_rates(np.array([-1.0, 0.0, 1.0]), labelled)[1]
+    assert got == pytest.approx((2 / 3 + 3 / 5) / 4, abs=1e-3)
 
 
 # --- reuse of labels --------------------------------------------------------------------------------------
