@@ -91,7 +91,7 @@ def document(found: list[Line], wanted: list[str]) -> str:
         "Mean squared error of F1 over repeats on the two pools of record, with batches of 50 and "
         "probabilities expit(score). A repeat without an estimate counts as 0, as a miss and as width 1. "
         "`in z` is the difference from the published figure in combined standard errors, the published "
-        "figure's taken to be as large as ours. Made by `make methods`.\n",
+        "figure's taken to be as large as ours. Made by `make certify`.\n",
     ]
     for pool_name in ("abt-buy", "restaurant"):
         parts += [
