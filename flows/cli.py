@@ -23,6 +23,7 @@ from flows.cli_look import report, status
 from flows.cli_output import print_json
 from flows.cli_replay import replay
 from flows.cli_spec import init
+from flows.cli_verify import verify
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -41,7 +42,7 @@ def assay(verbose: bool) -> None:
     ours.handlers = [handler]
 
 
-for command in (demo, run, begin_command, advance_command, status, report, replay, init):
+for command in (demo, run, begin_command, advance_command, status, report, verify, replay, init):
     assay.add_command(command)
 
 

@@ -1,0 +1,246 @@
+"""The rounds recomputed: what was drawn, what was decided, what was estimated, and why it stopped.
+
+Each round is recomputed from the rounds before it as they are stored, so one wrong round is one difference
+and not the beginning of a long list. A round that rests on damaged keys ends the recomputation.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evalcore.adjudication import adjudicate
+from evalcore.errors import AssayError
+from evalcore.evaluation import RoundPlan, begin
+from evalcore.evaluation import plan as plan_draws
+from flows.fold import Fold, why_stop
+from flows.opened import Opened
+from flows.standing import verdict_on
+from tasks.checked_rows import shown_hashes
+from tasks.desks.desk import Annotation
+from tasks.ledger import encoding, keys, records
+from tasks.ledger.differences import TOLERANCE, in_one_sentence, value_differences
+from tasks.ledger.integrity import Integrity
+from tasks.ledger.posts import read_posts, removed_on_purpose
+from tasks.ledger.records import Decided, PlannedRound
+from tasks.ledger.seals import sealed_in
+from tasks.ledger.store import Store, StoreUnreachable
+from tasks.pool_index import PoolIndex
+
+# what reading a value that makes no sense may raise; a store that is away is not among them
+UNREADABLE = (AssayError, ValueError, KeyError, TypeError, IndexError, AttributeError, pa.ArrowException)
+
+
+class RoundsCheck:
+    """Recomputes the rounds of one evaluation; what it finds goes into `found`."""
+
+    def __init__(self, store: Store, opened: Opened, found: Integrity) -> None:
+        self.closed = 0               # rounds recomputed in full
+        self.labels = 0
+        self._store, self._opened, self._found = store, opened, found
+        self._index = PoolIndex(store, opened.name, opened.manifest, opened.partition)
+        self._key = keys.plan(opened.name, 1)   # what is being looked at
+
+    def run(self) -> None:
+        """All rounds, then the outcome."""
+        folded: Fold | None = Fold(state=begin(self._opened.question), positives=0)
+        for number in range(1, self._found.rounds + 1):
+            try:
+                folded = self._round(folded, number) if folded else None
+            except StoreUnreachable:
+                raise
+            except UNREADABLE as error:
+                self._say([f"cannot be recomputed: {type(error).__name__}: {error}"])
+                folded = None
+            if folded is None:
+                if number < self._found.rounds or self._found.finished:
+                    self._found.notes.append(f"round {number} and what follows it could not be recomputed")
+                return
+        if folded is not None:
+            self._stop(folded)
+
+    def _round(self, folded: Fold, number: int) -> Fold | None:
+        """The fold after this round; None if it is open, or nothing can be built on it."""
+        name = self._opened.name
+        planned = self._planned(folded, number)
+        if planned is None:
+            return None
+        self._key = keys.labels(name, number)
+        if self._key in self._found.damaged or self._key not in self._found.keys:
+            return None
+        decided = records.read_labels(self._store, name, number)
+        if decided is None or self._answers_are_damaged(number, decided):
+            return None
+        self._say([*self._labels(planned, decided), *self._sealed_answers(number, decided)])
+        folded = replace(folded, open_round=planned).close(self._opened.question, decided)
+        self._key = keys.estimate(name, number)
+        computed = folded.estimate(self._opened.question, self._opened.segments)
+        known = computed
+        if self._key in self._found.keys:
+            stored = encoding.from_json(self._store.get(self._key), self._key)
+            plain = encoding.from_json(encoding.to_json(asdict(computed)), self._key)
+            wrong = list(value_differences(stored, plain))
+            self._say(wrong)
+            known = computed if wrong else records.read_estimate(self._store, name, number) or computed
+        self.closed, self.labels = number, folded.state.labels
+        return replace(folded, looks=(*folded.looks, known))
+
+    def _planned(self, folded: Fold, number: int) -> PlannedRound | None:
+        name = self._opened.name
+        self._key = keys.plan(name, number)
+        if self._key in self._found.damaged:
+            return None
+        planned = records.read_plan(self._store, name, number)
+        if planned is None:
+            return None
+        reason = why_stop(self._opened.rule, folded)
+        if reason is not None:
+            self._say([f"should not be there: round {number - 1} met a reason to stop ({reason})"])
+            return None
+        size = min(self._opened.spec.batch_size, self._opened.rule.budget - folded.asked)
+        draws = plan_draws(self._opened.question, folded.state, size)
+        wrong = [*_draw_differences(planned.plan, draws), *self._items(folded, planned)]
+        self._say(wrong)
+        if keys.design(name, number) in self._found.keys - self._found.damaged:
+            self._key = keys.design(name, number)
+            written = records.read_design(self._store, name, number).to_columns()
+            self._say(_column_differences(written, draws.design.to_columns()))
+        return planned
+
+    def _items(self, folded: Fold, planned: PlannedRound) -> Iterator[str]:
+        """Ids, predictions, segments, known labels and shown fields, read again by cell and rank."""
+        rows = self._index.rows(planned.plan.cell, planned.plan.rank)
+        known = folded.known_labels()
+        display = self._opened.spec.pool.display
+        for t, row in enumerate(rows):
+            address = (int(planned.plan.cell[t]), int(planned.plan.rank[t]))
+            shown = planned.shown[t]
+            compared = (
+                ("item_id", planned.item_id[t], row.item_id),
+                ("prediction", int(planned.prediction[t]), row.prediction),
+                ("label", planned.known[t], known.get(address)),
+                ("segments", dict(planned.segments[t]), dict(row.segments)),
+                ("fields shown", None if shown is None else list(shown),
+                 sorted(display) if planned.plan.ask[t] else None),
+            )
+            for what, stored, computed in compared:
+                if stored != computed:
+                    yield f"draw {t}: {what} is {stored!r}, recomputed {computed!r}"
+            if shown and set(shown) == set(display):
+                fields = [pa.array([shown[field]], pa.string()) for field in display]
+                if shown_hashes(pa.array([row.item_id], pa.string()), fields) != [row.shown_hash]:
+                    yield f"draw {t}: what was shown of {row.item_id!r} is not what was frozen"
+
+    def _labels(self, planned: PlannedRound, decided: list[Decided]) -> Iterator[str]:
+        """The labels decided once more, from the answers they name."""
+        asked = planned.asked()
+        ids = [planned.item_id[t] for t in asked]
+        if [d.item_id for d in decided] != ids:
+            yield "the items are not those that were asked, in the order of the plan"
+            return
+        for t, one in zip(asked, decided, strict=True):
+            if (one.cell, one.rank) != (int(planned.plan.cell[t]), int(planned.plan.rank[t])):
+                yield f"{one.item_id!r}: cell and rank are not those of the plan"
+        answers: list[Annotation] = []
+        for one in decided:
+            for digest in one.annotations:
+                key = keys.annotation(self._opened.name, planned.number, digest)
+                answer = Annotation(**encoding.from_json(self._store.get(key), key))
+                if answer.item_id != one.item_id:
+                    yield f"{one.item_id!r}: names an answer about {answer.item_id!r}"
+                answers.append(answer)
+        annotators = self._opened.spec.desk.annotators_per_item
+        aside = any(one.reason == "deleted" for one in decided)
+        posts = read_posts(self._store, self._opened.name, planned.number) if aside else []
+        removed = removed_on_purpose(posts)
+        outcomes = adjudicate(ids, answers, annotators=annotators)
+        for one in decided:
+            outcome = outcomes[one.item_id]
+            label = None if outcome.label is None else self._opened.classes.get(outcome.label)
+            reason = {"labelled": None, "skipped": "skipped"}.get(outcome.status, "deleted")
+            if (one.label, one.reason) != (label, reason):
+                yield (
+                    f"{one.item_id!r}: label {one.label!r} (reason {one.reason!r}), but its answers give "
+                    f"{label!r} (reason {reason!r})"
+                )
+            elif reason == "deleted" and one.item_id not in removed:
+                yield f"{one.item_id!r}: set aside as deleted, but no post of it arrived twice"
+
+    def _answers_are_damaged(self, number: int, decided: list[Decided]) -> bool:
+        """Whether labels rest on an answer that is gone or changed; one that is gone is named."""
+        digests = {digest for one in decided for digest in one.annotations}
+        named = {keys.annotation(self._opened.name, number, digest) for digest in digests}
+        for key in named - self._found.keys:
+            self._found.add(key, f"is missing; {self._key} names it")
+        return bool(named & self._found.damaged)
+
+    def _sealed_answers(self, number: int, decided: list[Decided]) -> Iterator[str]:
+        """The seal covers the answers the labels name, and no others."""
+        name = self._opened.name
+        seal = keys.seal(name, number)
+        if seal not in self._found.keys or seal in self._found.damaged:
+            return
+        prefix = keys.annotations(name, number)
+        sealed = {key for key in sealed_in(self._store.get(seal), seal, name) if key.startswith(prefix)}
+        named = {keys.annotation(name, number, digest) for d in decided for digest in d.annotations}
+        if sealed != named:
+            yield f"names other answers than {seal} covers"
+
+    def _stop(self, folded: Fold) -> None:
+        """Whether it should have stopped here, and with what outcome."""
+        self._key = keys.outcome(self._opened.name)
+        reason = why_stop(self._opened.rule, folded)
+        if self._key not in self._found.keys:
+            return
+        try:
+            stored = encoding.from_json(self._store.get(self._key), self._key)
+        except encoding.DamagedRecord as error:
+            self._say([f"cannot be read: {error}"])
+            return
+        known = folded.looks[-1] if folded.looks else None
+        computed = {
+            "stopped_by": reason,
+            "verdict": verdict_on(self._opened, known),
+            "rounds": folded.state.round,
+            "labels": folded.state.labels,
+            "undecided": folded.state.undecided,
+        }
+        self._say(list(value_differences(stored, computed)))
+
+    def _say(self, wrong: list[str]) -> None:
+        if wrong:
+            self._found.add(self._key, in_one_sentence(wrong))
+
+
+def _draw_differences(stored: RoundPlan, computed: RoundPlan) -> list[str]:
+    columns = {name: (getattr(stored, name), getattr(computed, name))
+               for name in ("cell", "rank", "ask", "probability")}
+    wrong = _column_differences(
+        {name: pair[0] for name, pair in columns.items()}, {name: pair[1] for name, pair in columns.items()}
+    )
+    carried = _column_differences(stored.design.to_columns(), computed.design.to_columns())
+    return wrong + [f"design carried: {text}" for text in carried]
+
+
+def _column_differences(stored: Mapping[str, Any], computed: Mapping[str, Any]) -> list[str]:
+    """One sentence for every column that differs, with its first offender."""
+    wrong = []
+    for name in sorted({*stored, *computed}):
+        if name not in stored or name not in computed:
+            wrong.append(f"column {name} is {'missing' if name not in stored else 'not recomputed'}")
+            continue
+        a, b = np.asarray(stored[name]), np.asarray(computed[name])
+        if a.shape != b.shape:
+            wrong.append(f"{name} has {len(a)} rows, recomputed {len(b)}")
+            continue
+        exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
+        bad = a != b if exact else ~np.isclose(a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+        if bad.any():
+            first = int(np.flatnonzero(bad)[0])
+            wrong.append(
+                f"{name} differs in {int(bad.sum())} rows, first in row {first}: {a[first]!s}, recomputed "
+                f"{b[first]!s}"
+            )
+    return wrong

@@ -1,0 +1,56 @@
+"""What a check of a ledger found: a key, and how it differs from what it should be."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isclose
+from typing import Any
+
+TOLERANCE = 1e-9    # relative, and absolute below 1
+_LISTED = 4         # differences written out in one sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Difference:
+    """One thing that is wrong."""
+
+    key: str
+    difference: str
+
+
+def same_number(a: float, b: float) -> bool:
+    """Equal to the tolerance of a recomputation."""
+    return isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def value_differences(stored: Any, computed: Any, where: str = "") -> Iterator[str]:
+    """Every place where two JSON values differ; numbers to the tolerance, everything else exactly."""
+    if isinstance(stored, Mapping) and isinstance(computed, Mapping):
+        for name in sorted({*stored, *computed}, key=str):
+            place = f"{where}.{name}" if where else str(name)
+            if name not in stored:
+                yield f"{place} is missing"
+            elif name not in computed:
+                yield f"{place} should not be there"
+            else:
+                yield from value_differences(stored[name], computed[name], place)
+    elif isinstance(stored, list) and isinstance(computed, list):
+        if len(stored) != len(computed):
+            yield f"{where} has {len(stored)} entries, recomputed {len(computed)}"
+            return
+        for i, (a, b) in enumerate(zip(stored, computed, strict=True)):
+            yield from value_differences(a, b, f"{where}[{i}]")
+    elif not _same(stored, computed):
+        yield f"{where} is {stored!r}, recomputed {computed!r}"
+
+
+def in_one_sentence(found: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    more = len(found) - _LISTED
+    return "; ".join(found[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _same(stored: Any, computed: Any) -> bool:
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (stored, computed))
+    if numbers and (isinstance(stored, float) or isinstance(computed, float)):
+        return same_number(stored, computed)
+    return type(stored) is type(computed) and bool(stored == computed)

@@ -1,0 +1,208 @@
+"""Is the ledger of an evaluation whole: every key that must be there, no other, every byte as it was put?
+
+Digests alone answer this; nothing is decoded that was not found intact first. What is covered:
+
+    spec.json, pool/manifest.json, plans, designs, labels, estimates, seals, outcome.json    by the seals
+    pool parts, partitions, answers                                                          by their names
+
+A round that is still open has no seal yet; its plan is judged by recomputing it. times.json, identity.json,
+pool/sources.json and posts/ hold times and random words: they may be there, and what they say is no evidence.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tasks.frozen import Manifest, manifest_from, partition_digest
+from tasks.ledger import keys
+from tasks.ledger.differences import Difference
+from tasks.ledger.encoding import DamagedRecord
+from tasks.ledger.seals import seal_bytes, sealed_at_the_end, sealed_by_bytes, sealed_in
+from tasks.ledger.store import Store
+
+_ROUND = re.compile(r"rounds/(\d{4,})/(.+)")
+_BESIDE = re.compile(r"times\.json|identity\.json|pool/sources\.json")
+_BESIDE_ROUND = re.compile(r"times\.json|posts/\d{4,}(\.arrived)?\.json")
+_ANSWER = re.compile(r"annotations/([0-9a-f]{64})\.json")
+_LEFT_OVER = re.compile(r"pool/part-\d{5,}-[0-9a-f]{16}\.parquet|partitions/[0-9a-f]{32}\.(json|rows)")
+_STEPS = (keys.plan, keys.design, keys.labels, keys.estimate, keys.seal)
+
+
+@dataclass(slots=True, kw_only=True)
+class Integrity:
+    """What was found."""
+
+    evaluation: str
+    keys: frozenset[str]                 # all there are
+    rounds: int                          # with any key
+    finished: bool                       # an outcome, or its seal, is there
+    manifest: Manifest | None = None     # None if it cannot be read
+    last_seal: str | None = None         # digest of the newest seal
+    checked: set[str] = field(default_factory=set)   # keys whose bytes were compared with a digest
+    differences: list[Difference] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def damaged(self) -> set[str]:
+        """Keys something is wrong with."""
+        return {found.key for found in self.differences}
+
+    def add(self, key: str, difference: str) -> None:
+        """Write down one difference, once."""
+        found = Difference(key=key, difference=difference)
+        if found not in self.differences:
+            self.differences.append(found)
+
+
+def check_integrity(store: Store, evaluation: str) -> Integrity:
+    """Read every key of the evidence and compare digests. Only what the store raises is raised."""
+    there = frozenset(store.keys(f"{evaluation}/"))
+    numbers = [int(m[1]) for key in there if (m := _ROUND.fullmatch(_below(key, evaluation)))]
+    found = Integrity(
+        evaluation=evaluation,
+        keys=there,
+        rounds=max(numbers, default=0),
+        finished=not there.isdisjoint((keys.outcome(evaluation), keys.final_seal(evaluation))),
+    )
+    _read_manifest(store, found)
+    for key in _required(found):
+        if key not in there:
+            found.add(key, "is missing")
+    _check_seals(store, found)
+    _check_names(store, found)
+    _check_others(found)
+    return found
+
+
+def _read_manifest(store: Store, found: Integrity) -> None:
+    key = keys.manifest(found.evaluation)
+    if key not in found.keys:
+        return
+    try:
+        found.manifest = manifest_from(store.get(key), key)
+    except DamagedRecord as error:
+        found.add(key, f"cannot be read: {error}")
+        return
+    if found.manifest.evaluation != found.evaluation:
+        found.add(key, f"belongs to another evaluation, {found.manifest.evaluation!r}")
+        found.manifest = None
+
+
+def _required(found: Integrity) -> Iterator[str]:
+    """Keys that must be there, given those that are."""
+    name = found.evaluation
+    yield keys.spec(name)
+    yield keys.manifest(name)
+    yield from _frozen(found)
+    for number in range(1, found.rounds + 1):
+        steps = [step(name, number) for step in _STEPS]
+        if number < found.rounds or found.finished:
+            yield from steps
+        else:   # the open round, or one just closed: whatever is before something that is there
+            last = max((i for i, key in enumerate(steps) if key in found.keys), default=0)
+            yield from steps[: last + 1]
+    if found.finished:
+        yield keys.outcome(name)
+        yield keys.final_seal(name)
+
+
+def _frozen(found: Integrity) -> list[str]:
+    """The keys the manifest names."""
+    if found.manifest is None:
+        return []
+    digest = found.manifest.partition.digest
+    pair = [keys.partition(found.evaluation, digest), keys.partition_rows(found.evaluation, digest)]
+    return [*found.manifest.part_keys, *pair]
+
+
+def _check_seals(store: Store, found: Integrity) -> None:
+    """From the last seal back: each vouches for the one before."""
+    name = found.evaluation
+    seals: list[tuple[str, int]] = [(keys.seal(name, n), n) for n in range(found.rounds, 0, -1)]
+    if found.finished:
+        seals.insert(0, (keys.final_seal(name), 0))
+    vouched: set[str] = set()
+    for key, number in seals:
+        if key not in found.keys:
+            continue
+        blob = store.get(key)
+        found.checked.add(key)
+        found.last_seal = found.last_seal or keys.digest(blob)
+        try:
+            sealed = sealed_in(blob, key, name)
+        except DamagedRecord as error:
+            found.add(key, f"cannot be read: {error}")
+            continue
+        if seal_bytes(name, sealed) != blob:
+            found.add(key, "is not written the way seals are")
+        wanted = set(sealed_by_bytes(name, number) if number else sealed_at_the_end(name, found.rounds))
+        answers = {k for k in sealed if number and k.startswith(keys.annotations(name, number))}
+        if sealed.keys() - answers != wanted:
+            odd = sorted((sealed.keys() - answers) ^ wanted)
+            found.add(key, f"does not seal what it must: {', '.join(odd)}")
+        for covered in sorted(sealed.keys() & (wanted | answers)):
+            _compare(store, found, key, covered, sealed[covered], vouched)
+
+
+def _compare(
+    store: Store, found: Integrity, seal: str, covered: str, digest: str, vouched: set[str]
+) -> None:
+    now = keys.digest(store.get(covered)) if covered in found.keys else None
+    found.checked.add(covered)
+    if now == digest:
+        vouched.add(covered)
+        return
+    what = "is missing" if now is None else f"its digest is {now}"
+    found.add(covered, f"{what}; {seal} was made of {digest}")
+    if seal not in vouched:
+        found.add(seal, f"does not fit {covered}: one of the two was changed, and no later seal says which")
+
+
+def _check_names(store: Store, found: Integrity) -> None:
+    """Keys that carry the digest of their bytes."""
+    name = found.evaluation
+    for key in sorted(found.keys):
+        in_round = _ROUND.fullmatch(_below(key, name))
+        answer = _ANSWER.fullmatch(in_round[2]) if in_round else None
+        if answer:
+            found.checked.add(key)
+            if keys.digest(store.get(key)) != answer[1]:
+                found.add(key, "its bytes are not those its name is the digest of")
+    if found.manifest is None:
+        return
+    for key in found.manifest.part_keys:
+        if key in found.keys:
+            found.checked.add(key)
+            if not key.endswith(f"-{keys.digest(store.get(key))[:16]}.parquet"):
+                found.add(key, "its bytes are not those its name is the digest of")
+    pair = _frozen(found)[-2:]
+    if found.keys.issuperset(pair):
+        found.checked.update(pair)
+        if partition_digest(*(store.get(key) for key in pair)) != found.manifest.partition.digest:
+            for key, other in (pair, pair[::-1]):
+                found.add(key, f"its bytes, with those of {other}, are not those its name is the digest of")
+
+
+def _check_others(found: Integrity) -> None:
+    """Keys nobody asked for."""
+    name = found.evaluation
+    expected = {*_required(found)}
+    left_over = 0
+    for key in sorted(found.keys - expected):
+        below = _below(key, name)
+        in_round = _ROUND.fullmatch(below)
+        if _LEFT_OVER.fullmatch(below):
+            left_over += 1
+        elif in_round and key.startswith(keys.round_folder(name, int(in_round[1]))):
+            if not (_BESIDE_ROUND.fullmatch(in_round[2]) or _ANSWER.fullmatch(in_round[2])):
+                found.add(key, "is not a key of an evaluation")
+        elif not _BESIDE.fullmatch(below):
+            found.add(key, "is not a key of an evaluation")
+    if left_over:
+        found.notes.append(
+            f"{left_over} keys were left over by a freeze that was not committed; nothing rests on them"
+        )
+
+
+def _below(key: str, evaluation: str) -> str:
+    return key.removeprefix(f"{evaluation}/")

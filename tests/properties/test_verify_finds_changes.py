@@ -1,0 +1,326 @@
+"""`verify`: an honest ledger passes at any moment, and no change of the evidence gets through."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from doubles.world import World
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flows.begin import begin
+from flows.opened import UnknownEvaluation
+from flows.verify import NotASeal, checked_seal, verify
+from tasks.ledger import encoding, keys, records
+from tasks.ledger.integrity import check_integrity
+from tasks.ledger.memory_store import MemoryStore
+from tasks.ledger.seals import seal_outcome
+
+SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
+# What holds times and random words. No number depends on them, and two runs that decide the same differ in
+# them, so they are not sealed; `verify` does not read them, but for posts of items set aside as deleted.
+NOT_EVIDENCE = ("/times.json", "/identity.json", "/pool/sources.json")
+
+
+def is_evidence(key):
+    return not key.endswith(NOT_EVIDENCE) and "/posts/" not in key
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """key -> bytes of a finished evaluation of two rounds."""
+    world = World(tmp_path_factory.mktemp("finished"), **SMALL)
+    assert world.run().state == "finished"
+    return {key: world.store.get(key) for key in world.store.keys("small/")}
+
+
+def store_of(ledger):
+    store = MemoryStore()
+    for key, blob in ledger.items():
+        store.put(key, blob)
+    return store
+
+
+def named(ledger):
+    """The keys in which `verify` finds something wrong."""
+    return {found.key for found in verify(store_of(ledger), "small").differences}
+
+
+def resealed(ledger):
+    """The same after somebody who knows how has made all seals anew."""
+    store = store_of({key: blob for key, blob in ledger.items() if not key.endswith("seal.json")})
+    seal_outcome(store, "small", 2)
+    return {key: store.get(key) for key in store.keys("small/")}
+
+
+def test_a_finished_evaluation_follows_from_its_ledger(finished):
+    result = verify(store_of(finished), "small")
+    assert result.differences == ()
+    assert (result.verified, result.finished, result.rounds, result.labels) == (True, True, 2, 6)
+    assert result.keys_checked == sum(map(is_evidence, finished))
+    assert result.seal == keys.digest(finished["small/seal.json"])
+    assert resealed(finished) == finished, "seals depend on nothing but what they seal"
+
+
+def test_a_flipped_bit_in_any_key_of_the_evidence_is_named(finished):
+    for key in filter(is_evidence, finished):
+        assert key in named(finished | {key: flipped(finished[key], len(finished[key]) // 2, 0)}), key
+
+
+@settings(max_examples=100, deadline=None)
+@given(place=st.integers(0, 10**6), bit=st.integers(0, 7))
+def test_whichever_bit_it_is(finished, place, bit):
+    # by the digests alone: what is recomputed can only add to what they name
+    for key in filter(is_evidence, finished):
+        blob = flipped(finished[key], place % len(finished[key]), bit)
+        found = check_integrity(store_of(finished | {key: blob}), "small")
+        assert key in found.damaged, f"{key}, byte {place % len(blob)}, bit {bit}"
+
+
+def test_every_byte_of_the_last_seal_and_of_the_outcome_is_covered(finished):
+    # nothing seals the last seal
+    for key in ("small/seal.json", "small/outcome.json"):
+        for place in range(len(finished[key])):
+            found = check_integrity(store_of(finished | {key: flipped(finished[key], place, 0)}), "small")
+            assert key in found.damaged, f"{key}, byte {place}"
+
+
+def flipped(blob, place, bit):
+    changed = bytearray(blob)
+    changed[place] ^= 1 << bit
+    return bytes(changed)
+
+
+def test_a_missing_key_is_named(finished):
+    for key in filter(is_evidence, finished):
+        assert key in named({k: blob for k, blob in finished.items() if k != key})
+
+
+def test_a_changed_byte_of_one_round_accuses_no_key_of_another(finished):
+    key = "small/rounds/0001/estimate.json"
+    assert named(finished | {key: finished[key].replace(b"0", b"1", 1)}) == {key}
+
+
+@pytest.mark.parametrize("key", [
+    "small/rounds/0001/notes.txt", "small/rounds/0001/annotations/x.json", "small/rounds/001/plan.parquet",
+    "small/rounds/0003/plan.parquet", "small/pool/extra.parquet", "small/rounds/0001/posts/again.json",
+])
+def test_a_key_nobody_wrote_is_named(finished, key):
+    assert key in named(finished | {key: b"{}"})
+
+
+def test_what_an_aborted_freeze_left_is_a_note_and_no_difference(finished):
+    left = "small/pool/part-00000-0123456789abcdef.parquet"
+    result = verify(store_of(finished | {left: b"x"}), "small")
+    assert result.verified
+    assert "left over" in result.notes[0]
+
+
+def rewritten(ledger, key, write):
+    """The ledger with what `write` puts under the key, and every seal made to fit."""
+    without = store_of({k: blob for k, blob in ledger.items() if k != key})
+    write(without)
+    assert without.get(key) != ledger[key]
+    return resealed({k: without.get(k) for k in without.keys("small/")})
+
+
+def edited(ledger, key, old, new):
+    assert old in ledger[key]
+    return resealed(ledger | {key: ledger[key].replace(old, new, 1)})
+
+
+def test_an_estimate_changed_by_somebody_who_seals_again_is_recomputed(finished):
+    key = "small/rounds/0002/estimate.json"
+    known = records.read_estimate(store_of(finished), "small", 2)
+    better = replace(known.estimates[1], lower=known.estimates[1].lower + 1e-6)
+    changed = replace(known, estimates=(known.estimates[0], better))
+    ledger = rewritten(finished, key, lambda store: records.write_estimate(store, "small", changed))
+    found = verify(store_of(ledger), "small").differences
+    assert [d.key for d in found] == [key]
+    assert "estimates[1].lower" in found[0].difference
+
+
+def test_an_estimate_by_segment_is_recomputed_too(finished):
+    key = "small/rounds/0001/estimate.json"
+    known = records.read_estimate(store_of(finished), "small", 1)
+    changed = replace(known, segments=known.segments[:-1])
+    ledger = rewritten(finished, key, lambda store: records.write_estimate(store, "small", changed))
+    assert named(ledger) == {key}
+
+
+def test_a_probability_changed_by_somebody_who_seals_again_is_redrawn(finished):
+    key = "small/rounds/0001/plan.parquet"
+    planned = records.read_plan(store_of(finished), "small", 1)
+    probability = planned.plan.probability * (1 + 1e-6)
+    changed = replace(planned, plan=replace(planned.plan, probability=probability))
+    assert key in named(rewritten(finished, key, lambda store: records.write_plan(store, "small", changed)))
+
+
+@pytest.mark.parametrize(("what", "value"), [
+    ("item_id", lambda p: [*p.item_id[1:], p.item_id[0]]), ("prediction", lambda p: 1 - p.prediction),
+    ("segments", lambda p: [{"region": "west"}] * len(p.segments)),
+    ("shown", lambda p: [s and {"text": "something else"} for s in p.shown]),
+    ("known", lambda p: [1] * len(p.known)),
+])
+def test_what_a_plan_says_of_its_items_is_read_again(finished, what, value):
+    key = "small/rounds/0001/plan.parquet"
+    planned = records.read_plan(store_of(finished), "small", 1)
+    changed = replace(planned, **{what: value(planned)})
+    assert key in named(rewritten(finished, key, lambda store: records.write_plan(store, "small", changed)))
+
+
+def test_another_design_beside_the_plan_is_named(finished):
+    key = "small/rounds/0002/design.parquet"
+    planned = records.read_plan(store_of(finished), "small", 2)
+    design = replace(planned.plan.design, model=planned.plan.design.model * 0.5)
+    changed = replace(planned, plan=replace(planned.plan, design=design))
+    assert named(rewritten(finished, key, lambda s: records.write_design(s, "small", changed))) == {key}
+
+
+def test_a_label_its_answers_do_not_give_is_named(finished):
+    key = "small/rounds/0001/labels.parquet"
+    decided = records.read_labels(store_of(finished), "small", 1)
+    changed = [replace(decided[0], label=1 - decided[0].label), *decided[1:]]
+    found = named(rewritten(finished, key, lambda store: records.write_labels(store, "small", 1, changed)))
+    assert key in found
+
+
+def test_a_label_set_aside_without_a_reason_is_named(finished):
+    key = "small/rounds/0001/labels.parquet"
+    decided = records.read_labels(store_of(finished), "small", 1)
+    for reason in ("skipped", "deleted"):
+        changed = [replace(decided[0], label=None, reason=reason, annotations=()), *decided[1:]]
+
+        def write(store, labels=changed):
+            records.write_labels(store, "small", 1, labels)
+
+        assert key in named(rewritten(finished, key, write)), reason
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    (b'"stopped_by":"budget"', b'"stopped_by":"half_width"'), (b'"verdict":null', b'"verdict":"ok"'),
+    (b'"labels":6', b'"labels":7'),
+])
+def test_an_outcome_that_does_not_follow_is_named(finished, old, new):
+    assert named(edited(finished, "small/outcome.json", old, new)) == {"small/outcome.json"}
+
+
+def test_a_manifest_that_miscounts_is_named(finished):
+    key, said = "small/pool/manifest.json", b'"predicted_positives":'
+    assert named(edited(finished, key, said, said + b"1")) == {key}
+
+
+def test_cells_that_are_not_those_of_the_rows_are_named(finished):
+    # the rows of the first and the last cell change places, under the digest this gives
+    from tasks.frozen import manifest_from, partition_digest
+
+    manifest = manifest_from(finished["small/pool/manifest.json"], "manifest")
+    old = manifest.partition.digest
+    text, rows = (finished[f"small/partitions/{old}.{end}"] for end in ("json", "rows"))
+    swapped = rows[-8:] + rows[8:-8] + rows[:8]
+    new = partition_digest(text, swapped)
+    moved = {k: blob for k, blob in finished.items() if old not in k}
+    moved |= {f"small/partitions/{new}.json": text, f"small/partitions/{new}.rows": swapped}
+    changed = edited(moved, "small/pool/manifest.json", old.encode(), new.encode())
+    assert f"small/partitions/{new}.rows" in named(changed)
+
+
+def test_the_seal_noted_elsewhere_tells_even_a_perfect_forgery(finished, tmp_path):
+    other = World(tmp_path, **SMALL, seed=4)
+    other.run()
+    noted = keys.digest(finished["small/seal.json"])
+    assert verify(store_of(finished), "small", noted.upper()).verified
+    assert verify(other.store, "small").verified
+    assert {d.key for d in verify(other.store, "small", noted).differences} == {"small/seal.json"}
+
+
+def test_a_seal_that_is_no_digest_is_refused():
+    with pytest.raises(NotASeal, match="64 digits"):
+        checked_seal("f00")
+
+
+def test_an_evaluation_that_never_began_is_unknown(finished):
+    with pytest.raises(UnknownEvaluation, match="small"):
+        verify(store_of(finished), "large")
+
+
+def test_a_running_evaluation_is_verified_as_far_as_it_goes(tmp_path):
+    world = World(tmp_path, **SMALL)
+    answers, world.desk.answers = world.desk.answers, {}
+    begin(world.store, world.spec, world.desk)
+    assert verify(world.store, "small").verified
+    assert world.advance().state == "waiting"
+    waiting = verify(world.store, "small")
+    assert (waiting.verified, waiting.finished, waiting.rounds, waiting.seal) == (True, False, 0, None)
+    world.desk.answers = {
+        item: answers[item] for item in (i.item_id for i in _asked(world, 1))
+    }
+    assert world.advance().state == "waiting"
+    second = verify(world.store, "small")
+    assert (second.verified, second.rounds, second.labels) == (True, 1, 3)
+    assert second.seal == keys.digest(world.store.get(keys.seal("small", 1)))
+
+
+def _asked(world, number):
+    planned = records.read_plan(world.store, "small", number)
+    return [type("Asked", (), {"item_id": planned.item_id[t]}) for t in planned.asked()]
+
+
+def test_skips_ties_deletions_and_changed_minds_are_decided_again_as_they_were(tmp_path):
+    # 2 people an item; two of three agree where the first two do not; item 0 of the round is skipped by both
+    desk = {"kind": "simulated", "labels": str(tmp_path / "labels.csv"), "annotators_per_item": 2}
+    world = World(tmp_path, n=60, budget={"labels": 12}, batch_size=6, desk=desk)
+    for item_id in world.truth:
+        world.desk.people[item_id] = 2
+    begin(world.store, world.spec, world.desk)
+    world.desk.answers, truth = {}, world.desk.answers
+    world.advance()
+    asked = [a.item_id for a in _asked(world, 1)]
+    skipped, tied, deleted = asked[:3]
+    changed = asked[3]
+
+    def vote(item_id, person):
+        if item_id == skipped:
+            return None
+        if item_id == tied and person == 1:
+            return "match" if truth[item_id] == "no match" else "no match"
+        return truth[item_id]
+
+    # one answer that the desk later no longer has: it stays in the ledger and must not count
+    world.desk.answers = {changed: "x"}
+    world.desk.votes = lambda item_id, _person: "match" if truth[item_id] == "no match" else "no match"
+    world.advance()
+    world.desk.delete(1, deleted)
+    world.advance()                     # posted again, arrives a second time
+    world.desk.delete(1, deleted)
+    world.desk.answers = {item: truth[item] for item in asked if item != deleted}
+    world.desk.votes = vote
+    world.advance()
+    world.desk.answers = truth
+    assert world.advance(repost_after=timedelta(0)).state == "finished"
+    decided = {d.item_id: d for d in records.read_labels(world.store, "small", 1)}
+    assert (decided[skipped].reason, decided[deleted].reason) == ("skipped", "deleted")
+    assert len(decided[tied].annotations) == 3
+    stored = list(world.store.keys(keys.annotations("small", 1)))
+    assert len(stored) > sum(len(d.annotations) for d in decided.values()), "an answer was taken back"
+    assert verify(world.store, "small").differences == ()
+
+
+@pytest.mark.parametrize("changes", [
+    {"method": "passive", "measure": ["accuracy", "recall"]},
+    {"method": "dirichlet-tree", "target": {"half_width": 0.4}, "threshold": {"min": 0.1}},
+    {"n": 30, "budget": {"labels": 30}, "batch_size": 10},
+])
+def test_other_methods_targets_and_a_pool_labelled_to_the_end_verify(tmp_path, changes):
+    world = World(tmp_path, **{"n": 150, "budget": {"labels": 120}, "batch_size": 40} | changes)
+    assert world.run().state == "finished"
+    assert verify(world.store, "small").differences == ()
+
+
+def test_other_versions_are_a_note(finished):
+    spec = encoding.from_json(finished["small/spec.json"], "spec")
+    spec["versions"]["numpy"] = "1.0.0"
+    ledger = resealed(finished | {"small/spec.json": encoding.to_json(spec)})
+    result = verify(store_of(ledger), "small")
+    assert result.verified
+    assert "numpy 1.0.0 then" in result.notes[0]
