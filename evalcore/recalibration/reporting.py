@@ -39,6 +39,7 @@ from evalcore.types import Floats
 LEAST_VARIANCE = 1e-10
 CORRELATED = 4.0         # κ on sparse pools
 FEW_LABELS = 100.0
+ENOUGH_DRAWS, MORE_DRAWS = 100, 4   # below so many effective draws, look again with four times as many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,13 +55,18 @@ def report(
     evidence: Evidence, measures: Sequence[Measure], confidence: float, draws: int, rng: np.random.Generator
 ) -> list[EstimateArrays]:
     """The estimate of each measure, in order."""
-    given = noise(evidence.model, draws, rng)
-    e = evidence
-    posts = posteriors(e.model, e.fit, e.n, e.k, e.left, given, (None, NARROW, WIDE))
+    posts = _posts(evidence, draws, rng)
+    if (posts[0].effective * posts[0].weight.shape[1]).min() < ENOUGH_DRAWS:
+        posts = _posts(evidence, MORE_DRAWS * draws, rng)
     main, narrow, wide = (_draw(evidence, post, rng) for post in posts)
     return [
         _estimate(evidence, q, measure, confidence, main, narrow, wide) for q, measure in enumerate(measures)
     ]
+
+
+def _posts(e: Evidence, draws: int, rng: np.random.Generator) -> list[Posterior]:
+    given = noise(e.model, draws, rng)
+    return posteriors(e.model, e.fit, e.n, e.k, e.left, given, (None, NARROW, WIDE))
 
 
 def _draw(e: Evidence, post: Posterior, rng: np.random.Generator) -> _Draws:
