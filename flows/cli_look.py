@@ -57,28 +57,38 @@ def _all(ledger: Store, as_json: bool) -> int:
 @click.argument("name")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
               help="Where to write the files [default: ./assay-report-NAME].")
+@click.option("--evidence", is_flag=True,
+              help="Add evidence.zip: probabilities, seeds, digests, versions, who saw which fields.")
 @store_option
 @json_option
-def report(name: str, out: Path | None, store: str | None, as_json: bool) -> int:
+def report(name: str, out: Path | None, evidence: bool, store: str | None, as_json: bool) -> int:
     """Write an evaluation's report: HTML for people, JSON and Parquet for programs.
 
     The exit code is the evaluation's, as for `status`.
 
     \b
     Example:
-      assay report restaurant-dedup --out reports/restaurant
+      assay report restaurant-dedup --out reports/restaurant --evidence
     """
     from flows.reporting import report_data
-    from tasks.report import write_report
+    from tasks.report import write_files, write_report
 
     ledger = store_named(store)
     opened = open_evaluation(ledger, name)
     standing = current_standing(ledger, opened)
-    files = write_report(report_data(ledger, opened, standing), out or Path(f"assay-report-{name}"))
+    folder = out or Path(f"assay-report-{name}")
+    files = write_report(report_data(ledger, opened, standing), folder)
+    written = [files.html, files.json, files.parquet]
+    if evidence:
+        from flows.evidence import gather_evidence
+        from tasks.report.evidence import evidence_zip
+
+        write_files({"evidence.zip": evidence_zip(gather_evidence(ledger, opened))}, folder)
+        written.append(folder / "evidence.zip")
     if as_json:
         print_json(standing.to_json())
-        click.echo(f"wrote {files.html}, {files.json} and {files.parquet}", err=True)
+        click.echo(f"wrote {', '.join(map(str, written))}", err=True)
     else:
-        for path in (files.html, files.json, files.parquet):
+        for path in written:
             click.echo(f"wrote {file_link(path)}")
     return standing.exit_code

@@ -6,6 +6,7 @@
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ __all__ = [
     "RoundRow",
     "contract",
     "render_report",
+    "write_files",
     "write_report",
 ]
 
@@ -55,7 +57,14 @@ def write_report(data: ReportData, folder: Path) -> ReportFiles:
 
     Raises ReportNotWritten when the folder cannot be made or written to.
     """
-    files = render_report(data)
+    write_files(render_report(data), folder)
+    return ReportFiles(
+        html=folder / "report.html", json=folder / "report.json", parquet=folder / "report.parquet"
+    )
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write these files into `folder` (made if missing), each replaced whole. Raises ReportNotWritten."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, blob in files.items():
@@ -66,6 +75,3 @@ def write_report(data: ReportData, folder: Path) -> ReportFiles:
         raise ReportNotWritten(
             f"cannot write the report to {folder}: {error.strerror}; choose another folder or free this one"
         ) from error
-    return ReportFiles(
-        html=folder / "report.html", json=folder / "report.json", parquet=folder / "report.parquet"
-    )

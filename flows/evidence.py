@@ -1,0 +1,113 @@
+"""What the evidence pack of an evaluation says, gathered from its ledger."""
+
+from typing import Any
+
+from flows.begin import versions
+from flows.opened import Opened
+from tasks.effects import retried
+from tasks.ledger import encoding, keys, records
+from tasks.ledger.records import Decided, PlannedRound
+from tasks.ledger.store import Store
+from tasks.report.evidence import DrawRow, Evidence, ExposureRow
+
+
+@retried
+def gather_evidence(store: Store, opened: Opened) -> Evidence:
+    """Read all rounds, and every answer ever stored."""
+    people = _People()
+    draws: list[DrawRow] = []
+    exposures: list[ExposureRow] = []
+    number = 1
+    while (planned := records.read_plan(store, opened.name, number)) is not None:
+        decided = records.read_labels(store, opened.name, number)
+        draws += _draws(opened, planned, decided)
+        exposures += _exposures(store, opened, planned, people)
+        number += 1
+    return Evidence(
+        evaluation=opened.name,
+        facts=_facts(store, opened, number - 1),
+        draws=draws,
+        exposures=exposures,
+    )
+
+
+class _People:
+    """Numbers in the order people are first met: the desk's names of them stay in the ledger."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def name(self, annotator: str) -> str:
+        return f"person-{self._numbers.setdefault(annotator, len(self._numbers) + 1)}"
+
+
+def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None) -> list[DrawRow]:
+    plan = planned.plan
+    settled = {one.item_id: one for one in decided or ()}
+    kind = "census" if plan.census else "per draw" if plan.design.replacement else "inclusion"
+    rows = []
+    for t, item_id in enumerate(planned.item_id):
+        one, ask = settled.get(item_id), bool(plan.ask[t])
+        label = planned.known[t] if one is None else one.label
+        rows.append(
+            DrawRow(
+                round=planned.number, draw=t, item_id=item_id,
+                stratum=int(opened.partition.cells.stratum[plan.cell[t]]),
+                cell=int(plan.cell[t]), rank=int(plan.rank[t]), prediction=int(planned.prediction[t]),
+                probability=float(plan.probability[t]), probability_kind=kind, asked=ask, label=label,
+                reason=one.reason if one else None,
+                answers=len(one.annotations) if one and ask else 0,
+            )
+        )
+    return rows
+
+
+def _exposures(
+    store: Store, opened: Opened, planned: PlannedRound, people: _People
+) -> list[ExposureRow]:
+    """What was planned to be shown counts as shown; every answer ever seen counts, used or not."""
+    answered: dict[str, set[str]] = {}
+    for key in store.keys(keys.annotations(opened.name, planned.number)):
+        data = encoding.from_json(store.get(key), key)
+        answered.setdefault(data["item_id"], set()).add(data["annotator"])
+    rows = []
+    for t in planned.asked():
+        item_id = planned.item_id[t]
+        who = [people.name(annotator) for annotator in sorted(answered.get(item_id, ()))]
+        fields = list(opened.spec.pool.display)
+        rows.append(ExposureRow(round=planned.number, item_id=item_id, fields=fields, people=who))
+    return rows
+
+
+def _facts(store: Store, opened: Opened, rounds: int) -> dict[str, Any]:
+    name, manifest = opened.name, opened.manifest
+    outcome = records.read_outcome(store, name)
+    seals = {str(n): _digest(store, keys.seal(name, n)) for n in range(1, rounds + 1)}
+    closed = [digest for digest in seals.values() if digest]
+    final = _digest(store, keys.final_seal(name))
+    return {
+        "evaluation": name,
+        "spec": opened.spec.to_json(),
+        "method": opened.question.method.name,
+        "interval_note": opened.question.method.interval_note,
+        "seed": opened.spec.seed,
+        "streams": "every random stream is made of seed, evaluation, round and purpose",
+        "pool": {
+            "items": manifest.rows,
+            "digest": manifest.digest,
+            "parts": {part.name: part.digest for part in manifest.parts},
+            "sources": [source.model_dump(mode="json") for source in manifest.sources],
+            "partition": manifest.partition.digest,
+        },
+        "outcome": None if outcome is None else {
+            "stopped_by": outcome.stopped_by, "verdict": outcome.verdict, "rounds": outcome.rounds,
+            "labels": outcome.labels, "undecided": outcome.undecided,
+        },
+        "digests": {key: _digest(store, key) for key in (keys.spec(name), keys.manifest(name))},
+        "seals": {"rounds": seals, "outcome": final, "last": final or (closed[-1] if closed else None)},
+        "versions": {"began": dict(opened.versions), "this_pack": versions()},
+    }
+
+
+def _digest(store: Store, key: str) -> str | None:
+    return keys.digest(store.get(key)) if store.exists(key) else None

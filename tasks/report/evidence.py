@@ -1,0 +1,138 @@
+"""The evidence pack: one archive that says how the numbers came about, without saying what anybody read.
+
+    evidence.json    seeds, digests, seals, versions, and the exposure of each field in numbers
+    draws.csv        every draw with its probability, and what became of the item
+    exposure.csv     which fields of which items were shown, and to whom; people are numbered within the pack
+    README.txt       what these are
+
+The same ledger gives the same bytes: entries carry no time of their own. Cells of the tables are safe to open
+in a spreadsheet. Shown text, raw answers and the desk's names of people are not in it.
+"""
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tasks.desks.csv_cells import to_cell
+from tasks.ledger import encoding
+
+_NO_TIME = (1980, 1, 1, 0, 0, 0)    # the first a zip archive can say
+
+_README = """\
+Evidence of the evaluation {evaluation}
+
+evidence.json   what was asked, with seed, digests, seals and versions; `exposure` counts, for each field that
+                was shown, the items whose field was put on the desk and the people who answered about one
+draws.csv       one row per draw. probability_kind says what probability is: "per draw" is the chance of the
+                item in one draw with replacement, "inclusion" the chance to be in the round at all, "census"
+                1 because everything left was asked. asked: this draw put the item before people
+exposure.csv    one row per item and field put on the desk; people: those who answered or skipped the item,
+                numbered in this pack only. Somebody who looked and did not answer is not known to anybody
+
+`assay verify {evaluation}` recomputes everything here from the ledger. The digest under `seals.last` stands
+for the whole record: noted elsewhere, it tells later whether anything was changed (`assay verify --seal`).
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawRow:
+    """One draw of a closed or open round."""
+
+    round: int
+    draw: int
+    item_id: str
+    stratum: int
+    cell: int
+    rank: int
+    prediction: int
+    probability: float
+    probability_kind: str        # "per draw", "inclusion" or "census"
+    asked: bool
+    label: int | None            # None while undecided or not yet decided
+    reason: str | None           # why there is no label
+    answers: int                 # raw answers the label was decided from; 0 unless asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExposureRow:
+    """One item whose fields were put on the desk in one round."""
+
+    round: int
+    item_id: str
+    fields: Sequence[str]
+    people: Sequence[str]        # who answered or skipped it, numbered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Everything in the pack."""
+
+    evaluation: str
+    facts: Mapping[str, Any]     # JSON values
+    draws: Sequence[DrawRow]
+    exposures: Sequence[ExposureRow]
+
+
+def exposure_counts(exposures: Sequence[ExposureRow]) -> dict[str, dict[str, int]]:
+    """Field -> the items it was shown of, and the people who answered about at least one."""
+    items: dict[str, set[str]] = {}
+    people: dict[str, set[str]] = {}
+    for row in exposures:
+        for field in row.fields:
+            items.setdefault(field, set()).add(row.item_id)
+            people.setdefault(field, set()).update(row.people)
+    return {field: {"items": len(items[field]), "people": len(people[field])} for field in sorted(items)}
+
+
+def evidence_zip(evidence: Evidence) -> bytes:
+    """The archive."""
+    facts = {**evidence.facts, "exposure": exposure_counts(evidence.exposures)}
+    files = {
+        "README.txt": _README.format(evaluation=evidence.evaluation).encode(),
+        "evidence.json": encoding.to_json(facts),
+        "draws.csv": _draws(evidence.draws),
+        "exposure.csv": _exposures(evidence.exposures),
+    }
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name, blob in files.items():
+            entry = zipfile.ZipInfo(name, _NO_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, blob)
+    return sink.getvalue()
+
+
+def _draws(rows: Sequence[DrawRow]) -> bytes:
+    columns = [
+        "round", "draw", "item_id", "stratum", "cell", "rank", "prediction", "probability",
+        "probability_kind", "asked", "label", "reason", "answers",
+    ]
+    return _table(columns, (
+        [
+            row.round, row.draw, to_cell(row.item_id), row.stratum, row.cell, row.rank, row.prediction,
+            repr(row.probability), row.probability_kind, "yes" if row.asked else "no", row.label, row.reason,
+            row.answers,
+        ]
+        for row in rows
+    ))
+
+
+def _exposures(rows: Sequence[ExposureRow]) -> bytes:
+    return _table(["round", "item_id", "field", "people", "who"], (
+        [row.round, to_cell(row.item_id), to_cell(field), len(row.people), " ".join(row.people)]
+        for row in rows
+        for field in row.fields
+    ))
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Text that came from outside has gone through `to_cell`; numbers stay numbers, None is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue().encode()

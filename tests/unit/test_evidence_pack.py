@@ -1,0 +1,86 @@
+"""The evidence pack: every draw with its probability, who saw which fields, and nobody's name or text."""
+
+import csv
+import io
+import json
+import zipfile
+
+import pytest
+from doubles.world import World
+
+from flows.evidence import gather_evidence
+from flows.opened import open_evaluation
+from flows.verify import verify
+from tasks.ledger import keys, records
+from tasks.report.evidence import ExposureRow, evidence_zip, exposure_counts
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    made = World(tmp_path_factory.mktemp("pack"), n=60, budget={"labels": 6}, batch_size=3)
+    made.run()
+    return made
+
+
+@pytest.fixture(scope="module")
+def pack(world):
+    blob = evidence_zip(gather_evidence(world.store, open_evaluation(world.store, "small")))
+    with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rows_of(pack, name):
+    return list(csv.DictReader(io.StringIO(pack[name].decode())))
+
+
+def test_every_draw_is_there_with_the_probability_of_its_plan(world, pack):
+    expected = [
+        (str(n), planned.item_id[t], planned.plan.probability[t])
+        for n in (1, 2)
+        for planned in [records.read_plan(world.store, "small", n)]
+        for t in range(len(planned.item_id))
+    ]
+    rows = rows_of(pack, "draws.csv")
+    assert [(r["round"], r["item_id"], float(r["probability"])) for r in rows] == expected
+    asked = [row for row in rows if row["asked"] == "yes"]
+    assert len(asked) == 6
+    for row in asked:
+        assert row["label"] == str(int(world.truth[row["item_id"]] == "match"))
+        assert row["answers"] == "1"
+
+
+def test_a_ledger_of_exposure_says_who_saw_what(world, pack):
+    rows = rows_of(pack, "exposure.csv")
+    assert {(r["field"], r["people"], r["who"]) for r in rows} == {("text", "1", "person-1")}
+    assert json.loads(pack["evidence.json"])["exposure"] == {"text": {"items": 6, "people": 1}}
+
+
+def test_exposure_counts_items_once_and_people_once():
+    # item a in two rounds before the same person and one more, item b before nobody
+    rows = [
+        ExposureRow(round=1, item_id="a", fields=["name", "city"], people=["person-1"]),
+        ExposureRow(round=2, item_id="a", fields=["name"], people=["person-1", "person-2"]),
+        ExposureRow(round=2, item_id="b", fields=["name"], people=[]),
+    ]
+    assert exposure_counts(rows) == {"city": {"items": 1, "people": 1}, "name": {"items": 2, "people": 2}}
+
+
+def test_seeds_digests_seals_and_versions_are_those_of_the_ledger(world, pack):
+    facts = json.loads(pack["evidence.json"])
+    assert facts["seed"] == 3
+    assert facts["pool"]["digest"] == open_evaluation(world.store, "small").manifest.digest
+    assert facts["seals"]["last"] == verify(world.store, "small").seal
+    assert facts["seals"]["rounds"]["1"] == keys.digest(world.store.get(keys.seal("small", 1)))
+    assert set(facts["versions"]["began"]) == {"python", "assay", "numpy", "scipy", "pyarrow"}
+
+
+def test_no_text_that_was_shown_and_no_name_of_the_desks_leaves(pack):
+    everything = b"".join(pack.values())
+    assert b"what item" not in everything
+    assert b"person-0" not in everything    # the fake desk's own name of its first annotator
+
+
+def test_the_same_ledger_gives_the_same_bytes(world):
+    opened = open_evaluation(world.store, "small")
+    one, two = (evidence_zip(gather_evidence(world.store, opened)) for _ in range(2))
+    assert one == two
