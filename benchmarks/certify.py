@@ -35,7 +35,7 @@ BUDGETS = (50, 100, 200, 300, 500, 1000)
 RECORD = {"abt-buy": "rare, working", "restaurant": "rare, working"}
 DEFENSIVE = "static-is, 10% even"   # the supplied probabilities, with a tenth of the draws spread evenly
 UNBIASED = ("passive", "dirichlet-tree", DEFENSIVE, "static-is", "sawade", "bernoulli", "oasis")
-REPORT_DRAWS = 1000          # a live report takes 4,000: slower, and less noisy than what is certified here
+REPORT_DRAWS = 600           # a live report takes 4,000: slower, and less noisy than what is certified here
 SUMS = ("n", "error", "squared", "fourth", "covers", "width", "undefined")
 OUT = Path(__file__).parent.parent / "docs" / "certification.md"
 

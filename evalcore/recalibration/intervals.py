@@ -7,6 +7,8 @@ from scipy.special import expit, logit
 
 from evalcore.types import Floats
 
+ANYTIME_AIM = 0.05
+
 
 def weighted_quantiles(draws: Floats, weight: Floats, levels: Sequence[float]) -> Floats:
     """Quantiles (R, levels) of draws (R, S) with weights (R, S) that sum to 1.
@@ -60,6 +62,25 @@ def logit_interval(
     lower = np.where(coarse, np.minimum(lower, np.maximum(unit - z * scaled, 0.0)), lower)
     upper = np.where(coarse, np.maximum(upper, np.minimum(unit + z * scaled, 1.0)), upper)
     return low + (high - low) * lower, low + (high - low) * upper
+
+
+def anytime_half_width(weight: Floats, variation: Floats, confidence: float) -> Floats:
+    """Half-width of a confidence sequence for a weighted mean of martingale differences.
+
+    Σ w_t (T_t − θ) is a martingale with variation U = Σ w_t² v_t; Robbins' normal mixture bounds it at all
+    times at once (Howard et al. 2021, eq. 14), and dividing by W = Σ w_t bounds the mean:
+
+        √((U + ρ) log((U + ρ) / (ρ α²))) / W
+
+    ρ is the precision at which it is tightest, here that of a half-width of ANYTIME_AIM.  The variation is
+    estimated and the measure linearised, so it holds asymptotically.  weight, variation (R,); infinite before
+    the first round.
+    """
+    alpha = 1 - confidence
+    level = -2 * np.log(alpha)
+    rho = -2 * np.log(alpha) / ANYTIME_AIM**2 / (level + np.log1p(level))
+    bound = np.sqrt((variation + rho) * np.log((variation + rho) / (rho * alpha**2)))
+    return np.where(weight > 0, bound / np.where(weight > 0, weight, 1.0), np.inf)
 
 
 def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) -> tuple[Floats, Floats]:

@@ -24,7 +24,13 @@ from evalcore.measures import Measure
 from evalcore.recalibration import totals
 from evalcore.recalibration.diagnostics import not_excluded, random_labels, regime
 from evalcore.recalibration.evidence import Evidence
-from evalcore.recalibration.intervals import hull, logit_interval, weighted_moments, weighted_quantiles
+from evalcore.recalibration.intervals import (
+    anytime_half_width,
+    hull,
+    logit_interval,
+    weighted_moments,
+    weighted_quantiles,
+)
 from evalcore.recalibration.posterior import (
     NARROW,
     WIDE,
@@ -39,7 +45,7 @@ from evalcore.types import Floats
 LEAST_VARIANCE = 1e-10
 CORRELATED = 4.0         # κ on sparse pools
 FEW_LABELS = 100.0
-ENOUGH_DRAWS, MORE_DRAWS = 100, 4   # below so many effective draws, look again with four times as many
+ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -131,6 +137,10 @@ def _estimate(
     value = np.where(unseen, mean, value)
     value = np.where(nothing & ((undefined > 0.5) | (v_post <= 2 * LEAST_VARIANCE)), np.nan, value)
     lower, upper = (np.where(nothing, end, x) for end, x in zip(measure.bounds, (lower, upper), strict=True))
+    # at any time: the design's estimate alone, whose error is a martingale
+    weight = e.sums.weight[:, q]
+    variation = np.where(usable, v_design, 0.0) * weight**2
+    anytime = anytime_half_width(np.where(usable, weight, 0.0), variation, confidence)
     wide_ends = _posterior_ends(hidden[1], wide.post.weight, e.n, confidence)
     return EstimateArrays(
         value=np.clip(value, *measure.bounds),
@@ -144,6 +154,8 @@ def _estimate(
             "design_value": np.where(usable, design, np.nan),
             "wide_lower": np.fmin(lower, wide_ends[0]),
             "wide_upper": np.fmax(upper, wide_ends[1]),
+            "anytime_lower": np.fmax(design - anytime, measure.bounds[0]),
+            "anytime_upper": np.fmin(design + anytime, measure.bounds[1]),
             "undefined_chance": undefined,
             "effective_draws": main.post.effective,
             **not_excluded(e, main.post, confidence),
