@@ -8,11 +8,13 @@ the interval at the stopping time covered the truth.
 """
 
 import argparse
+from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.certify import load
+from benchmarks.certify import REPORT_DRAWS, load
 from evalcore.measures import measure
+from evalcore.methods.recalibrated import Recalibrated
 from evalcore.methods.registry import method
 from evalcore.replay import replay
 from evalcore.stopping import LOOKS_IN_A_ROW, MIN_LABELS
@@ -45,6 +47,8 @@ def main() -> None:
         data = load(name)
         looks = np.array([n for n in range(MIN_LABELS, BUDGET + 1, EVERY) if n < len(data.label)])
         how = method(given.method)
+        if isinstance(how, Recalibrated):
+            how = replace(how, report_draws=REPORT_DRAWS)
         (trace,) = replay(how, data, [f1], looks.tolist(), repeats=given.repeats)
         truth = float(f1.of_confusion(data.confusion()))
         covers = (trace.lower <= truth + 1e-9) & (truth <= trace.upper + 1e-9)
