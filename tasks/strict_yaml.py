@@ -64,6 +64,8 @@ def _mapping(loader: _CoreLoader, node: yaml.MappingNode) -> dict[str, Any]:
 _CoreLoader.add_constructor("tag:yaml.org,2002:int", _int)
 _CoreLoader.add_constructor("tag:yaml.org,2002:float", _float)
 _CoreLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
+for _tag in ("binary", "omap", "pairs", "set", "timestamp"):   # bytes, sets and dates are no core values
+    del _CoreLoader.yaml_constructors[f"tag:yaml.org,2002:{_tag}"]
 
 
 def parse(text: str, origin: str) -> Any:
