@@ -48,7 +48,7 @@ def _print(result: "Verification") -> None:
             click.echo(f"  {found.key}: {found.difference}")
     click.echo(
         f"  {result.rounds} rounds and {result.labels:,} labels recomputed; {result.keys_checked} of "
-        f"{result.keys} keys compared with digests, the others hold times and marks"
+        f"{result.keys} keys compared with digests; the others are times, posts and what is not sealed yet"
     )
     if result.seal:
         click.echo(f"  seal {result.seal}")
