@@ -4,8 +4,8 @@
     design          the sequential difference estimate, unbiased under any prior
     combined        M̂ = (1 − λ) posterior median + λ design,  λ = W / (W + V_seq),  W = V_post/κ + excess
 
-excess is what the squared gap between the two exceeds V_post + V_seq by: the model's error, measured.  κ
-rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few the
+excess is what the squared gap between the two exceeds 9 (V_post + V_seq) by: the model's error, measured.
+κ rises from 1 on dense pools to 4 on sparse ones: both saw the same labels, and where positives are few the
 posterior has used them better.
 
 The interval is the hull of four that fail on different pools: the posterior's; the logit-scale interval of
@@ -43,6 +43,7 @@ from evalcore.recalibration.totals import by_prediction
 from evalcore.types import Floats
 
 LEAST_VARIANCE = 1e-10
+CLEAR_GAP = 9.0          # squared standard errors between design and model that speak against the model
 CORRELATED = 4.0         # κ on sparse pools
 FEW_LABELS = 100.0
 ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many
@@ -112,8 +113,9 @@ def _estimate(
     usable = np.isfinite(design) & np.isfinite(v_design) & np.isfinite(median)
     design, v_design = np.where(usable, design, median), np.where(usable, v_design, 1e6)
     gap = (design - median) ** 2
-    # what the two differ by beyond their variances is the model's error, not the design's
-    excess = np.maximum(gap - v_post - v_design, 0.0)
+    # what the two differ by beyond three standard errors is the model's error, not the design's; nearer by,
+    # it may be one positive drawn against all odds, of which the design's variance knows too little
+    excess = np.maximum(gap - CLEAR_GAP * (v_post + v_design), 0.0)
     positives, labels = expected.sum(axis=1), e.n.sum(axis=1)
     sparse = 1 - (positives / (positives + labels + 50)) ** 2
     caution = v_post / (1 + (CORRELATED - 1) * sparse) + excess
