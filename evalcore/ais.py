@@ -37,7 +37,7 @@ class WeightSums:
     crossed: Floats    # (R, 2, 2) Σ a² w
     say: Floats        # (R,) Σ a
     say_squared: Floats  # (R,) Σ a²
-    draws: Ints        # (R,) n
+    draws: Ints        # (R,) that brought a label
 
     @staticmethod
     def none(repeats: int) -> "WeightSums":
@@ -76,13 +76,17 @@ class WeightSums:
             crossed=self.crossed + each**2 * first,
             say=self.say + a * n,
             say_squared=self.say_squared + a**2 * n,
-            draws=self.draws + n,
+            draws=self.draws + (drawn_new + drawn_known).sum(axis=(1, 2)),
         )
 
 
 def draws_of(design: Design, outcome: Outcome) -> Ints:
-    """Draws (R,) a round made; none in a census, where nothing was left to chance."""
-    n = (outcome.drawn_new + outcome.drawn_known).sum(axis=(1, 2))
+    """Draws (R,) a round made; none in a census, where nothing was left to chance.
+
+    A draw of an item nobody could decide was made all the same, and found nothing: without it the others
+    would be taken for the whole of the round, and the mean loss would be too large.
+    """
+    n = (outcome.drawn_new + outcome.drawn_known).sum(axis=(1, 2)) + outcome.undecided
     return np.asarray(np.where(design.census, 0, n))
 
 

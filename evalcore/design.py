@@ -67,6 +67,7 @@ class Outcome:
     new: Ints            # (R, C, 2) items labelled for the first time
     drawn_new: Ints      # (R, C, 2) draws that fell on those items, repeats within the round included
     drawn_known: Ints    # (R, C, 2) draws that fell on items labelled in earlier rounds
+    undecided: int = 0   # draws of every repeat that fell on items people could not decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -168,7 +168,7 @@ def _known_items(
 def observe(question: Question, state: State, plan: RoundPlan, labels: Ints) -> State:
     """Close a round.  labels (T,): 0, 1 or UNDECIDED for every draw, repeats included.
 
-    The draws of an undecided item are dropped, and the item is set aside: the estimate then speaks of the
+    The draws of an undecided item weigh nothing, and the item is set aside: the estimate then speaks of the
     items that can be decided.  Raises BadInput for labels of another length or with other values.
     """
     if len(labels) != len(plan.cell) or not np.isin(labels, (UNDECIDED, 0, 1)).all():
@@ -188,7 +188,9 @@ def observe(question: Question, state: State, plan: RoundPlan, labels: Ints) -> 
             continue
         new[0, c, y] += ask
         (drawn_new if (c, r) in this_round else drawn_known)[0, c, y] += 1
-    outcome = Outcome(new=new, drawn_new=drawn_new, drawn_known=drawn_known)
+    outcome = Outcome(
+        new=new, drawn_new=drawn_new, drawn_known=drawn_known, undecided=int((labels == UNDECIDED).sum())
+    )
     inner = question.method.observe(state.inner, plan.design, outcome, excluded)
     return State(
         round=state.round + 1,
