@@ -37,9 +37,9 @@ class Opened:
     rule: StoppingRule
 
     @property
-    def segments(self) -> Mapping[str, list[str]]:
-        """Segment column -> its values in the pool."""
-        return {name: sorted(values) for name, values in self.manifest.segments.items()}
+    def segments(self) -> Mapping[str, Mapping[str, int]]:
+        """Segment column -> its values in the pool, sorted -> items."""
+        return {name: dict(sorted(values.items())) for name, values in self.manifest.segments.items()}
 
     @property
     def classes(self) -> Mapping[str, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -10,10 +11,10 @@ from evalcore.evaluation import UNDECIDED, Estimate, Question, State
 from evalcore.measures import Measure
 from evalcore.methods.base import is_exact
 from evalcore.segments import SegmentDraws, segment_estimates
-from evalcore.types import Floats, Ints
+from evalcore.types import Ints
 from tasks.ledger.records import PlannedRound
 
-Segments = Mapping[str, Sequence[str]]  # column -> its values in the pool
+Segments = Mapping[str, Mapping[str, int]]  # column -> its values in the pool -> items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,53 +35,64 @@ def by_segment(
     estimate says so.
     """
     exact = [bool(is_exact(state.inner, m)[0]) for m in question.measures]
-    weights = _weights(question, rounds)
+    chances = _chances(rounds)
+    kind = {"weighed": "ais-normal", "alike": "delta-normal"}.get(chances or "", "none")
     result: list[Estimate] = []
     for column, values in segments.items():
-        if weights is None and not all(exact):
+        if chances is None and not all(exact):
             reason = f"the method {question.method.name} gives no estimates by segment"
             places = [f"{column}={value}" for value in values]
             result += [_unsaid(question, m, place, reason) for m in question.measures for place in places]
             continue
-        draws = _draws(rounds, column, values, weights)
-        found = segment_estimates(question.measures, draws, len(values), question.confidence, exact)
+        draws = _draws(question, rounds, column, values, weighed=chances == "weighed")
+        found = segment_estimates(question.measures, draws, question.confidence, exact)
         counts = np.bincount(draws.segment[draws.first], minlength=len(values))
         result += [
-            _present(question, m, arrays, i, f"{column}={value}", settled, int(counts[i]))
+            _present(
+                question, m, arrays, i, f"{column}={value}", "exact" if settled else kind, int(counts[i])
+            )
             for m, arrays, settled in zip(question.measures, found, exact, strict=True)
             for i, value in enumerate(values)
         ]
     return tuple(result)
 
 
-def _weights(question: Question, rounds: Sequence[ClosedRound]) -> Floats | None:
-    """(draws of all rounds,) importance weights; None where they do not exist."""
+def _chances(rounds: Sequence[ClosedRound]) -> Literal["weighed", "alike"] | None:
+    """How the draws of all rounds came about: by a proposal, or with the same chance for every item."""
     if all(r.planned.plan.design.replacement or r.planned.plan.census for r in rounds):
-        q = np.concatenate([r.planned.plan.probability for r in rounds])
-        return np.asarray(1 / (question.cells.n_items * q))
+        return "weighed"
     for r in rounds:
         design = r.planned.plan.design
         chances = design.unlabelled[design.left > 0]
         if design.replacement or (len(chances) and np.ptp(chances) > 1e-12 and not r.planned.plan.census):
             return None
-    return np.ones(sum(len(r.labels) for r in rounds))
+    return "alike"
 
 
 def _draws(
-    rounds: Sequence[ClosedRound], column: str, values: Sequence[str], weights: Floats | None
+    question: Question,
+    rounds: Sequence[ClosedRound],
+    column: str,
+    values: Mapping[str, int],
+    *,
+    weighed: bool,
 ) -> SegmentDraws:
     index = {value: i for i, value in enumerate(values)}
     label = np.concatenate([r.labels for r in rounds])
     decided = label != UNDECIDED
     segment = np.array([index[s[column]] for r in rounds for s in r.planned.segments], np.int64)
-    weight = np.ones(len(label)) if weights is None else weights
+    probability = np.concatenate([r.planned.plan.probability for r in rounds])
+    census = np.concatenate([np.full(len(r.labels), r.planned.plan.census) for r in rounds])
+    n_items = question.cells.n_items
     return SegmentDraws(
         segment=segment[decided],
         prediction=np.concatenate([r.planned.prediction for r in rounds])[decided],
         label=label[decided],
-        weight=weight[decided],
+        weight=1 / (n_items * probability[decided]) if weighed else None,
         first=np.concatenate([r.planned.plan.ask for r in rounds])[decided],
-        census=np.concatenate([np.full(len(r.labels), r.planned.plan.census) for r in rounds])[decided],
+        census=census[decided],
+        share=np.array(list(values.values())) / n_items,
+        made=int((~census).sum()),
     )
 
 
@@ -90,12 +102,12 @@ def _present(
     arrays: EstimateArrays,
     i: int,
     segment: str,
-    exact: bool,
+    kind: str,
     labels: int,
 ) -> Estimate:
     value, lower, upper = (float(a[i]) for a in (arrays.value, arrays.lower, arrays.upper))
     if not np.isfinite(value):
-        seen = "" if exact else "among the labels so far, "
+        seen = "" if kind == "exact" else "among the labels so far, "
         return _unsaid(question, measure, segment, f"{seen}{measure.undefined_when} in this segment", labels)
     return Estimate(
         measure=measure.name,
@@ -104,7 +116,7 @@ def _present(
         lower=lower,
         upper=upper,
         confidence=question.confidence,
-        interval="exact" if exact else "ais-normal, self-normalised",
+        interval=kind,
         labels=labels,
         variance=float(arrays.variance[i]),
         segment=segment,

@@ -16,13 +16,13 @@ from evalcore.segments import SegmentDraws, segment_estimates
 Z = norm.isf(1e-6 / 2)
 
 
-def run(pool, seed, rounds, size=50):
+def run(pool, seed, rounds, size=50, measures=("accuracy", "f1")):
     m = method("dirichlet-tree")
     partition, cell = build_partition(m, pool.score, pool.probability, pool.prediction)
     order = np.argsort(cell, kind="stable")
     offset = np.cumsum(partition.cells.size) - partition.cells.size
     question = Question(
-        method=m, cells=partition.cells, measures=(measure("accuracy"), measure("f1")), confidence=0.95,
+        method=m, cells=partition.cells, measures=tuple(map(measure, measures)), confidence=0.95,
         seed=seed, evaluation="segments",
     )
     state, rows = begin(question), []
@@ -40,6 +40,7 @@ def draws_of(pool, run_rows):
     return SegmentDraws(
         segment=items % 2, prediction=pool.prediction[items], label=pool.label[items],
         weight=1 / (len(pool.label) * q), first=ask, census=census,
+        share=np.bincount(np.arange(len(pool.label)) % 2) / len(pool.label), made=int((~census).sum()),
     )
 
 
@@ -55,7 +56,7 @@ def test_segment_estimates_centre_on_the_truth_of_their_segment():
     measures = [measure("accuracy"), measure("f1")]
     drawn = [draws_of(pool, run(pool, seed, 6)) for seed in range(40)]
     values = np.array([
-        [e.value for e in segment_estimates(measures, draws, 2, 0.95, [False] * 2)] for draws in drawn
+        [e.value for e in segment_estimates(measures, draws, 0.95, [False] * 2)] for draws in drawn
     ])                                                                           # (runs, measures, segments)
     for i, m in enumerate(measures):
         for s in (0, 1):
@@ -64,10 +65,32 @@ def test_segment_estimates_centre_on_the_truth_of_their_segment():
             assert abs(v.mean() - truth_of(pool, m, s)) < Z * v.std(ddof=1) / np.sqrt(len(v)) + 0.01
 
 
+@pytest.mark.statistical
+def test_known_items_a_proposal_never_repeats_do_not_bias_a_segment():
+    # for accuracy alone a correct item has loss 0 and is never drawn again: the weights of the later draws
+    # add up to less than the segment, and normalising by their sum would make it look worse than it is
+    pool = synthetic_pool(400, seed=6)
+    runs = [draws_of(pool, run(pool, seed, 6, measures=["accuracy"])) for seed in range(60)]
+    values = np.array([
+        [e.value for e in segment_estimates([measure("accuracy")], draws, 0.95, [False])] for draws in runs
+    ])[:, 0]                                                                     # (runs, segments)
+    for s in (0, 1):
+        v = values[:, s]
+        error = Z * v.std(ddof=1) / np.sqrt(len(v))
+        assert abs(v.mean() - truth_of(pool, measure("accuracy"), s)) < error + 0.01
+        by_weights_alone = np.array([_self_normalised(draws, s) for draws in runs])
+        assert by_weights_alone.mean() < v.mean() - error, "the pool is one where it matters"
+
+
+def _self_normalised(draws, s):
+    w = draws.weight * (draws.segment == s)
+    return (w * (draws.prediction == draws.label)).sum() / w.sum()
+
+
 def test_a_labelled_out_pool_gives_each_segment_its_exact_value():
     pool = synthetic_pool(80, seed=6)
     measures = [measure("accuracy"), measure("f1")]
-    got = segment_estimates(measures, draws_of(pool, run(pool, 1, 99, size=9)), 2, 0.95, [True, True])
+    got = segment_estimates(measures, draws_of(pool, run(pool, 1, 99, size=9)), 0.95, [True, True])
     for m, e in zip(measures, got, strict=True):
         assert e.value == pytest.approx([truth_of(pool, m, 0), truth_of(pool, m, 1)])
         assert np.array_equal(e.lower, e.upper)
@@ -77,6 +100,6 @@ def test_a_segment_nobody_drew_has_no_value():
     pool = synthetic_pool(200, seed=6)
     draws = draws_of(pool, run(pool, 1, 1))
     only_even = replace(draws, segment=np.zeros_like(draws.segment))
-    (e,) = segment_estimates([measure("accuracy")], only_even, 2, 0.95, [False])
+    (e,) = segment_estimates([measure("accuracy")], only_even, 0.95, [False])
     assert np.isfinite(e.value[0])
     assert np.isnan(e.value[1])
