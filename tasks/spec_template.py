@@ -1,7 +1,7 @@
 """The commented spec that `assay init` writes. It loads as it stands; a test holds it to that."""
 
 _TEMPLATE = """\
-# An evaluation, as Assay reads it. Check it against your data with: assay doctor assay.yaml
+# An evaluation, as Assay reads it. `assay begin` checks it against your data before anything is posted.
 # Paths are relative to the directory you run assay in. Secrets never go here: use the environment.
 
 name: my-first-evaluation        # letters, digits, dots, dashes, underscores; unique in its store
