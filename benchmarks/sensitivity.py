@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     rows = [
-        "# No constant of `recalibrated` is critical",
+        "# Each constant of `recalibrated` halved and doubled",
         "",
         f"Made by `python -m benchmarks.sensitivity`: F1 at {', '.join(map(str, BUDGETS))} labels, "
         f"R = {given.repeats}. Ratios to the defaults, geometric means over budgets; chance moves a ratio of "
