@@ -8,7 +8,9 @@ What is promised is one label per item, and copies kept rare:
    only reads from now on.
 3. Items that are still not on the desk when the last post is older than `repost_after` are posted again, by
    whoever creates the next `posts/` key, after one more look.
-4. When everything a post carried has been seen on the desk, `posts/0001.arrived.json` says so. An item that
+4. Whether anybody answered is never guessed from the desk's counters (Label Studio's lag behind its answers,
+   and a lost update would leave them behind for good): every look is a full read of the batch.
+5. When everything a post carried has been seen on the desk, `posts/0001.arrived.json` says so. An item that
    arrived twice and is gone again was removed by somebody who meant it: it is settled as "deleted". One that
    disappeared once may be an accident, and is asked again.
 
@@ -25,7 +27,6 @@ from typing import Any
 from evalcore.adjudication import Outcome, adjudicate
 from tasks.desk_effects import (
     collect_answers,
-    desk_progress,
     missing_items,
     post_items,
     prepare_desk,
@@ -70,18 +71,11 @@ class Asker:
             if batch.round == 1:
                 prepare_desk(self.desk)   # `begin` may have been cut short; later, a lost project is an error
             posts = self._post(batch, batch.items, posts)
-        elif posts[-1].arrived and self._untouched(batch):
-            return Answers(decided=None, waiting=_waiting(batch, len(batch.items), {}))
         posts, answers, outcomes = self._look(batch, posts)
         lost = self._lost(batch, posts, outcomes)
         if lost:
             posts, answers, outcomes = self._look(batch, self._post(batch, lost, posts))
         return self._settle(planned, batch, posts, answers, outcomes)
-
-    def _untouched(self, batch: Batch) -> bool:
-        """Everything is there and nobody has answered: what a cheap count can tell, and most often does."""
-        progress = desk_progress(self.desk, batch)
-        return progress.on_desk == len(batch.items) and progress.answered == 0
 
     def _post(self, batch: Batch, items: Sequence[Item], before: list[Post]) -> list[Post]:
         """Create the next posts/ key and, if it is ours, post."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tasks.desks.desk import Batch, Collected, Desk, Item, Progress
+from tasks.desks.desk import Batch, Collected, Desk, Item
 from tasks.effects import effect, retried
 
 
@@ -34,9 +34,3 @@ def request_more(desk: Desk, batch: Batch, item_ids: Sequence[str], annotators: 
 def missing_items(desk: Desk, batch: Batch) -> list[Item]:
     """See Desk.missing."""
     return desk.missing(batch)
-
-
-@retried
-def desk_progress(desk: Desk, batch: Batch) -> Progress:
-    """See Desk.progress."""
-    return desk.progress(batch)

@@ -7,9 +7,8 @@ from flows import evaluate
 from flows.begin import begin
 from flows.evaluate import Patience, drive
 from flows.opened import open_evaluations
-from flows.standing import current_standing
 from flows.sweep import sweep_store
-from tasks.desks.desk import DeskUnreachable
+from tasks.desks.desk import DeskUnreachable, Progress
 from tasks.ledger import keys
 
 
@@ -117,28 +116,10 @@ def test_an_evaluation_missing_from_the_index_returns_to_it(world):
     assert open_evaluations(world.store) == ["small"]
 
 
-def test_an_untouched_round_costs_a_count_and_no_full_read(world, monkeypatch):
-    world.desk.answers = {}
-    world.advance()
-    monkeypatch.setattr(world.desk, "collect", lambda _batch: pytest.fail("a full read"))
-    monkeypatch.setattr(world.desk, "progress", lambda batch: _nobody(batch))
+def test_counters_that_lag_behind_hide_no_answer(world, monkeypatch):
+    answers, world.desk.answers = world.desk.answers, {}
     assert world.advance().state == "waiting"
-
-
-def _nobody(batch):
-    from tasks.desks.desk import Progress
-
-    return Progress(asked=len(batch.items), on_desk=len(batch.items), answered=0)
-
-
-def test_status_tells_open_waiting_and_finished_from_the_ledger_alone(world):
-    from flows.opened import open_evaluation
-
-    opened = open_evaluation(world.store, "small")
-    assert current_standing(world.store, opened).state == "open"
-    world.desk.answers = {}
-    world.advance()
-    waiting = current_standing(world.store, opened)
-    assert (waiting.state, waiting.waiting_for) == ("waiting", {"round": 1, "items": 2, "desk": "simulated"})
-    world.desk.answers = world.truth
-    assert world.advance() == current_standing(world.store, opened)
+    world.desk.answers = answers
+    nobody_yet = Progress(asked=2, on_desk=2, answered=0)
+    monkeypatch.setattr(world.desk, "progress", lambda _batch: nobody_yet)
+    assert world.advance().state == "finished"
