@@ -38,6 +38,7 @@ bench: setup
 # Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/.
 certify: setup
 	$(BIN)/python -m benchmarks.methods --repeats 1000 --cache .cache/methods.jsonl
+	$(BIN)/python -m benchmarks.certify --repeats 1000 --cache .cache/certification.jsonl
 	$(BIN)/python -m benchmarks.certify --write --cache .cache/certification.jsonl
 
 # Recompile the pins. Registry addresses stay out of the files.

@@ -46,7 +46,7 @@ def load(name: str) -> LabelledPool:
         return pool(name)
     import pyarrow.parquet as pq
 
-    table = pq.read_table(Path(os.environ["ASSAY_POOLS"]) / f"{name}.parquet")
+    table = pq.read_table(Path(os.environ.get("ASSAY_POOLS", "../shared/pools")) / f"{name}.parquet")
     score = table["score"].to_numpy().astype(np.float64)
     return LabelledPool(
         score=score,

@@ -57,7 +57,7 @@ class Recalibrated:
     """Recalibrated search."""
 
     name: str = "recalibrated"
-    interval: str = "honest hull"
+    interval: str = "hull of four"
     interval_note: str = (
         "The hull of four intervals that fail on different pools: the posterior's, the combined "
         "estimate's, the posterior's under hidden positives, and the design's own. For F1 it covered the "
