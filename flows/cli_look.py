@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
+from evalcore.errors import AssayError
 from flows.cli_output import file_link, json_option, print_json, print_standing, store_named, store_option
 from flows.opened import begun_evaluations, open_evaluation
-from flows.standing import current_standing
+from flows.standing import Standing, current_standing
 from tasks.ledger.store import Store
 
 
@@ -18,7 +19,8 @@ from tasks.ledger.store import Store
 def status(name: str | None, store: str | None, as_json: bool) -> int:
     """Say where an evaluation stands, or all of them, from the ledger alone.
 
-    With a NAME the exit code is the evaluation's (5 while it is not finished); without one it is 0.
+    With a NAME the exit code is the evaluation's (5 while it is not finished); without one it is 0,
+    or 1 if the record of one of them cannot be read.
 
     \b
     Example:
@@ -40,17 +42,23 @@ def status(name: str | None, store: str | None, as_json: bool) -> int:
 
 
 def _all(ledger: Store, as_json: bool) -> int:
-    standings = [
-        current_standing(ledger, open_evaluation(ledger, name)) for name in begun_evaluations(ledger)
-    ]
+    standings: list[Standing] = []
+    damaged: dict[str, str] = {}
+    for name in begun_evaluations(ledger):
+        try:
+            standings.append(current_standing(ledger, open_evaluation(ledger, name)))
+        except AssayError as error:   # one damaged record must not hide the others
+            damaged[name] = str(error)
     if as_json:
         listed: list[dict[str, Any]] = [standing.to_json() for standing in standings]
-        print_json({"store": ledger.url, "evaluations": listed})
-    elif not standings:
+        print_json({"store": ledger.url, "evaluations": listed, "damaged": damaged})
+    elif not standings and not damaged:
         click.echo(f"no evaluation has begun in {ledger.url}")
     for standing in standings if not as_json else []:
-        print_standing(standing)
-    return 0
+        print_standing(standing, note=False)
+    for name, message in damaged.items():
+        click.echo(f"{name}: cannot be read: {message}", err=True)
+    return 1 if damaged else 0
 
 
 @click.command()

@@ -49,8 +49,10 @@ def print_json(value: dict[str, Any]) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def print_standing(standing: Standing, threshold: str = "", more: int | None = None) -> None:
-    """Where an evaluation stands, for people."""
+def print_standing(
+    standing: Standing, threshold: str = "", more: int | None = None, note: bool = True
+) -> None:
+    """Where an evaluation stands, for people; `note`: and what its kind of interval was measured to cover."""
     click.echo(f"{standing.evaluation}: {_state(standing)}")
     rows = standing.rows()
     for row in rows:
@@ -69,9 +71,9 @@ def print_standing(standing: Standing, threshold: str = "", more: int | None = N
     if standing.verdict:
         hint = f"; about {more:,} more labels would decide" if more else ""
         click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")
-    if standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
-        note = f"About the interval: {standing.interval_note}"
-        click.echo(fill(note, 100, initial_indent="  ", subsequent_indent="  "))
+    if note and standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
+        about = f"About the interval: {standing.interval_note}"
+        click.echo(fill(about, 100, initial_indent="  ", subsequent_indent="  "))
 
 
 def _state(standing: Standing) -> str:

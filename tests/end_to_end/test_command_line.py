@@ -228,6 +228,18 @@ def test_status_without_a_name_lists_every_evaluation(desk):
     ]
 
 
+def test_one_damaged_record_hides_no_other_evaluation(desk):
+    desk.assay("run", desk.spec())
+    desk.assay("begin", desk.spec("other.yaml", name="other"))
+    damaged = Path("assay-ledger/other/spec.json")
+    damaged.chmod(0o644)
+    damaged.write_text("{")
+    code, listed = desk.json("status")
+    assert code == 1
+    assert [e["evaluation"] for e in listed["evaluations"]] == ["small"]
+    assert "restore" in listed["damaged"]["other"]
+
+
 def test_init_writes_a_spec_and_never_overwrites_it(desk):
     assert desk.json("init", "mine.yaml") == (0, {"spec": "mine.yaml"})
     code, _, err = desk.assay("init", "mine.yaml")
