@@ -124,7 +124,8 @@ def _matthews() -> Measure:
         t, y, f = np.moveaxis(risk, -1, 0)
         inside = y * (1 - y) * f * (1 - f)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(inside > 0, (t - y * f) / np.sqrt(inside), np.nan)
+            # the root may round down: 1 + 2e-16 is no correlation
+            return np.where(inside > 0, np.clip((t - y * f) / np.sqrt(inside), -1, 1), np.nan)
 
     def gradient(risk: Floats) -> Floats:
         t, y, f = np.moveaxis(risk, -1, 0)

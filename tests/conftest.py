@@ -1,9 +1,16 @@
 """Fixtures that several files of tests use. Real servers start once a session, when first asked for."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from services.s3 import FOREIGN_VARIABLES, S3Server, s3_server
+
+# The gate sees the same examples every time; ASSAY_HYPOTHESIS=explore looks for new ones.
+settings.register_profile("gate", derandomize=True)
+settings.register_profile("explore", derandomize=False)
+settings.load_profile(os.environ.get("ASSAY_HYPOTHESIS", "gate"))
 
 # --- S3 ---------------------------------------------------------------------------------------------------
 

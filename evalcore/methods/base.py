@@ -111,16 +111,20 @@ def is_exact(state: MethodState, measure: Measure) -> Bools:
 
 
 def with_exact_values(state: MethodState, estimates: list[EstimateArrays]) -> list[EstimateArrays]:
-    """Replace estimates by the exact value, with width 0, where nothing is left to learn."""
+    """Replace estimates by the exact value, with width 0, where nothing is left to learn.
+
+    Every value is cut to the measure's range: a root may round to 1 + 2e-16.
+    """
     result = []
     for measure, estimate in zip(state.measures, estimates, strict=True):
+        estimate = replace(estimate, value=np.clip(estimate.value, *measure.bounds))
         exact = is_exact(state, measure)
         if exact.any():
             # labels that cannot change the measure may be anything: call them negative
             counts = known_confusion(state)
             for f in (0, 1):
                 counts[:, f, 0] += state.left[:, state.cells.prediction == f].sum(axis=1)
-            value = measure.of_confusion(counts)
+            value = np.clip(measure.of_confusion(counts), *measure.bounds)
             estimate = replace(
                 estimate,
                 value=np.where(exact, value, estimate.value),

@@ -80,3 +80,11 @@ def test_a_misspelt_measure_gets_a_suggestion():
 def test_beta_belongs_to_fbeta_alone(name, beta):
     with pytest.raises(BadInput, match="beta"):
         measure(name, beta)
+
+
+def test_a_perfect_score_is_not_more_than_perfect():
+    # √(y(1-y)f(1-f)) of these counts rounds down, and (t - yf) over it to 1 + 2e-16
+    for n in range(2, 400):
+        for positives in (1, n // 2, n - 1):
+            counts = np.array([[[float(n - positives), 0.0], [0.0, float(positives)]]])
+            assert np.nan_to_num(measure("mcc").of_confusion(counts))[0] <= 1.0
