@@ -51,7 +51,7 @@ def _all(ledger: Store, as_json: bool) -> int:
             damaged[name] = str(error)
     if as_json:
         listed: list[dict[str, Any]] = [standing.to_json() for standing in standings]
-        print_json({"store": ledger.url, "evaluations": listed, "damaged": damaged})
+        print_json({"store": ledger.url, "evaluations": listed, **({"damaged": damaged} if damaged else {})})
     elif not standings and not damaged:
         click.echo(f"no evaluation has begun in {ledger.url}")
     for standing in standings if not as_json else []:

@@ -54,7 +54,7 @@ def report_data(
         ),
         spec=spec.to_json(),
         method=opened.question.method.name,
-        interval_note=opened.question.method.interval_note,
+        interval_note=standing.interval_note,
         budget=spec.budget.labels,
         seed=spec.seed,
         versions=opened.versions,

@@ -101,8 +101,18 @@ def standing_of(
         undecided=known.undecided if known else 0,
         known=known,
         budget=opened.spec.budget.labels,
-        interval_note=opened.question.method.interval_note,
+        interval_note=_note(opened, known),
     )
+
+
+def _note(opened: Opened, known: RoundEstimate | None) -> str:
+    """What the method's intervals were measured to cover, and the wide interval where it has one."""
+    note = opened.question.method.interval_note
+    for e in known.estimates if known else ():
+        wide = [e.diagnostics.get(end) for end in ("wide_lower", "wide_upper")]
+        if e.interval != "exact" and None not in wide:
+            note += f" The wide interval of {e.measure} is {wide[0]:.3f} to {wide[1]:.3f}."
+    return note
 
 
 def current_standing(store: Store, opened: Opened) -> Standing:

@@ -63,8 +63,9 @@ class Recalibrated:
         "estimate's, the posterior's under hidden positives, and the design's own. For F1 it covered the "
         "truth in at least 92% of 50 runs at every budget from 50 to 1,000 labels on two record-linkage "
         "pools and sixteen synthetic families, broken models included. Where 30% of the positives look "
-        "like any negative it covered 46% to 96%, and the wide interval beside it 88% to 100%: rely on "
-        "that one if positives may hide from the score."
+        "like any negative it covered 46% to 96%, and the wide interval 88% to 100%: rely on that one if "
+        "positives may hide from the score. Where nothing is predicted positive, F1 has no value until the "
+        "first positive is found."
     )
     configurations: tuple[Configuration, ...] = CONFIGURATIONS
     n_strata: int = 64
