@@ -9,7 +9,7 @@ What is promised is one label per item, and copies kept rare:
 3. Items that are still not on the desk when the last post is older than `repost_after` are posted again, by
    whoever creates the next `posts/` key, after one more look.
 4. Whether anybody answered is never guessed from the desk's counters (Label Studio's lag behind its answers,
-   and a lost update would leave them behind for good): every look is a full read of the batch.
+   and a lost update leaves them behind for good): every look is a full read of the batch.
 5. When everything a post carried has been seen on the desk, `posts/0001.arrived.json` says so. An item that
    arrived twice and is gone again was removed by somebody who meant it: it is settled as "deleted". One that
    disappeared once may be an accident, and is asked again.
