@@ -10,7 +10,7 @@ exact, whatever the method would have said; and what is left to ask.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -40,6 +40,21 @@ class MethodState:
     def wanted(self) -> Ints:
         """Unlabelled items (R, C) whose label can change a measure."""
         return np.asarray(self.left * relevant_cells(self.measures, self.cells))
+
+    def with_labels(self, outcome: Outcome, excluded: Ints) -> Self:
+        """The state after a round, its labels and its undecided items (R, C) counted."""
+        return replace(self, labelled=self.labelled + outcome.new, excluded=self.excluded + excluded)
+
+
+def unlabelled_state(cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
+    """Before any label, for methods whose state is what every method knows."""
+    shape = (repeats, cells.n_cells)
+    return MethodState(
+        cells=cells,
+        measures=tuple(measures),
+        labelled=np.zeros((*shape, 2), np.int64),
+        excluded=np.zeros(shape, np.int64),
+    )
 
 
 class Method(Protocol):

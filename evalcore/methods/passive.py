@@ -7,7 +7,7 @@ finite-population correction (Cochran 1977, eq. 2.20 and 6.12):
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from evalcore.cells import Cells
 from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.draws import Draws, simple_random, without_replacement
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState, known_confusion
+from evalcore.methods.base import MethodState, known_confusion, unlabelled_state
 from evalcore.types import Floats, Ints
 
 
@@ -38,13 +38,7 @@ class Passive:
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
         """Nothing is known."""
-        shape = (repeats, cells.n_cells)
-        return MethodState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
-        )
+        return unlabelled_state(cells, measures, repeats)
 
     def propose(self, state: MethodState, size: Ints) -> Design:
         """Every item left has the same chance to be in the batch."""
@@ -72,7 +66,7 @@ class Passive:
         self, state: MethodState, design: Design, outcome: Outcome, excluded: Ints
     ) -> MethodState:
         """Count the labels."""
-        return replace(state, labelled=state.labelled + outcome.new, excluded=state.excluded + excluded)
+        return state.with_labels(outcome, excluded)
 
     def estimate(
         self, state: MethodState, confidence: float, rng: np.random.Generator

@@ -14,7 +14,7 @@ Where the paper does not say how a rival's items are chosen, they are a simple r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,7 @@ class PlugIn:
 
     def observe(self, state: PlugInState, design: Design, outcome: Outcome, excluded: Ints) -> PlugInState:
         """Count the labels."""
-        return replace(state, labelled=state.labelled + outcome.new, excluded=state.excluded + excluded)
+        return state.with_labels(outcome, excluded)
 
     def estimate(
         self, state: PlugInState, confidence: float, rng: np.random.Generator

@@ -12,7 +12,7 @@ runs out or its labels cannot change a measure.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from evalcore.cells import Cells
 from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.draws import Draws, without_replacement
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState, known_confusion
+from evalcore.methods.base import MethodState, known_confusion, unlabelled_state
 from evalcore.types import Floats, Ints
 
 
@@ -44,13 +44,7 @@ class Recycled:
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
         """Nothing is known."""
-        shape = (repeats, cells.n_cells)
-        return MethodState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
-        )
+        return unlabelled_state(cells, measures, repeats)
 
     def propose(self, state: MethodState, size: Ints) -> Design:
         """Every item of a group has the same chance."""
@@ -75,7 +69,7 @@ class Recycled:
         self, state: MethodState, design: Design, outcome: Outcome, excluded: Ints
     ) -> MethodState:
         """Count the labels."""
-        return replace(state, labelled=state.labelled + outcome.new, excluded=state.excluded + excluded)
+        return state.with_labels(outcome, excluded)
 
     def estimate(
         self, state: MethodState, confidence: float, rng: np.random.Generator

@@ -18,7 +18,7 @@ interval.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ from evalcore.cells import Cells
 from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.draws import Draws, without_replacement
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState
+from evalcore.methods.base import MethodState, unlabelled_state
 from evalcore.methods.coverage_note import covered
 from evalcore.proposal import expected_risk, pull, relevant_cells
 from evalcore.strata import csf_edges
@@ -58,13 +58,7 @@ class Stratified:
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
         """Nothing is known."""
-        shape = (repeats, cells.n_cells)
-        return MethodState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
-        )
+        return unlabelled_state(cells, measures, repeats)
 
     def _share(self, state: MethodState) -> tuple[Floats, Floats, Floats]:
         """Relative share of one item, model rate and pull of a positive label, each (R, C)."""
@@ -105,7 +99,7 @@ class Stratified:
         self, state: MethodState, design: Design, outcome: Outcome, excluded: Ints
     ) -> MethodState:
         """Count the labels."""
-        return replace(state, labelled=state.labelled + outcome.new, excluded=state.excluded + excluded)
+        return state.with_labels(outcome, excluded)
 
     def estimate(
         self, state: MethodState, confidence: float, rng: np.random.Generator
