@@ -6,7 +6,8 @@ Digests alone answer this; nothing is decoded that was not found intact first. W
     pool parts, partitions, answers                                                          by their names
 
 A round that is still open has no seal yet; its plan is judged by recomputing it. times.json, identity.json,
-pool/sources.json and posts/ hold times and random words: they may be there, and what they say is no evidence.
+pool/sources.json and posts/ hold times and random words, alerts/ what people were told: they may be there,
+and what they say is no evidence.
 """
 
 import re
@@ -21,7 +22,8 @@ from tasks.ledger.seals import seal_bytes, sealed_at_the_end, sealed_by_bytes, s
 from tasks.ledger.store import Store
 
 _ROUND = re.compile(r"rounds/(\d{4,})/(.+)")
-_BESIDE = re.compile(r"times\.json|identity\.json|pool/sources\.json")
+_ALERT = r"alerts/[A-Za-z0-9][A-Za-z0-9_-]*(\.json|\.sent/[^/]+\.json|\.tries/[^/]+\.json)"
+_BESIDE = re.compile(rf"times\.json|identity\.json|pool/sources\.json|{_ALERT}")
 _BESIDE_ROUND = re.compile(r"times\.json|posts/\d{4,}(\.arrived)?\.json")
 _ANSWER = re.compile(r"annotations/([0-9a-f]{64})\.json")
 _LEFT_OVER = re.compile(r"pool/part-\d{5,}-[0-9a-f]{16}\.parquet|partitions/[0-9a-f]{32}\.(json|rows)")

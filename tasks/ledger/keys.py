@@ -11,6 +11,7 @@ from hashlib import sha256
 from evalcore.errors import BadInput
 
 OPEN_PREFIX = "index/open/"
+ALERTS_PREFIX = "index/alerts/"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -145,3 +146,38 @@ def outcome(evaluation: str) -> str:
 def open_index(evaluation: str) -> str:
     """Marks an evaluation that has begun and not stopped."""
     return OPEN_PREFIX + evaluation
+
+
+def alerts(owner: str) -> str:
+    """The prefix of an owner's outbox. The owner is an evaluation, or a monitor (`monitors/<name>`)."""
+    return f"{owner}/alerts/"
+
+
+def alert(owner: str, key: str) -> str:
+    """What is to be told, once."""
+    return alerts(owner) + f"{key}.json"
+
+
+def alert_try(owner: str, key: str, channel: str, attempt: int) -> str:
+    """One attempt to tell a channel; whoever creates the key makes the attempt."""
+    return alerts(owner) + f"{key}.tries/{channel}.{attempt:04d}.json"
+
+
+def alert_failed(owner: str, key: str, channel: str, attempt: int) -> str:
+    """Marks an attempt that is known to have failed."""
+    return alerts(owner) + f"{key}.tries/{channel}.{attempt:04d}.failed.json"
+
+
+def alert_tries(owner: str, key: str) -> str:
+    """The prefix of an alert's attempts."""
+    return alerts(owner) + f"{key}.tries/"
+
+
+def alert_sent(owner: str, key: str, channel: str) -> str:
+    """Settles an alert for a channel: told, or why not."""
+    return alerts(owner) + f"{key}.sent/{channel}.json"
+
+
+def alert_index(owner: str, key: str) -> str:
+    """Marks an alert that some channel may still have to be told. No name has a `+`: no key holds another."""
+    return ALERTS_PREFIX + f"{owner.replace('/', '+')}+{key}"

@@ -1,0 +1,240 @@
+"""The outbox: alerts wait in the ledger until every channel was told, whatever dies in between.
+
+    <owner>/alerts/<key>.json                        the alert; whoever puts it first has raised it
+    <owner>/alerts/<key>.tries/<channel>.0001.json   an attempt: only the creator of the key sends
+    <owner>/alerts/<key>.tries/<channel>.0001.failed.json    ... and knows that it failed
+    <owner>/alerts/<key>.sent/<channel>.json         settled: told, held back or given up, and when
+    index/alerts/<owner>+<key>                       not settled everywhere yet; rebuildable
+
+The owner is an evaluation, or a monitor (`monitors/<name>`). What is promised:
+
+- **At least once.** An attempt without a known end (its sender died, or its reply was lost) is made again
+  after five minutes; one that failed is made again by later sweeps, less and less often, for a week.
+- **Once, as a rule.** Two sweeps at the same moment send one message: the attempt's key has one creator. Only
+  a crash between sending and noting it sends a second, and both carry the same reference, owner/key.
+- **In order, and not again and again.** Alerts of one owner and group reach a channel in the order they were
+  raised. One that would repeat what the channel was told last is held back for the cooldown, unless it is
+  more severe; a recovery is held back where nothing was told that it recovers from.
+
+Times live in tries/, sent/ and the index only, and are never compared: an alert itself holds none.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, Protocol
+
+from evalcore.errors import AssayError
+from tasks.alerts.alert import Alert, Severity, alert_bytes, alert_from, rank
+from tasks.alerts.tries import claim, read_tries, settle, told_before
+from tasks.effects import effect, retried
+from tasks.ledger import encoding, keys
+from tasks.ledger.store import KeyMissing, Store
+
+__all__ = ["Alert", "Channel", "Delivery", "NotDelivered", "deliver_due", "outbox_index", "raise_alert"]
+
+KEEP_TRYING = timedelta(days=7)
+COOLDOWN = timedelta(hours=24)
+
+Status = Literal["sent", "held", "failed", "expired"]
+_log = logging.getLogger("assay.alerts")
+
+
+class NotDelivered(AssayError):
+    """A channel could not be told. The text names no address and no secret: it is written into the ledger."""
+
+
+class Channel(Protocol):
+    """Somewhere people are told."""
+
+    name: str                 # letters, digits, dashes: it is part of keys
+    min_severity: Severity    # less severe alerts are not for this channel
+
+    def send(self, alert: Alert, owner: str) -> None:
+        """Tell it, within two minutes. Raises NotDelivered if it did not take it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What became of one alert on one channel, in this call."""
+
+    owner: str
+    key: str
+    channel: str
+    status: Status
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """An alert of the index."""
+
+    owner: str
+    key: str
+    raised: datetime | None   # None: the index was rebuilt, and nobody knows
+
+
+def raise_alert(store: Store, owner: str, alert: Alert, now: datetime | None = None) -> bool:
+    """Put an alert into the outbox, once: False when it was there already.
+
+    Safe to repeat, and whoever raises an alert should, until what caused it is closed for good: a crash
+    between cause and alert must not swallow it.
+    """
+    won = _raise(store, owner, alert, now or datetime.now(UTC))
+    if won:
+        _log.info("%s: raised %s (%s)", owner, alert.key, alert.severity)
+    return won
+
+
+@effect("raise-alert")
+def _raise(store: Store, owner: str, alert: Alert, now: datetime) -> bool:
+    key = keys.alert(owner, alert.key)
+    if store.exists(key):
+        return False
+    # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
+    store.put(keys.alert_index(owner, alert.key), encoding.to_json({"raised": now.isoformat()}))
+    return store.put(key, alert_bytes(alert)) == alert_bytes(alert)
+
+
+@retried
+def outbox_index(store: Store) -> dict[str, list[Waiting]]:
+    """Owner -> its alerts that are not settled everywhere, oldest first."""
+    found: dict[str, list[Waiting]] = {}
+    for index_key in list(store.keys(keys.ALERTS_PREFIX)):
+        name, _, key = index_key.removeprefix(keys.ALERTS_PREFIX).rpartition("+")
+        owner = name.replace("+", "/")
+        try:
+            raised = datetime.fromisoformat(encoding.from_json(store.get(index_key), index_key)["raised"])
+        except (KeyMissing, encoding.DamagedRecord, KeyError, ValueError):
+            raised = None   # settled meanwhile, or rebuilt by hand: the alert itself decides
+        found.setdefault(owner, []).append(Waiting(owner=owner, key=key, raised=raised))
+    for waiting in found.values():
+        waiting.sort(key=lambda one: (one.raised or datetime.min.replace(tzinfo=UTC), one.key))
+    return found
+
+
+def deliver_due(
+    store: Store,
+    owner: str,
+    channels: Sequence[Channel],
+    now: datetime,
+    *,
+    cooldown: timedelta = COOLDOWN,
+    waiting: Iterable[Waiting] | None = None,
+) -> list[Delivery]:
+    """Send what is due of an owner's outbox; what became of it. Never raises for a channel that fails.
+
+    waiting   the alerts to look at; those of the index unless given
+    """
+    if waiting is None:
+        waiting = outbox_index(store).get(owner, [])
+    done: list[Delivery] = []
+    stuck: set[tuple[str, str]] = set()   # (channel, group) whose earlier alert is still to be told
+    for one in waiting:
+        alert = _read(store, owner, one.key)
+        if alert is None:
+            continue   # raised this very moment, or its writer was cut off and will come back
+        settled = True
+        for channel in channels:
+            lane = (channel.name, alert.group)
+            if rank(alert.severity) < rank(channel.min_severity):
+                continue
+            if lane in stuck:
+                settled = False
+                continue
+            outcome = _deliver(store, owner, one, alert, channel, now, cooldown)
+            if isinstance(outcome, Delivery):
+                done.append(outcome)
+            if outcome is None or (isinstance(outcome, Delivery) and outcome.status == "failed"):
+                stuck.add(lane)
+                settled = False
+        if not channels:
+            settled = _too_old(one, now)   # nobody to tell: kept for a while, should somebody say whom
+        if settled:
+            _discard(store, keys.alert_index(owner, one.key))
+    return done
+
+
+def _deliver(
+    store: Store, owner: str, one: Waiting, alert: Alert, channel: Channel, now: datetime, cooldown: timedelta
+) -> Delivery | Literal["settled"] | None:
+    """What was done about one alert on one channel; None: nothing, it is not due yet."""
+
+    def ended(status: Status, why: str = "") -> Delivery:
+        return Delivery(owner=owner, key=alert.key, channel=channel.name, status=status, why=why)
+
+    sent_key = keys.alert_sent(owner, alert.key, channel.name)
+    if _exists(store, sent_key):
+        return "settled"
+    held = _reason_to_hold(store, owner, alert, channel.name, now, cooldown)
+    if held:
+        settle(store, sent_key, "held", now, held)
+        return ended("held", held)
+    tries = read_tries(store, owner, alert.key, channel.name)
+    if _too_old(one, now) and tries:
+        settle(store, sent_key, "expired", now, "given up")
+        return ended("expired", "it could not be delivered for days and was given up")
+    if tries and now < tries[-1].next_at:
+        return None
+    attempt = len(tries) + 1
+    if not claim(store, keys.alert_try(owner, alert.key, channel.name, attempt), now):
+        return None
+    if _exists(store, sent_key):   # told between our two looks
+        return "settled"
+    try:
+        send_alert(channel, alert, owner)
+    except NotDelivered as error:
+        _log.warning("%s: alert %s did not reach %s: %s", owner, alert.key, channel.name, error)
+        settle(store, keys.alert_failed(owner, alert.key, channel.name, attempt), "failed", now, str(error))
+        return ended("failed", str(error))
+    settle(store, sent_key, "sent", now)
+    _log.info("%s: %s was told of %s", owner, channel.name, alert.key)
+    return ended("sent")
+
+
+@effect("send-alert", retries=0)
+def send_alert(channel: Channel, alert: Alert, owner: str) -> None:
+    """One attempt to tell a channel; sweeps repeat it. Raises NotDelivered."""
+    channel.send(alert, owner)
+
+
+def _reason_to_hold(
+    store: Store, owner: str, alert: Alert, channel: str, now: datetime, cooldown: timedelta
+) -> str:
+    """Why this channel need not be told, or nothing."""
+    last: tuple[datetime, Alert] | None = None
+    for told_at, told in told_before(store, owner, channel):
+        if told.group == alert.group and (last is None or told_at >= last[0]):
+            last = (told_at, told)
+    if alert.kind == "recovery":
+        return "" if last is not None and last[1].kind != "recovery" else "nothing was told before it"
+    if last is None:
+        return ""
+    told_at, told = last
+    repeats = told.kind == alert.kind and rank(told.severity) >= rank(alert.severity)
+    return f"the same was told by {told.key}" if repeats and now - told_at < cooldown else ""
+
+
+@retried
+def _read(store: Store, owner: str, key: str) -> Alert | None:
+    ledger_key = keys.alert(owner, key)
+    try:
+        return alert_from(store.get(ledger_key), ledger_key)
+    except KeyMissing:
+        return None
+
+
+@retried
+def _exists(store: Store, key: str) -> bool:
+    return store.exists(key)
+
+
+@retried
+def _discard(store: Store, key: str) -> None:
+    store.discard(key)
+
+
+def _too_old(one: Waiting, now: datetime) -> bool:
+    return one.raised is not None and now - one.raised > KEEP_TRYING
