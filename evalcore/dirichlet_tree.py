@@ -10,9 +10,10 @@ deals its items to the leaves by walking down, with a Dirichlet prior on the bra
 s(y|k) is the mean supplied probability of class y in stratum k, worth `strength` items a stratum.  Labels of
 unlabelled items are latent; EM fills them in.  The prior of the branches uses the depth of the child.
 
-The paper's M-step (eq. 11) takes modes, with the number of leaves below each branch subtracted; the branch
-posterior means used here stay positive, which Proposition 2 needs, and equal the modes of the prior with one
-more count a leaf, which is how the authors' experiments set it.
+The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  In the tree
+that may go negative; the branch posterior means used here stay positive, which Proposition 2 needs, and equal
+the modes of the prior with one more count a leaf, which is how the authors' experiments set it.  Without a
+tree every branch is a leaf: the mode leaves Σ_k s(y|k) alone, and a stratum owes nothing to being a stratum.
 
     R repeats, L leaf slots (a power of the branching factor), depth D
     joint  (R, 2, L)   p(y, k) under the model
@@ -38,6 +39,7 @@ class DirichletTree:
     slot: Ints           # (C,) slot of each cell
     slot_size: Floats    # (L,) items in the slot
     prior: Floats        # (2, L) s(y|k) · strength, 0 in empty slots
+    smoothing: float     # what a branch has beside s: times the square of its child's depth
     tolerance: float     # EM stops when the log posterior changes by less than this share of itself
     max_steps: int
 
@@ -92,6 +94,7 @@ def dirichlet_tree(
         slot=cells.stratum,
         slot_size=size,
         prior=strength * np.where(occupied, np.stack([1 - rate, rate]), 0.0),
+        smoothing=0.0 if flat else 1.0,
         tolerance=tolerance,
         max_steps=max_steps,
     )
@@ -147,7 +150,7 @@ def _em_step(tree: DirichletTree, observed: Floats, missing: Floats, joint: Floa
         alive = np.asarray(alive.reshape(-1, tree.branching).any(axis=-1))
     mass = theta[:, :, None]
     for depth, (below, alive) in zip(range(1, tree.depth + 1), reversed(levels), strict=True):
-        weight = np.where(alive, below + depth**2, 0.0)
+        weight = np.where(alive, below + tree.smoothing * depth**2, 0.0)
         weight = weight.reshape(*weight.shape[:2], -1, tree.branching)
         whole = weight.sum(axis=-1, keepdims=True)
         branch = np.divide(weight, whole, out=np.zeros_like(weight), where=whole > 0)

@@ -35,7 +35,7 @@ from evalcore.draws import Draws, either, with_replacement, without_replacement
 from evalcore.inclusion_estimate import Reused, confusion, predicted_variance, reuse_draws
 from evalcore.isotonic import isotonic_rates
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState
+from evalcore.methods.base import MethodState, unlabelled
 from evalcore.proposal import expected_risk, pull, relevant_cells, replacement_design
 from evalcore.top_domain import from_the_top, top_cells, top_edges
 from evalcore.types import Bools, Floats, Ints
@@ -94,10 +94,7 @@ class Acis:
         prior = np.where(domain, cells.mean_probability, 0.0)
         nothing = np.zeros((repeats, len(measures)))
         state = AcisState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
+            **unlabelled(cells, measures, repeats),
             domain=domain,
             rate=np.repeat(prior[None], repeats, axis=0),
             proposal=np.zeros(shape),
@@ -155,12 +152,7 @@ class Acis:
         # an item asked for certain stands for itself alone
         reused = reuse_draws(state.missed, design.unlabelled, np.where(certain, 0, drawn))
         missed = np.where(certain[:, None], -np.inf, reused)
-        state = replace(
-            state,
-            labelled=state.labelled + outcome.new,
-            excluded=state.excluded + excluded,
-            missed=missed,
-        )
+        state = replace(state.with_labels(outcome, excluded), missed=missed)
         labels = state.labelled.sum(axis=(1, 2))
         full = labels >= np.maximum(2 * state.closed_at, self.first_iteration)
         if not full.any():

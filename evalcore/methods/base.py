@@ -46,15 +46,20 @@ class MethodState:
         return replace(self, labelled=self.labelled + outcome.new, excluded=self.excluded + excluded)
 
 
+def unlabelled(cells: Cells, measures: Sequence[Measure], repeats: int) -> dict[str, Any]:
+    """The fields of `MethodState` before any label, for a method's own state to begin with."""
+    shape = (repeats, cells.n_cells)
+    return {
+        "cells": cells,
+        "measures": tuple(measures),
+        "labelled": np.zeros((*shape, 2), np.int64),
+        "excluded": np.zeros(shape, np.int64),
+    }
+
+
 def unlabelled_state(cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
     """Before any label, for methods whose state is what every method knows."""
-    shape = (repeats, cells.n_cells)
-    return MethodState(
-        cells=cells,
-        measures=tuple(measures),
-        labelled=np.zeros((*shape, 2), np.int64),
-        excluded=np.zeros(shape, np.int64),
-    )
+    return MethodState(**unlabelled(cells, measures, repeats))
 
 
 class Method(Protocol):

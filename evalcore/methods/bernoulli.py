@@ -31,7 +31,7 @@ from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.draws import Draws, without_replacement
 from evalcore.horvitz_thompson import estimate, one_round
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState
+from evalcore.methods.base import MethodState, unlabelled
 from evalcore.methods.coverage_note import covered
 from evalcore.proposal import relevant_cells
 from evalcore.static_design import centred_pull, fine_edges, prior_risk, root_mean_square, softened
@@ -66,7 +66,33 @@ def spread_influence(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bernoulli:
+class BernoulliDesign:
+    """What the one-shot and the online method share: settings, cells, and batches of exact size."""
+
+    name: str
+    interval: str
+    interval_note: str
+    trust: float = 0.9             # λ
+    secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """Fine strata: the design is meant item by item."""
+        return fine_edges(scores)
+
+    def draw(self, state: MethodState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """A systematic draw of exactly `size` items at the design's probabilities."""
+        return without_replacement(systematic(design.left, design.unlabelled, rng))
+
+    def influence(
+        self, pull: Floats, cells: Cells, positive_rate: Floats, measures: Sequence[Measure]
+    ) -> Floats:
+        """h (..., C) of pull φ (..., 2, 2), spread where more measures than the first are asked for."""
+        mixing = self.secondary_mixing if len(measures) > 1 else 0.0
+        return spread_influence(root_mean_square(pull, cells, positive_rate), measures, cells, mixing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bernoulli(BernoulliDesign):
     """The published design, one-shot in the paper, here in batches that add up to the same design."""
 
     name: str = "bernoulli"
@@ -78,28 +104,17 @@ class Bernoulli:
         "rule 3%, 0%, 44% and 70% on the first pool. On a pool of 1,297 digits with calibrated probabilities "
         "it covered 94% to 97%."
     )
-    trust: float = 0.9             # λ
-    secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
-
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """Fine strata: the design is meant item by item."""
-        return fine_edges(scores)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> BernoulliState:
         """The influences under the softened probabilities."""
-        shape = (repeats, cells.n_cells)
         rate = softened(cells, self.trust)
         pull = centred_pull(measures[0], prior_risk(measures[0], cells, rate))
-        mixing = self.secondary_mixing if len(measures) > 1 else 0.0
         return BernoulliState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
+            **unlabelled(cells, measures, repeats),
             positive_rate=rate,
             slope=(pull[:, 1] - pull[:, 0])[cells.prediction],
-            influence=spread_influence(root_mean_square(pull, cells, rate), measures, cells, mixing),
-            inclusion=np.zeros(shape),
+            influence=self.influence(pull, cells, rate, measures),
+            inclusion=np.zeros((repeats, cells.n_cells)),
         )
 
     def propose(self, state: BernoulliState, size: Ints) -> Design:
@@ -112,25 +127,13 @@ class Bernoulli:
             state, inclusion, model=state.positive_rate, gradient=state.slope, size=size
         )
 
-    def draw(self, state: BernoulliState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
-        """A systematic draw of exactly `size` items at the design's probabilities."""
-        return without_replacement(systematic(design.left, design.unlabelled, rng))
-
     def observe(
         self, state: BernoulliState, design: Design, outcome: Outcome, excluded: Ints
     ) -> BernoulliState:
         """Count the labels; b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census."""
         raised = 1 - (1 - state.inclusion) * (1 - design.unlabelled)
-        return BernoulliState(
-            cells=state.cells,
-            measures=state.measures,
-            labelled=state.labelled + outcome.new,
-            excluded=state.excluded + excluded,
-            positive_rate=state.positive_rate,
-            slope=state.slope,
-            influence=state.influence,
-            inclusion=np.where(design.census[:, None], 1.0, raised),
-        )
+        inclusion = np.where(design.census[:, None], 1.0, raised)
+        return replace(state.with_labels(outcome, excluded), inclusion=inclusion)
 
     def estimate(
         self, state: BernoulliState, confidence: float, rng: np.random.Generator

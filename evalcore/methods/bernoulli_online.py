@@ -15,22 +15,20 @@ Never over budget: a round is a systematic draw of exactly the size asked for (`
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evalcore.cells import Cells
 from evalcore.combination import CombinationRule, round_weight
 from evalcore.design import Design, EstimateArrays, Outcome
-from evalcore.draws import Draws, without_replacement
 from evalcore.horvitz_thompson import Totals, estimate, one_round
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState
-from evalcore.methods.bernoulli import spread_influence
+from evalcore.methods.base import MethodState, unlabelled
+from evalcore.methods.bernoulli import BernoulliDesign
 from evalcore.methods.coverage_note import covered
-from evalcore.static_design import centred_pull, fine_edges, prior_risk, root_mean_square, softened
-from evalcore.systematic import fixed_size_design, systematic
+from evalcore.static_design import centred_pull, prior_risk, root_mean_square, softened
+from evalcore.systematic import fixed_size_design
 from evalcore.types import Floats, Ints
 from evalcore.waterfill import predicted_error, waterfill
 
@@ -46,7 +44,7 @@ class OnlineState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BernoulliOnline:
+class BernoulliOnline(BernoulliDesign):
     """Rounds over the unlabelled rest, combined without bias."""
 
     name: str = "bernoulli-online"
@@ -57,25 +55,15 @@ class BernoulliOnline:
         + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated; on "
         "a pool of 1,297 digits with calibrated ones it covered 93% to 98%."
     )
-    trust: float = 0.9             # λ
     combination: CombinationRule = "plain"
     assisted: bool = False         # difference estimator instead of Horvitz-Thompson
-    secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
-
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """Fine strata: the design is meant item by item."""
-        return fine_edges(scores)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> OnlineState:
         """No round yet."""
-        shape = (repeats, cells.n_cells)
         rate = softened(cells, self.trust)
         pull = centred_pull(measures[0], prior_risk(measures[0], cells, rate))
         return OnlineState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
+            **unlabelled(cells, measures, repeats),
             positive_rate=rate,
             influence=root_mean_square(pull, cells, rate),
             round=0,
@@ -105,18 +93,11 @@ class BernoulliOnline:
         left = state.left
         pull = self._pull(state)
         rate = np.broadcast_to(state.positive_rate, left.shape)
-        mixing = self.secondary_mixing if len(state.measures) > 1 else 0.0
-        influence = spread_influence(
-            root_mean_square(pull, state.cells, rate), state.measures, state.cells, mixing
-        )
+        influence = self.influence(pull, state.cells, rate, state.measures)
         slope = (pull[..., 1] - pull[..., 0])[:, state.cells.prediction]
         return fixed_size_design(
             state, waterfill(influence, left, size), model=rate, gradient=slope, size=size
         )
-
-    def draw(self, state: OnlineState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
-        """A systematic draw of exactly `size` items at the design's probabilities."""
-        return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(self, state: OnlineState, design: Design, outcome: Outcome, excluded: Ints) -> OnlineState:
         """Count the labels and add the round's table.  A census is no sample and adds none."""
@@ -132,13 +113,8 @@ class BernoulliOnline:
             outcome.new.sum(axis=(1, 2)),
             predicted_error(influence, left, design.unlabelled) / cells.n_items**2,
         )
-        return OnlineState(
-            cells=cells,
-            measures=state.measures,
-            labelled=state.labelled + outcome.new,
-            excluded=state.excluded + excluded,
-            positive_rate=state.positive_rate,
-            influence=state.influence,
+        return replace(
+            state.with_labels(outcome, excluded),
             round=state.round + 1,
             totals=state.totals.add(table, np.where(design.census, 0.0, weight)),
         )

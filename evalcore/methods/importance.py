@@ -1,12 +1,12 @@
 """Importance sampling that never learns: one proposal q for the whole evaluation, drawn with replacement.
 
-What the static methods share.  Each says only how likely an item of a cell is to be drawn (`weights`) and how
-sure it is in the end.  An item may come up again; it keeps its label, and the draw counts again.
+What the static methods share.  Each says only how likely an item of a cell is to be drawn (`weights`, the
+root mean squared influence of `evalcore.static_design` unless it says otherwise) and how sure it is in the
+end.  An item may come up again; it keeps its label, and the draw counts again.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from evalcore.cells import Cells
 from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.draws import Draws, with_replacement
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState
+from evalcore.methods.base import MethodState, unlabelled
 from evalcore.proposal import replacement_design
-from evalcore.static_design import centred_pull, fine_edges, prior_risk, softened
+from evalcore.static_design import centred_pull, fine_edges, prior_risk, root_mean_square, softened
 from evalcore.types import Floats, Ints
 
 
@@ -32,8 +32,8 @@ class ImportanceState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StaticImportance(ABC):
-    """A method with a fixed proposal.  Subclasses give `weights`."""
+class StaticImportance:
+    """A method with a fixed proposal."""
 
     name: str
     interval: str
@@ -43,9 +43,10 @@ class StaticImportance(ABC):
     trust: float = 1.0             # λ: how far the supplied probabilities are believed
     secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
 
-    @abstractmethod
     def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
-        """Relative probability (C,) of one item of each cell."""
+        """Relative probability (C,) of one item of each cell: √ Σ_y p φ², φ its influence on the ratio."""
+        pull = centred_pull(measure, prior_risk(measure, cells, positive_rate))
+        return root_mean_square(pull, cells, positive_rate)
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Fine strata: the proposal is meant item by item."""
@@ -53,13 +54,9 @@ class StaticImportance(ABC):
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> ImportanceState:
         """The proposal is settled before the first draw."""
-        shape = (repeats, cells.n_cells)
         rate = softened(cells, self.trust)
         return ImportanceState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
+            **unlabelled(cells, measures, repeats),
             positive_rate=rate,
             weight=self.weights(measures[0], cells, rate),
             sums=WeightSums.none(repeats),
@@ -91,14 +88,8 @@ class StaticImportance(ABC):
         self, state: ImportanceState, design: Design, outcome: Outcome, excluded: Ints
     ) -> ImportanceState:
         """Count the labels and weigh the draws."""
-        return ImportanceState(
-            cells=state.cells,
-            measures=state.measures,
-            labelled=state.labelled + outcome.new,
-            excluded=state.excluded + excluded,
-            positive_rate=state.positive_rate,
-            weight=state.weight,
-            sums=state.sums.add(state.cells, design, outcome),
+        return replace(
+            state.with_labels(outcome, excluded), sums=state.sums.add(state.cells, design, outcome)
         )
 
     def estimate(

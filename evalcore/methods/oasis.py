@@ -16,7 +16,7 @@ after every draw; here it is renewed after every round.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from evalcore.cells import Cells
 from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.draws import Draws, with_replacement
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState
+from evalcore.methods.base import MethodState, unlabelled
 from evalcore.methods.coverage_note import covered
 from evalcore.proposal import replacement_design
 from evalcore.static_design import centred_pull, prior_risk, root_mean_square
@@ -66,15 +66,11 @@ class Oasis:
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> OasisState:
         """Strata may mix predictions: a stratum is drawn from as a whole."""
-        shape = (repeats, cells.n_cells)
         occupied, stratum = np.unique(cells.stratum, return_inverse=True)
         member = (stratum == np.arange(len(occupied))[:, None]) * cells.size.astype(np.float64)
         share = member / member.sum(axis=1, keepdims=True)
         return OasisState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
+            **unlabelled(cells, measures, repeats),
             stratum=stratum.astype(np.int64),
             share=share,
             prior=share @ cells.mean_probability,
@@ -131,14 +127,8 @@ class Oasis:
         """Every draw teaches its stratum, items drawn again included."""
         draws = outcome.drawn_new + outcome.drawn_known
         member = state.share > 0                                                # (K, C)
-        return OasisState(
-            cells=state.cells,
-            measures=state.measures,
-            labelled=state.labelled + outcome.new,
-            excluded=state.excluded + excluded,
-            stratum=state.stratum,
-            share=state.share,
-            prior=state.prior,
+        return replace(
+            state.with_labels(outcome, excluded),
             drawn=state.drawn + np.einsum("kc,rcy->rky", member.astype(np.int64), draws),
             sums=state.sums.add(state.cells, design, outcome),
         )

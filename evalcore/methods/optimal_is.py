@@ -12,12 +12,8 @@ sure.  The interval is that of the beta distribution with the estimate's mean an
 from dataclasses import dataclass
 
 from evalcore.ais import IntervalKind
-from evalcore.cells import Cells
-from evalcore.measures import Measure
 from evalcore.methods.coverage_note import covered
 from evalcore.methods.importance import StaticImportance
-from evalcore.static_design import centred_pull, prior_risk, root_mean_square
-from evalcore.types import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +31,3 @@ class OptimalIS(StaticImportance):
         + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated; on "
         "a pool of 1,297 digits with calibrated ones it covered 93% to 97%."
     )
-
-    def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
-        """√ Σ_c p_a (f - R g)², of one item of each cell."""
-        pull = centred_pull(measure, prior_risk(measure, cells, positive_rate))
-        return root_mean_square(pull, cells, positive_rate)

@@ -23,7 +23,7 @@ from evalcore.cells import Cells
 from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.draws import Draws, simple_random, without_replacement
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState
+from evalcore.methods.base import MethodState, unlabelled
 from evalcore.top_domain import from_the_top, top_cells, top_edges
 from evalcore.types import Bools, Floats, Ints
 
@@ -52,14 +52,7 @@ class PlugIn:
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> PlugInState:
         """Nothing is known."""
-        shape = (repeats, cells.n_cells)
-        return PlugInState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
-            domain=top_cells(cells),
-        )
+        return PlugInState(**unlabelled(cells, measures, repeats), domain=top_cells(cells))
 
     def rates(self, state: PlugInState) -> Floats:
         """p̂ (R, C) of an unlabelled item, inside the domain; outside it does not count."""

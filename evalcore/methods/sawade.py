@@ -18,12 +18,8 @@ measures too.  The estimate is Σ v w ℓ / Σ v w with v = p(x)/q(x), and the i
 from dataclasses import dataclass
 
 from evalcore.ais import IntervalKind
-from evalcore.cells import Cells
-from evalcore.measures import Measure
 from evalcore.methods.coverage_note import covered
 from evalcore.methods.importance import StaticImportance
-from evalcore.static_design import centred_pull, prior_risk, root_mean_square
-from evalcore.types import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +36,3 @@ class Sawade(StaticImportance):
         + " It covers at few labels only because a sample without a single error gives the whole range; do "
         "not rely on it where positives are rare and the supplied probabilities are not calibrated."
     )
-
-    def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
-        """√ E[φ² | x], of one item of each cell."""
-        pull = centred_pull(measure, prior_risk(measure, cells, positive_rate))
-        return root_mean_square(pull, cells, positive_rate)
