@@ -7,7 +7,8 @@ is a plain call with the same retries by tenacity. Either way:
 - only errors that mean "away, try again" are retried (`StoreUnreachable`, `DeskUnreachable`), with jitter;
 - an effect that must not be repeated blindly says `retries=0`: posting to a desk does;
 - nothing is cached and no result is stored: the ledger is the record (`cache_policy=NO_CACHE`,
-  `persist_result=False`).
+  `persist_result=False`);
+- every attempt can be followed from outside, in the log that `tasks.effect_log` writes.
 
 The arguments travel to the task inside one opaque value. Prefect would otherwise walk through every store
 and every list of items looking for futures, and show them, and it has no business with a desk's token.
@@ -23,6 +24,7 @@ from typing import Any, ParamSpec, TypeVar
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
 from tasks.desks.desk import DeskUnreachable
+from tasks.effect_log import logged
 from tasks.ledger.store import StoreUnreachable
 
 RETRIED = (StoreUnreachable, DeskUnreachable)
@@ -50,8 +52,10 @@ class _Call:
 def effect(name: str, retries: int = RETRIES) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Mark a function as an effect; `name` is what the Prefect UI calls it."""
 
-    def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        @functools.wraps(function)
+    def decorate(plain: Callable[P, T]) -> Callable[P, T]:
+        function = logged(name, plain)
+
+        @functools.wraps(plain)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
             if not in_flow_run():
                 return _with_retries(retries)(function, *args, **kwargs)
@@ -66,10 +70,11 @@ def effect(name: str, retries: int = RETRIES) -> Callable[[Callable[P, T]], Call
 
 def retried(function: Callable[P, T]) -> Callable[P, T]:
     """For reads too small and too many to be worth a line in the UI: the same retries, never a task."""
+    once = logged(getattr(function, "__name__", "call").strip("_").replace("_", "-"), function)
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        return _with_retries(RETRIES)(function, *args, **kwargs)
+        return _with_retries(RETRIES)(once, *args, **kwargs)
 
     return call
 

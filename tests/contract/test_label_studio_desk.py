@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
-from services.flaky_proxy import FlakyProxy, flaky_proxy
+from services.faulty_proxy import Fault, FaultyProxy, commit_late, drop_reply, faulty_proxy, say
 from services.label_studio_people import Person, choice_result, new_person
 
 from evalcore.adjudication import adjudicate
@@ -67,13 +67,13 @@ def posted(label_studio_api: LabelStudioApi, people: list[Person]) -> Desk:
 
 
 @pytest.fixture
-def proxy(label_studio: LocalLabelStudio) -> Iterator[FlakyProxy]:
-    with flaky_proxy(label_studio.url) as proxy:
+def proxy(label_studio: LocalLabelStudio) -> Iterator[FaultyProxy]:
+    with faulty_proxy(label_studio.url) as proxy:
         yield proxy
 
 
 @pytest.fixture
-def through_proxy(proxy: FlakyProxy, label_studio: LocalLabelStudio) -> LabelStudioApi:
+def through_proxy(proxy: FaultyProxy, label_studio: LocalLabelStudio) -> LabelStudioApi:
     return LabelStudioApi(proxy.url, label_studio.token, timeout=20)
 
 
@@ -350,43 +350,48 @@ def test_asking_for_fewer_people_than_before_changes_nothing(
 # Faults
 
 
-@pytest.mark.parametrize("fault", ["lose the reply", "502 after commit"])
+def imports(proxy: FaultyProxy) -> int:
+    """How many imports came by."""
+    return sum(request.endswith("/import") for request in proxy.requests)
+
+
+@pytest.mark.parametrize("fault", [drop_reply, say(502, after=True)], ids=["no reply", "502 after commit"])
 def test_a_lost_reply_is_ambiguous_and_nothing_is_sent_twice(
-    proxy: FlakyProxy, through_proxy: LabelStudioApi, fault: str
+    proxy: FaultyProxy, through_proxy: LabelStudioApi, fault: Fault
 ):
     evaluation = f"lost-{uuid4().hex[:8]}"
     desk, batch = a_desk(through_proxy, evaluation), a_batch(evaluation, "a", "b")
     desk.prepare()
-    proxy.next_post = fault
+    proxy.next("POST", fault, at="/import")
     with pytest.raises(AmbiguousPost):
         desk.post(batch, batch.items)
-    assert proxy.posts == 1           # nobody, the SDK included, tried again
+    assert imports(proxy) == 1           # nobody, the SDK included, tried again
     assert desk.missing(batch) == []  # it had arrived
     assert desk.collect(batch).twins_removed == 0
 
 
-@pytest.mark.parametrize("fault", ["502", "429"])
+@pytest.mark.parametrize("fault", [say(502), say(429, Retry_After="1")], ids=["502", "429"])
 def test_a_refused_import_is_ambiguous_too_and_can_be_repeated(
-    proxy: FlakyProxy, through_proxy: LabelStudioApi, fault: str
+    proxy: FaultyProxy, through_proxy: LabelStudioApi, fault: Fault
 ):
     evaluation = f"refused-{uuid4().hex[:8]}"
     desk, batch = a_desk(through_proxy, evaluation), a_batch(evaluation, "a")
     desk.prepare()
-    proxy.next_post = fault
+    proxy.next("POST", fault, at="/import")
     with pytest.raises(AmbiguousPost):
         desk.post(batch, batch.items)
-    assert (proxy.posts, desk.missing(batch)) == (1, list(batch.items))
+    assert (imports(proxy), desk.missing(batch)) == (1, list(batch.items))
     desk.post(batch, batch.items)
     assert desk.missing(batch) == []
 
 
 def test_an_import_that_commits_after_it_was_posted_again_leaves_one_label(
-    proxy: FlakyProxy, through_proxy: LabelStudioApi, people: list[Person]
+    proxy: FaultyProxy, through_proxy: LabelStudioApi, people: list[Person]
 ):
     evaluation = f"late-{uuid4().hex[:8]}"
     desk, batch = a_desk(through_proxy, evaluation), a_batch(evaluation, "a", "b")
     desk.prepare()
-    proxy.next_post = "commit late"
+    proxy.next("POST", commit_late, at="/import")
     with pytest.raises(AmbiguousPost):
         desk.post(batch, batch.items)
     assert desk.missing(batch) == list(batch.items)   # "not there" is not "never"
@@ -403,32 +408,32 @@ def test_an_import_that_commits_after_it_was_posted_again_leaves_one_label(
     assert len(collected.annotations) == 2
 
 
-def test_reads_are_tried_again(proxy: FlakyProxy, through_proxy: LabelStudioApi):
+def test_reads_are_tried_again(proxy: FaultyProxy, through_proxy: LabelStudioApi):
     evaluation = f"reads-{uuid4().hex[:8]}"
     desk, batch = a_desk(through_proxy, evaluation), a_batch(evaluation, "a")
     desk.prepare()
     desk.post(batch, batch.items)
-    proxy.next_gets = ["502", "429", "lose the reply"]
+    proxy.next("GET", say(502), say(429, Retry_After="1"), drop_reply)
     assert desk.missing(batch) == []
 
 
 def test_a_server_that_keeps_failing_is_unreachable_not_wrong(
-    proxy: FlakyProxy, label_studio: LocalLabelStudio
+    proxy: FaultyProxy, label_studio: LocalLabelStudio
 ):
     api = LabelStudioApi(proxy.url, label_studio.token, read_attempts=2)
-    proxy.next_gets = ["502", "502"]
+    proxy.next("GET", say(502), say(502))
     with pytest.raises(DeskUnreachable, match=r"502.*try again later"):
         a_desk(api, "any").prepare()
 
 
 @pytest.mark.parametrize(("fault", "said"), [
-    ("html", "a page instead of JSON"),
-    ("redirect", "redirects to https://elsewhere.example/"),
-])
+    (say(200, b"<html>sign in</html>", "text/html"), "a page instead of JSON"),
+    (say(302, Location="https://elsewhere.example/?token=secret"), "redirects to https://elsewhere.example/"),
+], ids=["html", "redirect"])
 def test_an_address_that_is_not_label_studios_is_recognised(
-    proxy: FlakyProxy, through_proxy: LabelStudioApi, fault: str, said: str
+    proxy: FaultyProxy, through_proxy: LabelStudioApi, fault: Fault, said: str
 ):
-    proxy.next_gets = [fault]
+    proxy.next("GET", fault)
     with pytest.raises(DeskRefused, match=said) as caught:
         a_desk(through_proxy, "any").prepare()
     assert "secret" not in str(caught.value)

@@ -5,7 +5,14 @@ import traceback
 from collections.abc import Callable, Iterator
 
 import pytest
-from services.faulty_s3 import FaultyProxy, answer, claim_success, cut_reply, drop_reply, faulty_proxy
+from services.faulty_proxy import (
+    FaultyProxy,
+    claim_success,
+    cut_reply,
+    drop_reply,
+    faulty_proxy,
+    s3_error,
+)
 from services.s3 import S3Server, free_ports
 
 from evalcore.errors import BadInput
@@ -14,16 +21,16 @@ from tasks.ledger.s3_store import S3Store
 from tasks.ledger.store import KeyMissing, Store, StoreError, StoreUnreachable
 
 pytestmark = pytest.mark.services
-CONFLICT = answer(409, "ConditionalRequestConflict")
-SLOW_DOWN = answer(503, "SlowDown")
-BROKEN = answer(500, "InternalError")
+CONFLICT = s3_error(409, "ConditionalRequestConflict")
+SLOW_DOWN = s3_error(503, "SlowDown")
+BROKEN = s3_error(500, "InternalError")
 
 
 @pytest.fixture
 def proxy(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyProxy]:
     with faulty_proxy(s3.endpoint) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
-        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.endpoint)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)
         yield proxy
 
 
@@ -66,7 +73,7 @@ def test_a_conflict_with_the_winner_ends_with_the_winners_bytes(store: Store, pr
     assert store.put("e/plan", b"loser") == b"winner"
 
 
-@pytest.mark.parametrize("fault", [SLOW_DOWN, BROKEN, answer(503, "ServiceUnavailable")])
+@pytest.mark.parametrize("fault", [SLOW_DOWN, BROKEN, s3_error(503, "ServiceUnavailable")])
 def test_a_server_that_is_busy_for_a_moment_goes_unnoticed(store: Store, proxy: FaultyProxy, fault):
     proxy.next("PUT", fault)
     assert store.put("e/plan", b"ours") == b"ours"
@@ -90,14 +97,14 @@ def test_a_value_whose_reading_breaks_off_is_read_again(store: Store, proxy: Fau
 
 def test_a_key_discarded_between_losing_and_reading_is_created_again(store: Store, proxy: FaultyProxy):
     # The first put is told 412 for a key that is gone when it is read.
-    proxy.next("PUT", answer(412, "PreconditionFailed"))
+    proxy.next("PUT", s3_error(412, "PreconditionFailed"))
     assert store.put("index/open/e", b"ours") == b"ours"
 
 
 # --- faults that stay -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fault", [CONFLICT, answer(412, "PreconditionFailed")])
+@pytest.mark.parametrize("fault", [CONFLICT, s3_error(412, "PreconditionFailed")])
 def test_a_put_that_is_never_decided_ends_with_an_error(
     store: Store, proxy: FaultyProxy, fault, monkeypatch: pytest.MonkeyPatch
 ):
@@ -132,7 +139,7 @@ def test_check_finds_out_a_server_that_ignores_the_condition(store: Store, proxy
 
 
 def test_a_server_without_conditional_writes_is_named_as_such(store: Store, proxy: FaultyProxy):
-    proxy.next("PUT", answer(501, "NotImplemented"))
+    proxy.next("PUT", s3_error(501, "NotImplemented"))
     with pytest.raises(StoreError, match="needs conditional writes"):
         store.put("e/plan", b"ours")
 
@@ -140,10 +147,10 @@ def test_a_server_without_conditional_writes_is_named_as_such(store: Store, prox
 @pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken", "RequestTimeTooSkewed"])
 def test_a_refusal_is_not_mistaken_for_a_missing_key(store: Store, proxy: FaultyProxy, code: str):
     assert not store.exists("e/plan")
-    proxy.next("GET", answer(403, code))
+    proxy.next("GET", s3_error(403, code))
     with pytest.raises(StoreUnreachable, match=code):
         store.get("e/plan")
-    proxy.next("HEAD", answer(403, code))
+    proxy.next("HEAD", s3_error(403, code))
     with pytest.raises(StoreUnreachable, match="AWS_ACCESS_KEY_ID"):
         store.exists("e/plan")
 

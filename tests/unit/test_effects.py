@@ -4,6 +4,7 @@ import pytest
 
 from tasks import effects
 from tasks.desks.desk import AmbiguousPost, DeskRefused, DeskUnreachable
+from tasks.effect_log import begun_and_not_ended
 from tasks.ledger.store import StoreUnreachable
 
 
@@ -57,3 +58,24 @@ def test_an_effect_without_retries_is_tried_once():
 def test_reads_are_retried_too():
     call = Fails(StoreUnreachable("away"))
     assert effects.retried(call)("done") == "done"
+
+
+def test_every_attempt_is_in_the_effect_log_and_nothing_but_its_name(tmp_path, monkeypatch):
+    log = tmp_path / "effects.log"
+    monkeypatch.setenv("ASSAY_EFFECT_LOG", str(log))
+    effects.effect("write-it")(Fails(StoreUnreachable("away")))("secret")
+    said = [line.split(" ")[::2] for line in log.read_text().splitlines()]
+    assert said == [["+", "write-it"], ["-", "write-it"]] * 2
+    assert "secret" not in log.read_text()
+
+
+def test_the_log_names_the_effects_a_process_died_in():
+    lines = ["+ 7 freeze-pool", "+ 7 prepare-desk", "- 7 prepare-desk", "+ 7 claim"]
+    assert begun_and_not_ended(lines) == ["freeze-pool", "claim"]
+    assert begun_and_not_ended([*lines, "- 7 claim", "- 7 freeze-pool"]) == []
+
+
+@pytest.mark.parametrize("where", ["missing/folder/log", "."])
+def test_a_log_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch, where):
+    monkeypatch.setenv("ASSAY_EFFECT_LOG", str(tmp_path / where))
+    assert effects.effect("try")(Fails())("done") == "done"
