@@ -71,6 +71,11 @@ class FaultyProxy:
         with self._lock:
             self._kept.append(request)
 
+    @property
+    def late(self) -> bool:
+        """Whether anything was put aside."""
+        return bool(self._kept)
+
     def commit_what_is_late(self) -> int:
         """Let the server have what was put aside; how many requests that were."""
         with self._lock:
@@ -103,8 +108,7 @@ class FaultyProxy:
 def faulty_proxy(upstream: str) -> Iterator[FaultyProxy]:
     """Listen on a free loopback port and pass requests on to `upstream` until the block ends."""
     proxy = FaultyProxy(upstream)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Exchange)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), Exchange)
     server.proxy = proxy  # type: ignore[attr-defined]
     proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
@@ -115,6 +119,13 @@ def faulty_proxy(upstream: str) -> Iterator[FaultyProxy]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that died or hung up is nothing to report."""
 
 
 # --- faults -----------------------------------------------------------------------------------------------

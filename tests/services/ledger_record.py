@@ -1,0 +1,64 @@
+"""What two ledgers of one evaluation must have in common, whatever happened on the way to them.
+
+Keys that hold times or random words are left out (times, identities, posts), and so is what names answers by
+their digest: an answer holds the moment it was given. Everything else is compared: keys, columns, values. Of
+the answers themselves it is who was asked and what was said. A kind of key that is not known here is compared
+like all others, so whoever adds one need not add it here.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tasks.ledger import encoding
+from tasks.ledger.differences import value_differences
+from tasks.ledger.store import Store
+
+_BESIDE = re.compile(r"(.+/)?(times|identity|sources|seal)\.json|.+/posts/.+")
+_ANSWER = re.compile(r"(.+/)annotations/[0-9a-f]{64}\.json")
+_NAMES_ANSWERS = "annotations"   # a column, or a field, of digests of answers
+
+Record = Mapping[str, Any]
+
+
+def record_of(store: Store, evaluation: str) -> Record:
+    """Key below the evaluation -> its value, in a form that can be compared."""
+    record: dict[str, Any] = {}
+    for key in store.keys(f"{evaluation}/"):
+        below = key.removeprefix(f"{evaluation}/")
+        answer = _ANSWER.fullmatch(below)
+        if answer:
+            said = encoding.from_json(store.get(key), key)
+            about = record.setdefault(f"{answer[1]}annotations", set())
+            about.add((said["item_id"], said["kind"], str(said["label"])))
+        elif not _BESIDE.fullmatch(below):
+            record[below] = _value(key, store.get(key))
+    return {key: sorted(value) if isinstance(value, set) else value for key, value in record.items()}
+
+
+def record_differences(found: Record, expected: Record) -> list[str]:
+    """Every place where two records differ; nothing if they are the same evaluation."""
+    return list(_differences(found, expected))
+
+
+def _differences(found: Record, expected: Record) -> Iterator[str]:
+    for key in sorted({*found, *expected}):
+        if key not in found or key not in expected:
+            yield f"{key} is {'missing' if key in expected else 'one too many'}"
+        else:
+            yield from (f"{key}: {one}" for one in value_differences(found[key], expected[key]))
+
+
+def _value(key: str, blob: bytes) -> Any:
+    if key.endswith(".json"):
+        return _without_digests(encoding.from_json(blob, key))
+    if key.endswith(".parquet"):
+        columns, attached = encoding.from_parquet(blob, key)
+        return {"columns": _without_digests(columns), "attached": attached}
+    return blob.hex()
+
+
+def _without_digests(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_digests(it) for name, it in value.items() if name != _NAMES_ANSWERS}
+    return [_without_digests(one) for one in value] if isinstance(value, list) else value
