@@ -52,8 +52,9 @@ def run_kills(kills: int, seed: int, results: Path) -> int:
                 done += len(survivor.kills)
                 wrong += not survivor.as_if_nothing_had_happened
                 _keep(results, {"part": "kills", "seed": seed, **asdict(survivor)})
-                _say(f"evaluation {number}: {done} of {kills} kills; {len(survivor.kills)} in this one, "
-                     f"twins {survivor.twins_made}; {'as undisturbed' if not survivor.differences else survivor}")
+                well = survivor.as_if_nothing_had_happened
+                _say(f"evaluation {number}: {done} of {kills} kills, {len(survivor.kills)} in this one; "
+                     f"{survivor.twins_made} twins; {'as if nothing had happened' if well else survivor}")
     return 1 if wrong else 0
 
 
