@@ -13,6 +13,7 @@ the quantile has the rank of Σ for degrees of freedom, and directions without v
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtri
@@ -52,6 +53,22 @@ class Region:
     def half_widths(self) -> Floats:
         """How far (M,) the region reaches from its centre along each measure."""
         return np.asarray(np.sqrt(self.radius_squared * np.diagonal(self.covariance)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values.  The region is { G : (G - center)ᵀ shape⁻¹ (G - center) ≤ 1 }.
+
+        shape = χ² Σ; where `rank` is below the number of measures the inverse is the pseudo-inverse, and
+        directions outside the range of `shape` allow no deviation.  `reach`: how far the region extends from
+        its center along each measure.
+        """
+        return {
+            "measures": list(self.measures),
+            "center": self.centre.tolist(),
+            "shape": (self.radius_squared * self.covariance).tolist(),
+            "reach": self.half_widths().tolist(),
+            "rank": self.rank,
+            "confidence": self.confidence,
+        }
 
     def axes(self) -> tuple[Floats, Floats]:
         """Half-lengths (M,) and directions (M, M) by column of the principal axes, longest first.

@@ -9,11 +9,13 @@ the answer is unbiased but may rest on a few enormous weights: look at its `effe
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from evalcore.ellipsoid import Region
+from evalcore.ellipsoid import NoRegion, Region
 from evalcore.errors import BadInput
 from evalcore.evaluation import Estimate, Question, State, estimates
 from evalcore.measures import Measure
+from evalcore.methods.base import is_exact
 from evalcore.methods.bernoulli import Bernoulli
 from evalcore.methods.bernoulli_online import BernoulliOnline
 from evalcore.methods.importance import StaticImportance
@@ -61,3 +63,18 @@ def joint_region(question: Question, state: State) -> Region:
     if not isinstance(question.method, DirichletTreeMethod) or not isinstance(state.inner, TreeState):
         raise BadInput(f"method {question.method.name!r} has no joint region; the Dirichlet methods have")
     return question.method.region(state.inner, question.confidence)
+
+
+def joint_json(question: Question, state: State) -> dict[str, Any] | None:
+    """The joint region in plain values (`Region.to_json`), where there are several measures and a region.
+
+    None for one measure, for a method without a region, before the draws determine one, and once every value
+    is exact.
+    """
+    exact = all(bool(is_exact(state.inner, m)[0]) for m in question.measures)
+    if len(question.measures) < 2 or exact or not isinstance(question.method, DirichletTreeMethod):
+        return None
+    try:
+        return joint_region(question, state).to_json()
+    except NoRegion:
+        return None

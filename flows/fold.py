@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from evalcore.evaluation import Question, State, begin, estimates, observe
+from evalcore.reuse import joint_json
 from evalcore.stopping import StoppingRule, StopReason, stop_reason
 from flows.segmenting import ClosedRound, Segments, by_segment
 from tasks.ledger import records
@@ -61,6 +62,7 @@ class Fold:
             exhausted=self.state.exhausted,
             estimates=tuple(estimates(question, self.state)),
             segments=by_segment(question, self.state, self.closed, segments),
+            joint=joint_json(question, self.state),
         )
 
     def known_labels(self) -> Mapping[tuple[int, int], int]:

@@ -76,6 +76,7 @@ def report_data(
         positive=spec.labels.positive,
         negative=spec.labels.negative,
         undecided=standing.undecided,
+        joint=standing.known.joint,
         began=_time(store, keys.begun(opened.name), "begun"),
         finished=_time(store, keys.times(opened.name, standing.rounds), "closed")
         if standing.state == "finished" else None,

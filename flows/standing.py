@@ -10,7 +10,7 @@ from tasks.ledger import records
 from tasks.ledger.records import Outcome, RoundEstimate
 from tasks.ledger.store import Store
 from tasks.report import EstimateRow
-from tasks.report.machine import estimate_json
+from tasks.report.machine import estimate_json, joint_part
 
 State = Literal["waiting", "open", "finished"]
 
@@ -52,6 +52,7 @@ class Standing:
             "rounds": self.rounds,
             "revision": 0,
             "estimates": [estimate_json(row) for row in self.rows()],
+            **joint_part(self.known.joint if self.known else None),
         }
 
     @property

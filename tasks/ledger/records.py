@@ -77,6 +77,7 @@ class RoundEstimate:
     exhausted: bool      # nothing is left whose label could change a measure
     estimates: tuple[Estimate, ...]
     segments: tuple[Estimate, ...] = ()  # the same by segment, where the spec names any
+    joint: Mapping[str, Any] | None = None  # the joint region of several measures (evalcore.ellipsoid)
 
     def look(self) -> Look:
         """As the stopping rule sees it: by the first measure."""

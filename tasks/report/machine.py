@@ -2,13 +2,17 @@
 
 import io
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from tasks.report.data import EstimateRow, ReportData, RoundRow
 
 
 def contract(data: ReportData) -> dict[str, Any]:
-    """The object that `run`, `advance`, `status` and `report` print with `--json`: these keys, no others."""
+    """The object that `run`, `advance`, `status` and `report` print with `--json`: these keys, no others.
+
+    `joint_region` is there only where the method gives several measures a region.
+    """
     return {
         "evaluation": data.evaluation,
         "state": data.state,
@@ -19,7 +23,13 @@ def contract(data: ReportData) -> dict[str, Any]:
         "rounds": data.rounds,
         "revision": data.revision,
         "estimates": [estimate_json(row) for row in data.estimates],
+        **joint_part(data.joint),
     }
+
+
+def joint_part(joint: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The contract's `joint_region`, or nothing."""
+    return {} if joint is None else {"joint_region": dict(joint)}
 
 
 def estimate_json(row: EstimateRow) -> dict[str, Any]:

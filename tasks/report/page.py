@@ -10,6 +10,7 @@ from typing import Any
 
 from tasks.report import wording
 from tasks.report.data import EstimateRow, ReportData
+from tasks.report.joint import joint_rows
 from tasks.report.machine import rounds_and_reissue
 from tasks.report.plot import (
     convergence_svg,
@@ -47,6 +48,7 @@ def report_html(data: ReportData) -> bytes:
         verdict=wording.verdict(data),
         first=_row(data, first, _lowest([first])),
         figure=Markup(convergence_svg(data, first, *_described(data, [first]))),  # noqa: S704  escaped inside
+        joint=joint_rows(data.joint) if data.joint else None,
         multiples=(
             Markup(small_multiples_svg(data, others, *_described(data, others)))  # noqa: S704  escaped inside
             if others else None
