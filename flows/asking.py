@@ -12,7 +12,9 @@ What is promised is one label per item, and copies kept rare:
    and a lost update leaves them behind for good): every look is a full read of the batch.
 5. When everything a post carried has been seen on the desk, `posts/0001.arrived.json` says so. An item that
    arrived twice and is gone again was removed by somebody who meant it: it is settled as "deleted". One that
-   disappeared once may be an accident, and is asked again.
+   disappeared once may be an accident, and is posted again.
+6. When nothing else of the round is open, what everybody skipped is asked a second time, under the same
+   rules: a batch of its own with its own posts, numbered on from the first asking's (`flows.settling`).
 
 Answers are copied into the ledger as soon as they are seen. Those of an item that is gone from the desk still
 count; of one that is there, only what the desk says now counts.
@@ -25,6 +27,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from evalcore.adjudication import Outcome, adjudicate
+from flows.settling import Judged, batch_again, decide, first_batch, outcome_of, to_ask_again
 from tasks.desk_effects import (
     collect_answers,
     missing_items,
@@ -32,9 +35,9 @@ from tasks.desk_effects import (
     prepare_desk,
     request_more,
 )
-from tasks.desks.desk import AmbiguousPost, Annotation, Batch, Desk, Item
+from tasks.desks.desk import AmbiguousPost, Batch, Desk, Item
 from tasks.ledger.answers import digests_by_item, store_answers, stored_answers
-from tasks.ledger.posts import Post, create_post, mark_arrived, read_posts, removed_on_purpose
+from tasks.ledger.posts import Post, create_post, mark_arrived, read_posts
 from tasks.ledger.records import Decided, PlannedRound
 from tasks.ledger.store import Store
 
@@ -63,93 +66,103 @@ class Asker:
 
     def ask(self, planned: PlannedRound) -> Answers:
         """Post what is due, read what was answered, and say whether the round can be closed."""
-        batch = _batch(self.evaluation, planned)
+        batch = first_batch(self.evaluation, planned)
         if not batch.items:
             return Answers(decided=[])
-        posts = read_posts(self.store, self.evaluation, batch.round)
-        if not posts:
-            if batch.round == 1:
-                prepare_desk(self.desk)   # `begin` may have been cut short; later, a lost project is an error
-            posts = self._post(batch, batch.items, posts)
-        posts, answers, outcomes = self._look(batch, posts)
-        lost = self._lost(batch, posts, outcomes)
-        if lost:
-            posts, answers, outcomes = self._look(batch, self._post(batch, lost, posts))
-        return self._settle(planned, batch, posts, answers, outcomes)
+        first = self._judge(batch)
+        if first.unsettled:
+            return self._wait(first)
+        again = to_ask_again(first.outcomes) | self._asked_again(batch)
+        second = self._judge(batch_again(self.evaluation, planned, again)) if again else None
+        if second is None:
+            outcomes, answers = first.outcomes, list(first.answers)
+        else:
+            outcomes = {
+                item_id: outcome_of(outcome, second.outcomes.get(item_id))
+                for item_id, outcome in first.outcomes.items()
+            }
+            open_items = {i for i in second.unsettled if outcomes[i] is second.outcomes[i]}
+            if open_items:
+                return self._wait(second, open_items)
+            answers = [*first.answers, *second.answers]
+        return Answers(
+            decided=decide(planned, self.classes, outcomes, digests_by_item(answers), again)
+        )
 
-    def _post(self, batch: Batch, items: Sequence[Item], before: list[Post]) -> list[Post]:
+    def _judge(self, batch: Batch) -> Judged:
+        """One asking: post what never was, and what is lost; read the desk; say where each item stands."""
+        posts = self._posts(batch)
+        if not posts and (batch.round, batch.asking) == (1, 1):
+            prepare_desk(self.desk)   # `begin` may have been cut short; later, a lost project is an error
+        posted = {item_id for post in posts for item_id in post.items}
+        fresh = [item for item in batch.items if item.item_id not in posted]
+        if fresh:
+            self._post(batch, fresh)
+        judged = self._look(batch)
+        lost = self._lost(judged)
+        if lost:
+            self._post(batch, lost)
+            judged = self._look(batch)
+        return judged
+
+    def _posts(self, batch: Batch) -> list[Post]:
+        """The attempts of this asking."""
+        posts = read_posts(self.store, self.evaluation, batch.round)
+        return [post for post in posts if post.asking == batch.asking]
+
+    def _asked_again(self, batch: Batch) -> set[str]:
+        posts = read_posts(self.store, self.evaluation, batch.round)
+        return {item_id for post in posts if post.asking > 1 for item_id in post.items}
+
+    def _post(self, batch: Batch, items: Sequence[Item]) -> None:
         """Create the next posts/ key and, if it is ours, post."""
+        attempt = len(read_posts(self.store, self.evaluation, batch.round)) + 1
         item_ids = [item.item_id for item in items]
-        if create_post(
-            self.store, self.evaluation, batch.round, len(before) + 1, item_ids, self.now()
-        ):
+        ours = create_post(
+            self.store, self.evaluation, batch.round, attempt, item_ids, self.now(), batch.asking
+        )
+        if ours:
             try:
                 post_items(self.desk, batch, items)
             except AmbiguousPost as error:
                 _log.warning("%s, round %d: %s; reading the desk", self.evaluation, batch.round, error)
-        return read_posts(self.store, self.evaluation, batch.round)
 
-    def _look(
-        self, batch: Batch, posts: list[Post]
-    ) -> tuple[list[Post], list[Annotation], dict[str, Outcome]]:
-        """Read the desk in full, keep what was read, and judge it: posts, the answers judged, outcomes."""
+    def _look(self, batch: Batch) -> Judged:
+        """Read the desk in full, keep what was read, and judge it."""
         collected = collect_answers(self.desk, batch)
         if collected.twins_removed:
             _log.info("%s, round %d: removed %d untouched copies from the desk",
                       self.evaluation, batch.round, collected.twins_removed)
         store_answers(self.store, self.evaluation, batch.round, collected.annotations)
-        last = posts[-1]
-        if not last.arrived and collected.present.issuperset(last.items):
-            mark_arrived(self.store, self.evaluation, batch.round, last.attempt)
-            posts = read_posts(self.store, self.evaluation, batch.round)
+        posts = self._posts(batch)
+        if posts and not posts[-1].arrived and collected.present.issuperset(posts[-1].items):
+            mark_arrived(self.store, self.evaluation, batch.round, posts[-1].attempt)
+            posts = self._posts(batch)
         ids = [item.item_id for item in batch.items]
         answers = list(collected.annotations)
         gone = set(ids) - collected.present
         if gone:
-            answers += stored_answers(self.store, self.evaluation, batch.round, gone)
+            kept = stored_answers(self.store, self.evaluation, batch.round, gone)
+            answers += [answer for answer in kept if answer.asking == batch.asking]
         outcomes = adjudicate(ids, answers, annotators=self.annotators, present=collected.present)
-        return posts, answers, outcomes
+        return Judged(batch=batch, posts=posts, answers=answers, outcomes=outcomes)
 
-    def _lost(self, batch: Batch, posts: list[Post], outcomes: Mapping[str, Outcome]) -> list[Item]:
+    def _lost(self, judged: Judged) -> list[Item]:
         """The items to post again, now."""
-        absent = _absent(outcomes) - removed_on_purpose(posts)
-        if not absent or self.now() - posts[-1].at < self.repost_after:
+        absent = judged.absent - judged.removed
+        if not absent or not judged.posts or self.now() - judged.posts[-1].at < self.repost_after:
             return []
-        return [item for item in missing_items(self.desk, batch) if item.item_id in absent]
+        return [item for item in missing_items(self.desk, judged.batch) if item.item_id in absent]
 
-    def _settle(
-        self, planned: PlannedRound, batch: Batch, posts: list[Post],
-        answers: list[Annotation], outcomes: Mapping[str, Outcome],
-    ) -> Answers:
-        removed = _absent(outcomes) & removed_on_purpose(posts)
+    def _wait(self, judged: Judged, only: set[str] | None = None) -> Answers:
+        """Wait for what is unsettled in this asking; `only`: of these items."""
         unsettled = {
             item_id: outcome
-            for item_id, outcome in outcomes.items()
-            if outcome.status not in ("labelled", "skipped") and item_id not in removed
+            for item_id, outcome in judged.unsettled.items()
+            if only is None or item_id in only
         }
-        if unsettled:
-            self._request_more(batch, unsettled)
-            answered = sum(1 for outcome in outcomes.values() if outcome.votes or outcome.skips)
-            on_desk = len(batch.items) - len(_absent(outcomes))
-            return Answers(decided=None, waiting=_waiting(batch, on_desk, unsettled, answered))
-        digests = digests_by_item(answers)
-        return Answers(
-            decided=[
-                self._decide(planned, t, outcomes[planned.item_id[t]], digests) for t in planned.asked()
-            ]
-        )
-
-    def _decide(
-        self, planned: PlannedRound, t: int, outcome: Outcome, digests: Mapping[str, tuple[str, ...]]
-    ) -> Decided:
-        return Decided(
-            item_id=planned.item_id[t],
-            cell=int(planned.plan.cell[t]),
-            rank=int(planned.plan.rank[t]),
-            label=None if outcome.label is None else self.classes[outcome.label],
-            reason={"labelled": None, "skipped": "skipped"}.get(outcome.status, "deleted"),
-            annotations=digests.get(planned.item_id[t], ()),
-        )
+        self._request_more(judged.batch, unsettled)
+        return Answers(decided=None, waiting=_waiting(judged, unsettled))
 
     def _request_more(self, batch: Batch, unsettled: Mapping[str, Outcome]) -> None:
         """Ties, and answers that are none, go to one more person."""
@@ -162,23 +175,19 @@ class Asker:
             request_more(self.desk, batch, item_ids, people)
 
 
-def _batch(evaluation: str, planned: PlannedRound) -> Batch:
-    items = [Item(item_id=planned.item_id[t], shown=planned.shown[t] or {}) for t in planned.asked()]
-    return Batch(evaluation=evaluation, round=planned.number, items=items)
-
-
-def _absent(outcomes: Mapping[str, Outcome]) -> set[str]:
-    return {item_id for item_id, outcome in outcomes.items() if outcome.status == "absent"}
-
-
-def _waiting(
-    batch: Batch, on_desk: int, unsettled: Mapping[str, Outcome], answered: int = 0
-) -> dict[str, Any]:
+def _waiting(judged: Judged, unsettled: Mapping[str, Outcome]) -> dict[str, Any]:
     """What people are told: how far the round is, and what is unusual about it."""
+    batch = judged.batch
     unusual = {
         "tied": sum(1 for o in unsettled.values() if o.status == "waiting" and len(o.votes) > 1),
         "invalid": sum(1 for o in unsettled.values() if o.status == "invalid"),
         "not_on_desk": sum(1 for o in unsettled.values() if o.status == "absent"),
+        "asked_again": len(unsettled) if batch.asking > 1 else 0,
     }
-    usual = {"round": batch.round, "items": len(batch.items), "on_desk": on_desk, "answered": answered}
+    usual = {
+        "round": batch.round,
+        "items": len(batch.items),
+        "on_desk": len(batch.items) - len(judged.absent),
+        "answered": sum(1 for outcome in judged.outcomes.values() if outcome.votes or outcome.skips),
+    }
     return usual | {name: count for name, count in unusual.items() if count}

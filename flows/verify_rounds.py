@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evalcore.adjudication import adjudicate
 from evalcore.errors import AssayError
 from evalcore.evaluation import RoundPlan, begin
 from evalcore.evaluation import plan as plan_draws
 from flows.fold import Fold, why_stop
 from flows.opened import Opened
+from flows.settling import label_and_reason, outcomes_by_asking
 from flows.standing import verdict_on
 from tasks.checked_rows import shown_hashes
 from tasks.desks.desk import Annotation
@@ -156,12 +156,15 @@ class RoundsCheck:
         annotators = self._opened.spec.desk.annotators_per_item
         aside = any(one.reason == "deleted" for one in decided)
         posts = read_posts(self._store, self._opened.name, planned.number) if aside else []
-        removed = removed_on_purpose(posts)
-        outcomes = adjudicate(ids, answers, annotators=annotators)
+        removed = {
+            item_id
+            for asking in (1, 2)
+            for item_id in removed_on_purpose([post for post in posts if post.asking == asking])
+        }
+        outcomes = outcomes_by_asking(ids, answers, annotators)
         for one in decided:
             outcome = outcomes[one.item_id]
-            label = None if outcome.label is None else self._opened.classes.get(outcome.label)
-            reason = {"labelled": None, "skipped": "skipped"}.get(outcome.status, "deleted")
+            label, reason = label_and_reason(outcome, self._opened.classes)
             if (one.label, one.reason) != (label, reason):
                 yield (
                     f"{one.item_id!r}: label {one.label!r} (reason {one.reason!r}), but its answers give "
@@ -169,6 +172,8 @@ class RoundsCheck:
                 )
             elif reason == "deleted" and one.item_id not in removed:
                 yield f"{one.item_id!r}: set aside as deleted, but no post of it arrived twice"
+            elif reason == "skipped" and one.askings == 1:
+                yield f"{one.item_id!r}: set aside as undecided without being asked again"
 
     def _answers_are_damaged(self, number: int, decided: list[Decided]) -> bool:
         """Whether labels rest on an answer that is gone or changed; one that is gone is named."""

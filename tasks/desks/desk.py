@@ -37,11 +37,20 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """The items one round asks about; everything is deduplicated on (evaluation, round, item_id)."""
+    """Items one round asks about; everything is deduplicated on (evaluation, round, asking, item_id).
+
+    An item that is asked again is a question of its own on the desk, beside the first one: whoever skipped
+    the first is not kept from the second, and answers to the two are never mixed up.
+    """
 
     evaluation: str
     round: int
     items: Sequence[Item]
+    asking: int = 1              # 1: for the first time; 2: the items of the round that are asked again
+
+    def __post_init__(self) -> None:
+        if self.asking < 1:
+            raise ValueError(f"an asking is counted from 1, got {self.asking}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +64,7 @@ class Annotation:
     label: str | None            # the class name when kind == "label"
     updated_at: str              # ISO 8601, as the desk says; "" if it does not
     raw: Mapping[str, Any] = field(default_factory=dict)  # the desk's own record, kept in the ledger
+    asking: int = 1              # the asking of its batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@
     <path>/<evaluation>/round-0001.csv                 item_id, the shown fields, an empty `label` column
     <path>/<evaluation>/round-0001-more-...csv         items that were lost from the folder, asked again
     <path>/<evaluation>/round-0001-somebody-else-...   items people disagree on, for one person more
+    <path>/<evaluation>/round-0001-again-2.csv         items everybody skipped, asked once more
     <path>/<evaluation>/answers/round-0001*.csv        answers: item_id, label; optionally annotator, skip
 
 Batch files are written once, whole or not at all, so two processes that post at once make one file. An item
@@ -107,13 +108,17 @@ class FolderDesk:
         return {item_id for item_id in found if item_id is not None}
 
     def _files(self, folder: Path, batch: Batch) -> list[Path]:
-        """round-0001.csv and round-0001-anything.csv, but not round-00012.csv and no half-written files."""
+        """round-0001.csv and round-0001-anything.csv, but not round-00012.csv and no half-written files.
+
+        Of an asking, its own files only: round-0001-again-2-kim.csv belongs to the second.
+        """
         if not folder.is_dir():
             raise DeskRefused(
                 f"desk.path: {folder} is not there; it was moved or deleted, or the disk is not mounted. "
                 "Answers collected so far are safe in the ledger: bring the folder back"
             )
-        name = re.compile(re.escape(_stem(batch)) + r"(?:[^0-9].*)?\.csv", re.DOTALL)
+        others = r"(?!-again-[0-9])" if batch.asking == 1 else ""
+        name = re.compile(re.escape(_stem(batch)) + others + r"(?:[^0-9].*)?\.csv", re.DOTALL)
         return sorted(path for path in folder.iterdir() if name.fullmatch(path.name) and path.is_file())
 
     def _instructions(self) -> str:
@@ -132,6 +137,8 @@ class FolderDesk:
             "An apostrophe before a value only keeps spreadsheets from changing it.\n"
             "You may change your answers and save again. A file round-NNNN-somebody-else-....csv holds\n"
             "items on which people disagree: it is for somebody who has not answered them yet.\n"
+            "A file round-NNNN-again-N.csv holds items that everybody skipped: please look once more, and\n"
+            "skip them again if they really cannot be decided.\n"
         )
 
 
@@ -156,7 +163,8 @@ def _disk(folder: Path) -> Iterator[None]:
 
 
 def _stem(batch: Batch) -> str:
-    return f"round-{batch.round:04d}"
+    again = f"-again-{batch.asking}" if batch.asking > 1 else ""
+    return f"round-{batch.round:04d}{again}"
 
 
 def _digest_of(items: Sequence[Item]) -> str:

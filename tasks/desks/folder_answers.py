@@ -55,6 +55,7 @@ def answers_in(
                 {"line": row.line, **{name: row.cells.get(name, "") for name in ("item_id", "label", "skip")}}
                 for row in rows
             ]},
+            asking=batch.asking,
         ))
         if kind == "invalid":
             said = ", ".join(f"line {row.line}: {row.text('label')!r}" for row in rows[:3])

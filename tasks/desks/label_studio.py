@@ -3,7 +3,8 @@
 What Label Studio guarantees is little (an import may commit minutes after its reply was lost; ids are used
 again after deletions), so everything rests on our own keys inside each task's data, and on reading again:
 
-    assay_batch   evaluation and round        assay_item   a digest of evaluation, round and item id
+    assay_batch   evaluation and round        assay_item   a digest of evaluation, round and item id, and of
+                                                           the asking where an item is asked again
     shown_...     the shown fields
 
 Nothing else is uploaded: no predictions, scores, weights or strata, and not the item's id, which may be
@@ -96,7 +97,10 @@ class LabelStudioDesk:
         for item_id, tasks in copies.items():
             removed += self._remove_untouched_twins(tasks)
             for task in tasks:
-                answers += [annotation(item_id, raw, self._classes) for raw in task.get("annotations") or ()]
+                answers += [
+                    annotation(item_id, raw, self._classes, batch.asking)
+                    for raw in task.get("annotations") or ()
+                ]
         return Collected(annotations=answers, present=frozenset(copies), twins_removed=removed)
 
     def progress(self, batch: Batch) -> Progress:
@@ -132,17 +136,18 @@ class LabelStudioDesk:
         return copies
 
     def _data(self, batch: Batch, item: Item, fields: Sequence[Field]) -> dict[str, str]:
-        data = {"assay_batch": _batch_name(batch), "assay_item": self._key(batch, item.item_id)}
+        data = {"assay_batch": batch_name(batch), "assay_item": self._key(batch, item.item_id)}
         for field in fields:
             data[field.key] = shown_value(field, item.shown.get(field.name, ""))
         return data
 
     def _key(self, batch: Batch, item_id: str) -> str:
-        return digest(self._project.mark, str(batch.round), item_id)[:32]
+        again = [str(batch.asking)] if batch.asking > 1 else []
+        return digest(self._project.mark, str(batch.round), item_id, *again)[:32]
 
     @staticmethod
     def _in_batch(batch: Batch) -> Condition:
-        return ("data.assay_batch", "equal", "String", _batch_name(batch))
+        return ("data.assay_batch", "equal", "String", batch_name(batch))
 
     def _remove_untouched_twins(self, tasks: Sequence[Mapping[str, Any]]) -> int:
         """Delete the copies nobody touched, as long as one copy stays: the touched ones, or the first."""
@@ -165,5 +170,7 @@ class LabelStudioDesk:
         return True
 
 
-def _batch_name(batch: Batch) -> str:
-    return f"{batch.evaluation}/{batch.round:04d}"
+def batch_name(batch: Batch) -> str:
+    """What `assay_batch` holds: `evaluation/0001`, and `evaluation/0001/again-2` of what is asked again."""
+    again = f"/again-{batch.asking}" if batch.asking > 1 else ""
+    return f"{batch.evaluation}/{batch.round:04d}{again}"

@@ -15,7 +15,9 @@ from tasks.desks.labelling_config import CONTROL, class_name
 _KEPT = ("id", "task", "result", "was_cancelled", "ground_truth", "created_at", "updated_at", "lead_time")
 
 
-def annotation(item_id: str, raw: Mapping[str, Any], classes: Sequence[str]) -> Annotation:
+def annotation(
+    item_id: str, raw: Mapping[str, Any], classes: Sequence[str], asking: int = 1
+) -> Annotation:
     """One annotation as Label Studio lists it, translated."""
     kind, label = _meaning(raw, classes)
     return Annotation(
@@ -27,6 +29,7 @@ def annotation(item_id: str, raw: Mapping[str, Any], classes: Sequence[str]) -> 
         label=label,
         updated_at=str(raw.get("updated_at") or ""),
         raw={key: raw[key] for key in _KEPT if key in raw},
+        asking=asking,
     )
 
 

@@ -8,9 +8,12 @@ is skipped by everybody; an item without a row is an error, because nobody could
                  errs on the same items, and two annotators err independently
     delay        seconds between posting and the answers
 
+What is asked again is answered by other people (simulated-101, ...), who err independently; an item without a
+label is skipped by them too.
+
 What was posted outlives the process: posting writes the items, their labels and the time under
 
-    index/simulated-desk/<evaluation>/<round>/<digest of the items>.json
+    index/simulated-desk/<evaluation>/<round>/posted-<digest of the items>.json     (<round>-again-2/...)
 
 in the ledger's store, beside the evaluations and not in their record. So `collect` needs no labels file, and
 nothing but posting looks at the clock's past. Answers hold no times: reruns give the same bytes.
@@ -32,6 +35,7 @@ from tasks.ledger.store import Store
 from tasks.sources.reader import open_source
 from tasks.sources.values import as_text
 
+_OTHERS = 100   # the people of the second asking are numbered from here; an item has at most 100 a time
 _TRUE = ("1", "1.0", "true", "True")
 _FALSE = ("0", "0.0", "false", "False")
 
@@ -92,7 +96,7 @@ class SimulatedDesk:
             if now >= record["posted_at"] + self._delay:
                 for item_id, label in record["labels"].items():
                     for annotator in range(1, max(self._annotators, extra.get(item_id, 0)) + 1):
-                        answer = self._answer(batch, item_id, label, annotator)
+                        answer = self._answer(batch, item_id, label, annotator + _OTHERS * (batch.asking - 1))
                         answers[answer.annotation_id] = answer
         return Collected(annotations=list(answers.values()), present=frozenset(present))
 
@@ -109,7 +113,8 @@ class SimulatedDesk:
         self._store.put(key, json.dumps({"annotators": annotators, "items": items}).encode())
 
     def _prefix(self, batch: Batch) -> str:
-        return f"index/simulated-desk/{self._evaluation}/{batch.round:04d}/"
+        again = f"-again-{batch.asking}" if batch.asking > 1 else ""
+        return f"index/simulated-desk/{self._evaluation}/{batch.round:04d}{again}/"
 
     def _posted(self, batch: Batch) -> list[dict[str, Any]]:
         prefix = self._prefix(batch) + "posted-"
@@ -139,6 +144,7 @@ class SimulatedDesk:
             label=label,
             updated_at="",
             raw={},
+            asking=batch.asking,
         )
 
     def _look_up(self, wanted: Sequence[str]) -> dict[str, str | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from tasks.desks.desk import Annotation
 from tasks.effects import effect, retried
@@ -14,7 +15,7 @@ def store_answers(store: Store, evaluation: str, round: int, answers: Sequence[A
     """Copy the answers that are not in the ledger yet."""
     there = set(store.keys(keys.annotations(evaluation, round)))
     for answer in answers:
-        blob = encoding.to_json(asdict(answer))
+        blob = answer_bytes(answer)
         key = keys.annotation(evaluation, round, keys.digest(blob))
         if key not in there:
             store.put(key, blob)
@@ -33,9 +34,17 @@ def stored_answers(
     return answers
 
 
+def answer_bytes(answer: Annotation) -> bytes:
+    """An answer as the ledger holds it. The first asking goes without saying."""
+    data: dict[str, Any] = asdict(answer)
+    if answer.asking == 1:
+        del data["asking"]
+    return encoding.to_json(data)
+
+
 def digests_by_item(answers: Iterable[Annotation]) -> dict[str, tuple[str, ...]]:
     """Item -> the digests of these answers about it, sorted: their names in the ledger."""
     by_item: dict[str, set[str]] = {}
     for answer in answers:
-        by_item.setdefault(answer.item_id, set()).add(keys.digest(encoding.to_json(asdict(answer))))
+        by_item.setdefault(answer.item_id, set()).add(keys.digest(answer_bytes(answer)))
     return {item_id: tuple(sorted(digests)) for item_id, digests in by_item.items()}

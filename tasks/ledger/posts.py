@@ -24,6 +24,7 @@ class Post:
     at: datetime
     items: tuple[str, ...]
     arrived: bool              # all of them were once seen on the desk
+    asking: int = 1            # 2: the items were asked again
 
 
 def read_posts(store: Store, evaluation: str, round: int) -> list[Post]:
@@ -39,6 +40,7 @@ def read_posts(store: Store, evaluation: str, round: int) -> list[Post]:
                 at=datetime.fromisoformat(data["at"]),
                 items=tuple(data["items"]),
                 arrived=name.replace(".json", ".arrived.json") in names,
+                asking=data.get("asking", 1),
             )
         )
     return posts
@@ -46,16 +48,16 @@ def read_posts(store: Store, evaluation: str, round: int) -> list[Post]:
 
 @effect("create-post")
 def create_post(
-    store: Store, evaluation: str, round: int, attempt: int, items: Sequence[str], at: datetime
+    store: Store, evaluation: str, round: int, attempt: int, items: Sequence[str], at: datetime,
+    asking: int = 1,
 ) -> bool:
     """Whether the attempt is ours to make.
 
     A put that is repeated because its reply was lost finds its own bytes and is still the creator: they hold
     a word nobody else has.
     """
-    blob = encoding.to_json(
-        {"attempt": attempt, "at": at.isoformat(), "creator": uuid4().hex, "items": list(items)}
-    )
+    record = {"attempt": attempt, "at": at.isoformat(), "creator": uuid4().hex, "items": list(items)}
+    blob = encoding.to_json(record | ({"asking": asking} if asking > 1 else {}))
     return store.put(keys.post(evaluation, round, attempt), blob) == blob
 
 

@@ -5,7 +5,8 @@
                     of an item that was labelled in an earlier round
     design.parquet  one row per cell (evalcore.design)
     labels.parquet  one row per item asked: item_id, cell, rank, label (null: people could not decide), reason
-                    (why there is no label), annotations (digests of the answers it was decided from)
+                    (why there is no label), annotations (digests of the answers it was decided from), askings
+                    (2 where it was asked again)
     estimate.json   the estimates, with what the stopping rule looks at
 
 `write_*` returns what is under the key afterwards: our own record, or the one of whoever was first. Callers
@@ -63,6 +64,7 @@ class Decided:
     label: int | None                  # 0, 1, or None: people could not decide
     reason: NoLabel | None             # why there is no label
     annotations: tuple[str, ...]       # digests of the answers in rounds/<n>/annotations/
+    askings: int | None = None         # times it was asked; None in ledgers of before this was recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +179,7 @@ def write_labels(
         "label": pa.array([d.label for d in decided], pa.int8()),
         "reason": pa.array([d.reason for d in decided], pa.string()),
         "annotations": pa.array([list(d.annotations) for d in decided], pa.list_(pa.string())),
+        "askings": pa.array([d.askings for d in decided], pa.int8()),
     }
     key = keys.labels(evaluation, number)
     return _decode_labels(store.put(key, encoding.to_parquet(columns)), key)

@@ -180,4 +180,23 @@ def test_an_annotation_can_be_kept_as_json_and_names_nobody(new_world: NewWorld)
     assert "person0" not in kept
 
 
+def test_what_is_asked_again_is_a_question_of_its_own(new_world: NewWorld):
+    world, batch = new_world({"a": "match", "b": None}), batch_of("a", "b")
+    desk = posted(world, batch)
+    world.everybody_answers(batch)
+    before = desk.collect(batch)
+    again = Batch(evaluation=EVALUATION, round=1, items=items("b"), asking=2)
+    assert desk.missing(again) == list(again.items)
+    desk.post(again, again.items)
+    desk.post(again, desk.missing(again))   # nothing
+    unanswered = desk.collect(again)
+    assert (list(unanswered.annotations), unanswered.present) == ([], frozenset({"b"}))
+    assert desk.collect(batch) == before
+    world.everybody_answers(again)
+    (answer,) = world.open().collect(again).annotations
+    assert (answer.item_id, answer.kind, answer.asking) == ("b", "skip", 2)
+    assert answer.annotation_id not in {first.annotation_id for first in before.annotations}
+    assert desk.collect(batch) == before
+
+
 CLASSES_IN_TURN = ("match", "no match")

@@ -7,6 +7,7 @@ import pytest
 from doubles.world import World
 
 from flows.begin import begin
+from flows.verify import verify
 from tasks.ledger import records
 from tasks.ledger.posts import read_posts
 
@@ -117,16 +118,70 @@ def test_an_answer_seen_before_the_item_was_deleted_counts(world):
     assert copies(world)[first] == 1
 
 
-def test_an_item_everybody_skips_is_undecided_spends_budget_and_is_never_asked_again(world):
+def test_an_item_everybody_skips_twice_is_undecided_spends_budget_and_is_never_asked_again(world):
     world.desk.answers = {}
     step(world)
     skipped = asked(world)[0]
     world.desk.answers = {**world.truth, skipped: None}
+    world.desk.second_answers = {}
+    waiting = step(world)
+    assert (waiting.waiting_for["asked_again"], waiting.waiting_for["items"]) == (1, 1)
+    assert copies(world)[skipped] == 2
+    world.desk.second_answers = {skipped: None}
     done = step(world)
     assert (done.state, done.stopped_by) == ("finished", "budget")
     assert (done.labels, done.undecided) == (7, 1)      # 8 asked, one of them in vain
-    assert copies(world)[skipped] == 1
+    assert copies(world)[skipped] == 2
     assert done.known.estimates[0].diagnostics["undecided"] == 1
+    decided = {d.item_id: d for d in records.read_labels(world.store, "small", 1)}
+    assert (decided[skipped].reason, decided[skipped].askings) == ("skipped", 2)
+    assert verify(world.store, "small").verified
+
+
+def test_what_is_asked_again_counts_when_it_is_decided_the_second_time(world):
+    world.desk.answers = {}
+    step(world)
+    skipped = asked(world)[0]
+    world.desk.answers = {**world.truth, skipped: None}
+    world.desk.second_answers = {skipped: "match"}
+    done = step(world)
+    assert (done.state, done.labels, done.undecided) == ("finished", 8, 0)
+    decided = {d.item_id: d for d in records.read_labels(world.store, "small", 1)}
+    assert (decided[skipped].label, decided[skipped].askings) == (1, 2)
+    assert len(decided[skipped].annotations) == 2     # the skip, and the answer
+    assert verify(world.store, "small").verified
+
+
+def test_a_mind_changed_about_the_first_question_settles_the_item(world):
+    world.desk.answers = {}
+    step(world)
+    skipped = asked(world)[0]
+    world.desk.answers = {**world.truth, skipped: None}
+    world.desk.second_answers = {}
+    step(world)
+    world.desk.answers = dict(world.truth)
+    assert step(world).state == "finished"
+    decided = {d.item_id: d for d in records.read_labels(world.store, "small", 1)}
+    assert decided[skipped].label == (world.truth[skipped] == "match")
+    assert verify(world.store, "small").verified
+
+
+def test_what_is_asked_again_and_lost_is_posted_again_and_no_more(world):
+    world.desk.answers = {}
+    step(world)
+    skipped = asked(world)[0]
+    world.desk.answers = {**world.truth, skipped: None}
+    world.desk.second_answers = {}
+    world.desk.lost_posts = 1
+    assert step(world).waiting_for["not_on_desk"] == 1
+    assert copies(world)[skipped] == 1
+    world.clock.pass_by(minutes=11)
+    step(world)
+    assert copies(world)[skipped] == 2
+    posts = read_posts(world.store, "small", 1)
+    assert [(post.attempt, post.asking, post.arrived) for post in posts] == [
+        (1, 1, True), (2, 2, False), (3, 2, True)
+    ]
 
 
 def test_a_tie_goes_to_one_more_person(tmp_path):

@@ -13,7 +13,7 @@ from services.label_studio_people import Person
 
 from tasks.desks.desk import Batch, Desk
 from tasks.desks.folder import FolderDesk
-from tasks.desks.label_studio import LabelStudioDesk
+from tasks.desks.label_studio import LabelStudioDesk, batch_name
 from tasks.desks.label_studio_api import LabelStudioApi
 from tasks.desks.simulated import SimulatedDesk
 from tasks.ledger.store import Store
@@ -49,7 +49,7 @@ class LabelStudioWorld:
         project = self._people[0].projects(self._evaluation)[0]["id"]
         for person in self._people[:annotators]:
             for task in person.tasks(project):
-                if task["data"]["assay_batch"] != f"{batch.evaluation}/{batch.round:04d}":
+                if task["data"]["assay_batch"] != batch_name(batch):
                     continue
                 if person.has_answered(task):
                     continue
@@ -75,7 +75,10 @@ class FolderWorld:
         by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
         folder = self._path / self._evaluation
         for number in range(annotators):
-            for source in sorted(folder.glob(f"round-{batch.round:04d}*.csv")):
+            again = f"-again-{batch.asking}" if batch.asking > 1 else ""
+            for source in sorted(folder.glob(f"round-{batch.round:04d}{again}*.csv")):
+                if not again and "-again-" in source.name:
+                    continue
                 with source.open(encoding="utf-8-sig", newline="") as file:
                     rows = list(csv.DictReader(file))
                 target = folder / "answers" / f"{source.stem}-person{number}.csv"

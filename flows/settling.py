@@ -1,0 +1,129 @@
+"""When an item is settled: what its answers, of both times it was asked, come to.
+
+    labelled    people agree on a class, the first time or the second
+    skipped     people cannot decide it: everybody skipped it, it was asked once more, and skipped again
+    deleted     somebody removed it from the desk, twice
+
+An item that everybody skipped is asked again once, as a question of its own, when nothing else of its round
+is open. A label given to the first question counts even then: people may change their minds. Otherwise the
+answers to the second question decide, and what they cannot decide is recorded as undecided.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evalcore.adjudication import Outcome, adjudicate
+from tasks.desks.desk import Annotation, Batch, Item
+from tasks.ledger.posts import Post, removed_on_purpose
+from tasks.ledger.records import Decided, NoLabel, PlannedRound
+
+SETTLED = ("labelled", "skipped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One asking of a round, as its desk and its ledger have it now."""
+
+    batch: Batch
+    posts: Sequence[Post]                # of this asking
+    answers: Sequence[Annotation]        # those judged
+    outcomes: Mapping[str, Outcome]
+
+    @property
+    def absent(self) -> set[str]:
+        """Items that are on no desk and have no answer that settles them."""
+        return {item_id for item_id, outcome in self.outcomes.items() if outcome.status == "absent"}
+
+    @property
+    def removed(self) -> set[str]:
+        """Absent items that somebody meant to remove: settled, without a label."""
+        return self.absent & removed_on_purpose(self.posts)
+
+    @property
+    def unsettled(self) -> dict[str, Outcome]:
+        """Items people still have to answer."""
+        removed = self.removed
+        return {
+            item_id: outcome
+            for item_id, outcome in self.outcomes.items()
+            if outcome.status not in SETTLED and item_id not in removed
+        }
+
+
+def first_batch(evaluation: str, planned: PlannedRound) -> Batch:
+    """Everything a round asks."""
+    return Batch(evaluation=evaluation, round=planned.number, items=_items(planned))
+
+
+def batch_again(evaluation: str, planned: PlannedRound, again: Collection[str]) -> Batch:
+    """The second asking of these items of a round, in the order of the plan."""
+    items = [item for item in _items(planned) if item.item_id in again]
+    return Batch(evaluation=evaluation, round=planned.number, items=items, asking=2)
+
+
+def to_ask_again(first: Mapping[str, Outcome]) -> set[str]:
+    """The items whose first asking calls for a second."""
+    return {item_id for item_id, outcome in first.items() if outcome.status == "skipped"}
+
+
+def outcome_of(first: Outcome, second: Outcome | None) -> Outcome:
+    """What the two askings of an item come to; `second` is None unless it was asked again."""
+    return first if second is None or first.status == "labelled" else second
+
+
+def outcomes_by_asking(
+    item_ids: Iterable[str], answers: Sequence[Annotation], annotators: int
+) -> dict[str, Outcome]:
+    """The outcome of every item, from answers to either asking; nothing is known of any desk."""
+    ids = list(item_ids)
+    first, second = (
+        adjudicate(ids, [a for a in answers if a.asking == asking], annotators=annotators)
+        for asking in (1, 2)
+    )
+    again = {answer.item_id for answer in answers if answer.asking == 2}
+    return {
+        item_id: outcome_of(first[item_id], second[item_id] if item_id in again else None) for item_id in ids
+    }
+
+
+def decide(
+    planned: PlannedRound,
+    classes: Mapping[str, int],
+    outcomes: Mapping[str, Outcome],
+    digests: Mapping[str, tuple[str, ...]],
+    again: Collection[str] = (),
+) -> list[Decided]:
+    """What a round is closed with, in the order of the plan.
+
+    classes: class name -> 0 or 1. digests: item -> names of its answers in the ledger. again: items that were
+    asked twice.
+    """
+    rows = []
+    for t in planned.asked():
+        item_id = planned.item_id[t]
+        label, reason = label_and_reason(outcomes[item_id], classes)
+        rows.append(
+            Decided(
+                item_id=item_id,
+                cell=int(planned.plan.cell[t]),
+                rank=int(planned.plan.rank[t]),
+                label=label,
+                reason=reason,
+                annotations=digests.get(item_id, ()),
+                askings=2 if item_id in again else 1,
+            )
+        )
+    return rows
+
+
+def label_and_reason(
+    outcome: Outcome, classes: Mapping[str, int]
+) -> tuple[int | None, NoLabel | None]:
+    """The label of a settled item, or why it has none."""
+    if outcome.label is not None:
+        return classes.get(outcome.label), None
+    return None, "skipped" if outcome.status == "skipped" else "deleted"
+
+
+def _items(planned: PlannedRound) -> list[Item]:
+    return [Item(item_id=planned.item_id[t], shown=planned.shown[t] or {}) for t in planned.asked()]
