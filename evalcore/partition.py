@@ -12,7 +12,9 @@ import numpy as np
 
 from evalcore.cells import Cells
 from evalcore.errors import BadInput
+from evalcore.feature_strata import cells_of
 from evalcore.methods.base import Method
+from evalcore.partition_kinds import FeatureTree, without_features
 from evalcore.strata import assign, log_density
 from evalcore.types import Array, Floats, Ints
 
@@ -21,7 +23,7 @@ from evalcore.types import Array, Floats, Ints
 class Partition:
     """Strata edges and the cells they make."""
 
-    edges: Floats  # interior edges, increasing
+    edges: Floats  # interior edges, increasing; none where features were cut
     cells: Cells
 
     def to_json(self) -> dict[str, Any]:
@@ -48,16 +50,35 @@ def decision_boundary(scores: Floats, predictions: Array) -> float:
 
 
 def build_partition(
-    method: Method, scores: Floats, probabilities: Floats, predictions: Array
+    method: Method,
+    scores: Floats,
+    probabilities: Floats,
+    predictions: Array,
+    features: Floats | None = None,
 ) -> tuple[Partition, Ints]:
-    """Cut a pool the way a method wants it: see `partition_by`."""
+    """Cut a pool the way a method wants it: see `partition_by`, and `evalcore.feature_strata` for features.
+
+    features (N, D): needed by methods that cut by them.  Raises BadInput where they are missing.
+    """
     if len(scores) == 0:
         raise BadInput("the pool is empty: there is nothing to evaluate")
+    tree = cut_by_features(method)
+    if tree is not None:
+        if features is None:
+            raise without_features(method.name)
+        cells, cell = cells_of(tree.leaves(features), tree.n_leaves, scores, probabilities, predictions)
+        return Partition(edges=np.empty(0), cells=cells), cell
     edges, n_slots = method.edges(scores, predictions)
     boundary = decision_boundary(scores, predictions)
     return partition_by(
         edges, scores, probabilities, predictions, n_slots=n_slots, boundary=boundary
     )
+
+
+def cut_by_features(method: Method) -> FeatureTree | None:
+    """The tree of features a method cuts by; None for the methods that cut by score."""
+    tree: FeatureTree | None = getattr(method, "feature_tree", None)
+    return tree
 
 
 def partition_by(

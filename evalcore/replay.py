@@ -34,6 +34,7 @@ class LabelledPool:
     probability: Floats  # (N,)
     prediction: Array    # (N,) 0 or 1
     label: Array         # (N,) 0 or 1
+    features: Floats | None = None  # (N, D) for methods that cut by them
 
     def confusion(self) -> Floats:
         """Counts (2, 2) by [prediction, label]."""
@@ -73,7 +74,9 @@ def blocks(repeats: int) -> list[tuple[int, int]]:
 
 def prepare(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
     """The method's cells of a pool, and their items by label (C, 2)."""
-    partition, cell = build_partition(method, pool.score, pool.probability, pool.prediction)
+    partition, cell = build_partition(
+        method, pool.score, pool.probability, pool.prediction, pool.features
+    )
     positives = np.bincount(cell, weights=pool.label, minlength=partition.cells.n_cells).astype(np.int64)
     return partition.cells, np.stack([partition.cells.size - positives, positives], axis=1)
 

@@ -36,6 +36,8 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
               show_default=True, help="Of the intervals.")
 @click.option("--positive", default=None, metavar="CLASS",
               help="The positive class, where predictions and labels are class names.")
+@click.option("--features", default="", metavar="NAME[,NAME]",
+              help="Columns of numbers, for methods that cut the pool by features (partition=kd-tree).")
 @click.option("--processes", type=click.IntRange(min=1), default=None,
               help="Processes to use [default: one per processor]; the numbers do not depend on it.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
@@ -43,7 +45,8 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 @json_option
 def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
-    confidence: float, positive: str | None, processes: int | None, plot: Path | None, as_json: bool,
+    confidence: float, positive: str | None, features: str, processes: int | None, plot: Path | None,
+    as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: how far off they are, and how often their intervals cover.
 
@@ -69,7 +72,7 @@ def replay(
     )
     if plot is not None:
         check_plot_path(plot)
-    labelled = read_labelled_pool(pool, positive=positive)
+    labelled = read_labelled_pool(pool, positive=positive, features=_listed(features))
     with _counting() as tell:
         result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
     if plot is not None:

@@ -5,6 +5,7 @@ score and probability    each a finite number of sane size, a probability within
                          million million; probability = expit(score - threshold)
 prediction               a class name, 0/1 or a boolean; or score > threshold, probability >= threshold
 segments, shown fields   text; a missing value is the empty text
+features                 each a finite number of sane size
 shown_hash               of the item's id and what people will see of it, so that a source which changed after
                          the freeze cannot put another question under an old id
 
@@ -41,10 +42,11 @@ class RowChecker:
         """`paths`: the source's files, for naming offenders."""
         pool = spec.pool
         self._pool, self._labels, self._paths = pool, spec.labels, paths
-        self._schema = schema(pool.segments)
+        self._schema = schema(pool.segments, pool.features or ())
         self._codes = _class_codes(spec.labels.positive, spec.labels.negative)
         self._kinds: dict[str, tuple[Kind, str]] = {}
-        roles = [pool.id, pool.score, pool.probability, pool.prediction, *pool.segments, *pool.display]
+        named = (*pool.segments, *(pool.features or ()), *pool.display)
+        roles = [pool.id, pool.score, pool.probability, pool.prediction, *named]
         self.columns: list[str] = list(dict.fromkeys(name for name in roles if name is not None))
 
     def check(self, batch: SourceBatch) -> pa.RecordBatch:
@@ -66,6 +68,7 @@ class RowChecker:
             pa.array(probability, pa.float64()),
             pa.array(prediction, pa.int8()),
             *segments,
+            *(pa.array(self._numbers(batch, name, given), pa.float64()) for name in pool.features or ()),
             pa.array(np.full(n, batch.file), pa.int32()),
             pa.array(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
             pa.array(shown_hashes(ids, shown), pa.string()) if shown else pa.nulls(n, pa.string()),

@@ -2,7 +2,8 @@
 
     pool/part-00000-<digest>.parquet    65,536 rows each, in the order they were read
         item_id (string), score, probability (float64), prediction (int8; 1 = positive),
-        one column per segment (string), source_file (int32), source_row (int64), shown_hash (string or null)
+        one column per segment (string), one per feature (float64, called "assay.feature.NAME"),
+        source_file (int32), source_row (int64), shown_hash (string or null)
     pool/manifest.json                  which parts there are; written last, it commits the pool
     pool/sources.json                   sizes and versions of the source files; never compared
 
@@ -25,7 +26,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evalcore.partition import Partition
-from evalcore.types import Ints
+from evalcore.types import Floats, Ints
 from tasks.ledger import encoding, keys, open_reader
 from tasks.ledger.encoding import DamagedRecord
 from tasks.ledger.store import Store
@@ -33,6 +34,7 @@ from tasks.ledger.store import Store
 PART_ROWS = 65_536
 GROUP_ROWS = 4_096           # what reading one row costs
 PROVENANCE = ("source_file", "source_row")
+FEATURE = "assay.feature."   # what the names of feature columns begin with
 
 
 class _Record(BaseModel):
@@ -82,6 +84,11 @@ class Manifest(_Record):
         return segment_columns(self.columns)
 
     @property
+    def feature_columns(self) -> list[str]:
+        """The parts' columns of features, in the order of the spec."""
+        return [name for name in self.columns if name.startswith(FEATURE)]
+
+    @property
     def part_keys(self) -> list[str]:
         """The ledger keys of the parts, in order."""
         folder = keys.manifest(self.evaluation).removesuffix("manifest.json")
@@ -103,7 +110,12 @@ class FrozenRow:
     shown_hash: str | None           # of the id and the shown fields; None if nothing is shown
 
 
-def schema(segments: Sequence[str]) -> pa.Schema:
+def feature_column(name: str) -> str:
+    """What a part calls a feature: a column may be a feature and a segment."""
+    return FEATURE + name
+
+
+def schema(segments: Sequence[str], features: Sequence[str] = ()) -> pa.Schema:
     """The columns of every part."""
     return pa.schema(
         [
@@ -112,6 +124,7 @@ def schema(segments: Sequence[str]) -> pa.Schema:
             ("probability", pa.float64()),
             ("prediction", pa.int8()),
             *((name, pa.string()) for name in segments),
+            *((feature_column(name), pa.float64()) for name in features),
             ("source_file", pa.int32()),
             ("source_row", pa.int64()),
             ("shown_hash", pa.string()),
@@ -119,10 +132,15 @@ def schema(segments: Sequence[str]) -> pa.Schema:
     )
 
 
+def feature_table(part: pa.Table, features: Sequence[str]) -> Floats:
+    """The features (N, D) of a part."""
+    return np.stack([np.array(part.column(feature_column(name))) for name in features], axis=1)
+
+
 def segment_columns(columns: Sequence[str]) -> list[str]:
     """Of a part's columns, the segments."""
     own = set(schema([]).names)
-    return [name for name in columns if name not in own]
+    return [name for name in columns if name not in own and not name.startswith(FEATURE)]
 
 
 def part_bytes(table: pa.Table) -> bytes:

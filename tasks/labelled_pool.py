@@ -8,6 +8,8 @@ Columns, in Parquet, CSV or JSONL:
     prediction    0/1, or the name of a class
     label         the truth, in the same words as `prediction`
 
+and whatever columns of numbers are asked for as features.
+
 Of two class names, the positive one is the one predicted at the higher scores.
 
 A missing score is the log-odds of the probability, a missing probability is expit of the score: with neither
@@ -33,34 +35,42 @@ _CLASSES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _LOGIT_EDGE = 1e-12   # probabilities of exactly 0 and 1 get the log-odds of this
 
 
-def read_labelled_pool(path: str | Path, *, positive: str | None = None) -> LabelledPool:
+def read_labelled_pool(
+    path: str | Path, *, positive: str | None = None, features: Sequence[str] = ()
+) -> LabelledPool:
     """The pool in a file, with every row checked.
 
-    positive: the positive class, when `prediction` and `label` hold class names and it is known.
+    positive: the positive class, when `prediction` and `label` hold class names and it is known; features:
+    columns of numbers, for methods that cut the pool by them.
 
     Raises BadInput naming the file, the column and the first bad rows.
     """
     path = str(path)
-    scored, columns = _read(path)
+    scored, columns = _read(path, features)
     n = len(columns["label"])
     if n == 0:
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
     _check_ids(path, columns["item_id"])
     score, probability = _scores(path, scored, columns)
     prediction, label = _classes(path, columns["prediction"], columns["label"], score, positive)
-    return LabelledPool(score=score, probability=probability, prediction=prediction, label=label)
+    table = [_numbers(path, name, columns[name]) for name in features]
+    return LabelledPool(
+        score=score,
+        probability=probability,
+        prediction=prediction,
+        label=label,
+        features=np.stack(table, axis=1) if table else None,
+    )
 
 
-
-
-def _read(path: str) -> tuple[list[str], dict[str, pa.Array]]:
+def _read(path: str, features: Sequence[str]) -> tuple[list[str], dict[str, pa.Array]]:
     """The columns of scores there are, and every column needed."""
     if not path.startswith("s3://") and not Path(path).is_file():
         raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
     source = open_source(path)
     missing = ""
     for scored in (["score", "probability"], ["score"], ["probability"]):
-        wanted = [*_NEEDED, *scored]
+        wanted = list(dict.fromkeys([*_NEEDED, *scored, *features]))
         try:
             batches = [batch.columns for batch in source.batches(wanted)]
         except BadInput as error:
@@ -69,7 +79,7 @@ def _read(path: str) -> tuple[list[str], dict[str, pa.Array]]:
                 raise
             continue
         return scored, {name: _joined([b.column(i) for b in batches]) for i, name in enumerate(wanted)}
-    lacks = [name for name in _NEEDED if f"no column {name!r}" in missing]
+    lacks = [name for name in (*features, *_NEEDED) if f"no column {name!r}" in missing]
     named = f"no column {lacks[0]!r}" if lacks else "neither a column 'score' nor a column 'probability'"
     raise BadInput(
         f"{path}: {named}; a labelled pool has item_id, prediction, label, and score or probability or both"

@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from evalcore.errors import BadInput, UnknownName
 from evalcore.measures import Measure
 from evalcore.methods.registry import method
+from evalcore.partition import cut_by_features
 from tasks.ledger.keys import check_name
 from tasks.spec_errors import explain
 from tasks.spec_parts import (
@@ -106,6 +107,15 @@ class Spec(Part):
             raise PydanticCustomError("keys", "nothing to show", {"problems": [
                 ("pool.display", f"is empty, so a {self.desk.kind} desk would show people nothing; "
                                  "list the columns they need to see")
+            ]})
+        return self
+
+    @model_validator(mode="after")
+    def _features_where_they_are_cut(self) -> "Spec":
+        if cut_by_features(method(self.method)) is not None and not self.pool.features:
+            raise PydanticCustomError("keys", "no features", {"problems": [
+                ("pool.features", f"is needed by the method {self.method!r}, which cuts the pool by "
+                                  "features; list columns of numbers, or cut by score: partition=csf")
             ]})
         return self
 

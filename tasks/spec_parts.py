@@ -91,6 +91,9 @@ class Pool(Part):
         default_factory=dict, description="how a display column is shown; text unless said"
     )
     segments: Columns = Field(default=(), description="columns that split the pool, each with few values")
+    features: Columns | None = Field(
+        default=None, min_length=1, description="columns of numbers, for methods that cut by features"
+    )
 
     @field_validator("task", mode="before")
     @classmethod
@@ -116,7 +119,7 @@ class Pool(Part):
             raise wrong(f"needs exactly one of `prediction` and `threshold`, got {have}")
         if self.threshold is not None and self.score is None and not 0 < self.threshold < 1:
             raise wrong(f"`threshold` {self.threshold:g} applies to a probability: it must lie in (0, 1)")
-        clash = [name for name in self.segments if name in FROZEN_COLUMNS]
+        clash = [name for name in self.segments if name in FROZEN_COLUMNS or name.startswith("assay.")]
         if clash:
             raise wrong(f"`segments` names {clash[0]!r}, which is a column of the frozen pool; "
                         "give the column another name in the source")

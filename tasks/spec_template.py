@@ -17,6 +17,7 @@ pool:
   display: [name_a, name_b]      # the only columns people see
   # show_as: {photo: image}      # text (default), image (a URL) or html
   segments: []                   # columns that split the pool, such as [region]
+  # features: [jaccard, year]    # columns of numbers, for methods with partition=kd-tree or clusters
 
 labels: {positive: match, negative: "no match"}
 

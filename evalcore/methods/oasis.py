@@ -28,9 +28,9 @@ from evalcore.draws import Draws, with_replacement
 from evalcore.measures import Measure
 from evalcore.methods.base import MethodState, unlabelled
 from evalcore.methods.coverage_note import covered
+from evalcore.partition_kinds import FeatureTree, PartitionKind, binary_tree, cut_scores
 from evalcore.proposal import replacement_design
 from evalcore.static_design import centred_pull, prior_risk, root_mean_square
-from evalcore.strata import csf_edges
 from evalcore.types import Floats, Ints
 
 
@@ -57,12 +57,18 @@ class Oasis:
         + " Below a thousand labels on a rare class, do not rely on it."
     )
     strata: int = 256
+    partition: PartitionKind = "csf"   # how the pool is cut
     epsilon: float = 1e-3
     prior_strength: float = 1.0    # pseudo-draws a stratum
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """Strata of equal √frequency."""
-        return csf_edges(scores, self.strata), self.strata
+        """By default strata of equal √frequency."""
+        return cut_scores(self.partition, scores, self.strata), self.strata
+
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The cut by features, where `partition` names one."""
+        return binary_tree(self.partition, self.strata)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> OasisState:
         """Strata may mix predictions: a stratum is drawn from as a whole."""

@@ -12,6 +12,7 @@ from evalcore.errors import BadInput, UnknownName
 from evalcore.methods.base import Method
 
 _SHARES = frozenset({"trust", "secondary_mixing", "reuse", "epsilon"})
+_OLDER = {"strata": "partition"}  # names that settings had once; a method's own setting comes first
 _MOST = 65_536  # no setting that is a whole number has a use beyond this
 _NOT_SETTINGS = frozenset({"name", "interval", "interval_note", "interval_kind", "self_normalised", "flat"})
 
@@ -27,6 +28,7 @@ def with_options(chosen: Method, written: str) -> Method:
     for part in written.split(":")[1:]:
         key, equals, text = part.partition("=")
         key = key.replace("-", "_")
+        key = key if key in known else _OLDER.get(key, key)
         if not equals or key not in known:
             near = get_close_matches(key, known, n=1)
             has = f"did you mean {near[0]!r}?" if near else f"its settings: {', '.join(known) or 'none'}"

@@ -15,7 +15,7 @@ labels given, and is exact once all are.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from evalcore.cells import Cells
 from evalcore.design import Design, Outcome
 from evalcore.dirichlet_tree import DirichletTree, dirichlet_tree, posterior
 from evalcore.measures import Measure
+from evalcore.methods.base import unlabelled
 from evalcore.methods.coverage_note import covered
 from evalcore.methods.tree import DirichletTreeMethod, TreeState
 from evalcore.proposal import expected_risk, pull, replacement_design
@@ -51,13 +52,9 @@ class DirichletTreeStochastic(DirichletTreeMethod):
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> StochasticState:
         """The prior: the supplied probabilities, worth one draw a stratum."""
         tree = dirichlet_tree(cells, branching=self.branching, flat=self.flat)
-        shape = (repeats, cells.n_cells)
         counts = np.zeros((repeats, 2, len(tree.slot_size)))
         return StochasticState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
+            **unlabelled(cells, measures, repeats),
             tree=tree,
             joint=posterior(tree, counts),
             sums=WeightSums.none(repeats),
@@ -96,12 +93,8 @@ class DirichletTreeStochastic(DirichletTreeMethod):
         if not isinstance(state, StochasticState):
             raise TypeError(f"a state of {self.name} is needed, got {type(state).__name__}")
         counts = state.counts + _by_leaf(state.tree, _weighted(state.cells, design, outcome))
-        return StochasticState(
-            cells=state.cells,
-            measures=state.measures,
-            labelled=state.labelled + outcome.new,
-            excluded=state.excluded + excluded,
-            tree=state.tree,
+        return replace(
+            state.with_labels(outcome, excluded),
             joint=posterior(state.tree, counts),
             sums=state.sums.add(state.cells, design, outcome, self._say(state, design, outcome)),
             round=state.round + 1,

@@ -30,8 +30,8 @@ from evalcore.draws import Draws, without_replacement
 from evalcore.measures import Measure
 from evalcore.methods.base import MethodState, unlabelled_state
 from evalcore.methods.coverage_note import covered
+from evalcore.partition_kinds import FeatureTree, PartitionKind, binary_tree, cut_scores
 from evalcore.proposal import expected_risk, pull, relevant_cells
-from evalcore.strata import csf_edges
 from evalcore.systematic import fixed_size_design, systematic
 from evalcore.types import Floats, Ints
 from evalcore.waterfill import waterfill
@@ -51,10 +51,16 @@ class Stratified:
     )
     allocation: Literal["proportional", "neyman", "online"] = "proportional"
     strata: int = 32
+    partition: PartitionKind = "csf"   # how the pool is cut
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """Strata of equal √frequency."""
-        return csf_edges(scores, self.strata), self.strata
+        """By default strata of equal √frequency."""
+        return cut_scores(self.partition, scores, self.strata), self.strata
+
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The cut by features, where `partition` names one."""
+        return binary_tree(self.partition, self.strata)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
         """Nothing is known."""

@@ -10,7 +10,7 @@ lets the same labels answer for measures nobody asked about at the time (section
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,9 @@ from evalcore.draws import Draws, with_replacement
 from evalcore.ellipsoid import Region, confidence_region
 from evalcore.errors import BadInput
 from evalcore.measures import Measure
-from evalcore.methods.base import MethodState
+from evalcore.methods.base import MethodState, unlabelled
+from evalcore.partition_kinds import FeatureTree, PartitionKind, cut_scores, feature_tree
 from evalcore.proposal import predicted_draw_variance, variance_minimising
-from evalcore.score_strata import StrataKind, score_edges
 from evalcore.types import Floats, Ints
 
 
@@ -60,7 +60,7 @@ class DirichletTreeMethod:
     flat: bool = False           # all leaves directly below the root
     combination: CombinationRule = "plain"
     reuse: float = 0.0           # δ: share of every proposal spread over the whole pool
-    strata: StrataKind = "csf"   # how the pool is cut
+    partition: PartitionKind = "csf"   # how the pool is cut
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """branching ** depth strata; by default of equal cumulative √frequency."""
@@ -69,21 +69,22 @@ class DirichletTreeMethod:
                 f"a tree of depth {self.depth}, branching {self.branching}, is not one of 2 to 65,536 strata"
             )
         n_slots = self.branching**self.depth
-        return score_edges(self.strata, scores, n_slots), n_slots
+        return cut_scores(self.partition, scores, n_slots), n_slots
+
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The cut by features, where `partition` names one: of the model's own branching and depth."""
+        return feature_tree(self.partition, self.branching, self.depth)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
         """The prior: the supplied probabilities, worth one item a stratum."""
         tree = dirichlet_tree(cells, branching=self.branching, flat=self.flat)
-        shape = (repeats, cells.n_cells)
-        labelled = np.zeros((*shape, 2), np.int64)
+        empty = unlabelled(cells, measures, repeats)
         return TreeState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=labelled,
-            excluded=np.zeros(shape, np.int64),
+            **empty,
             tree=tree,
             # every repeat starts alike: settle the prior once
-            joint=np.repeat(fit(tree, labelled[:1], tree.initial(1)), repeats, axis=0),
+            joint=np.repeat(fit(tree, empty["labelled"][:1], tree.initial(1)), repeats, axis=0),
             sums=WeightSums.none(repeats),
             round=0,
         )
@@ -111,12 +112,8 @@ class DirichletTreeMethod:
     def observe(self, state: TreeState, design: Design, outcome: Outcome, excluded: Ints) -> TreeState:
         """Count the labels, weigh the draws, and run EM from where it last settled."""
         labelled = state.labelled + outcome.new
-        return TreeState(
-            cells=state.cells,
-            measures=state.measures,
-            labelled=labelled,
-            excluded=state.excluded + excluded,
-            tree=state.tree,
+        return replace(
+            state.with_labels(outcome, excluded),
             joint=fit(state.tree, labelled, state.joint),
             sums=state.sums.add(state.cells, design, outcome, self._say(state, design, outcome)),
             round=state.round + 1,

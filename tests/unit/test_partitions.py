@@ -60,7 +60,7 @@ def test_every_cut_is_increasing_inside_the_scores_and_has_no_more_strata_than_a
 def test_a_tree_method_takes_any_cut_by_name():
     scores = np.random.default_rng(2).normal(size=500)
     for kind in KINDS:
-        edges, n_slots = method(f"dirichlet-tree:strata={kind}:depth=3:branching=3").edges(
+        edges, n_slots = method(f"dirichlet-tree:partition={kind}:depth=3:branching=3").edges(
             scores, scores > 1
         )
         assert n_slots == 27
