@@ -74,9 +74,9 @@ def _read(path: str, features: Sequence[str]) -> tuple[list[str], dict[str, pa.A
         try:
             batches = [batch.columns for batch in source.batches(wanted)]
         except BadInput as error:
-            missing = str(error)
-            if "no column" not in missing:
+            if "no column" not in str(error):
                 raise
+            missing += str(error)
             continue
         return scored, {name: _joined([b.column(i) for b in batches]) for i, name in enumerate(wanted)}
     lacks = [name for name in (*features, *_NEEDED) if f"no column {name!r}" in missing]
