@@ -17,8 +17,10 @@ from evalcore.draws import Draws
 from evalcore.errors import BadInput
 from evalcore.measures import Measure
 from evalcore.methods.base import Method, MethodState, draw_round, is_exact, with_exact_values
+from evalcore.price_tag import price_tag
 from evalcore.randomness import stream
 from evalcore.types import Bools, Floats, Ints
+from evalcore.unseen import reach
 
 UNDECIDED = -1  # the label of a draw whose item people could not decide
 
@@ -51,6 +53,7 @@ class State:
     labels: int                    # distinct items with a label
     undecided: int                 # distinct items people could not decide
     inner: MethodState
+    reached: Floats                # (C,) how far the draws reached into each cell: evalcore.unseen, Σ h
     asked: Mapping[int, Asked] = field(default_factory=dict)  # by cell
 
     @property
@@ -86,12 +89,13 @@ class Estimate:
     variance: float | None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     segment: str | None = None  # "column=value", or None for the whole pool
+    price_tag: Mapping[str, Any] = field(default_factory=dict)  # evalcore.price_tag; empty for a segment
 
 
 def begin(question: Question) -> State:
     """Before the first round."""
     inner = question.method.start(question.cells, question.measures, 1)
-    return State(round=0, labels=0, undecided=0, inner=inner)
+    return State(round=0, labels=0, undecided=0, inner=inner, reached=np.zeros(question.cells.n_cells))
 
 
 def plan(question: Question, state: State, size: int) -> RoundPlan:
@@ -192,11 +196,13 @@ def observe(question: Question, state: State, plan: RoundPlan, labels: Ints) -> 
         new=new, drawn_new=drawn_new, drawn_known=drawn_known, undecided=int((labels == UNDECIDED).sum())
     )
     inner = question.method.observe(state.inner, plan.design, outcome, excluded)
+    newly = np.bincount(plan.cell[plan.ask], minlength=question.cells.n_cells)
     return State(
         round=state.round + 1,
         labels=state.labels + int(new.sum()),
         undecided=state.undecided + int(excluded.sum()),
         inner=inner,
+        reached=state.reached + reach(question.method.name, plan.design, newly),
         asked=asked,
     )
 
@@ -219,17 +225,30 @@ def _present(question: Question, state: State, measure: Measure, arrays: Estimat
     if value is None:
         reason = measure.undefined_when if exact else f"among the labels so far, {measure.undefined_when}"
     lowest, highest = measure.bounds
+    lower = None if value is None and exact else _number(arrays.lower[0], lowest)
+    upper = None if value is None and exact else _number(arrays.upper[0], highest)
     return Estimate(
         measure=measure.name,
         value=value,
         undefined_reason=reason,
-        lower=None if value is None and exact else _number(arrays.lower[0], lowest),
-        upper=None if value is None and exact else _number(arrays.upper[0], highest),
+        lower=lower,
+        upper=upper,
         confidence=question.confidence,
         interval="exact" if exact else question.method.interval,
         labels=state.labels,
         variance=_number(arrays.variance[0]) if value is not None else None,
         diagnostics=diagnostics,
+        price_tag=price_tag(
+            measure,
+            question.cells,
+            state.inner.labelled[0],
+            state.inner.left[0],
+            state.reached,
+            ends=(lower, upper),
+            exact=exact,
+            confidence=question.confidence,
+            diagnostics=diagnostics,
+        ),
     )
 
 

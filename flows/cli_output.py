@@ -15,6 +15,7 @@ from tasks.ledger import open_store
 from tasks.ledger.records import RoundEstimate
 from tasks.ledger.store import Store
 from tasks.report import wording
+from tasks.report.price import price_lines
 from tasks.settings import Settings
 from tasks.spec import Spec
 
@@ -68,6 +69,8 @@ def print_standing(
     spent = f"{wording.plural(standing.labels, 'label', 'labels')} of a budget of {standing.budget:,}"
     undecided = f"; {standing.undecided} items people could not decide" if standing.undecided else ""
     click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
+    for line in price_lines(rows) if note else []:
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     if standing.verdict:
         hint = f"; about {more:,} more labels would decide" if more else ""
         click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")

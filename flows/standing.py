@@ -69,6 +69,7 @@ def estimate_rows(known: RoundEstimate) -> list[EstimateRow]:
         EstimateRow(
             measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
             interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, segment=e.segment,
+            price_tag=e.price_tag,
         )
         for e in (*known.estimates, *known.segments)
     ]

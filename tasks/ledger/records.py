@@ -28,6 +28,7 @@ from evalcore.design import Design
 from evalcore.evaluation import UNDECIDED, Estimate, RoundPlan
 from evalcore.stopping import Look
 from evalcore.types import Ints
+from evalcore.unfound import withheld
 from tasks.ledger import encoding, keys
 from tasks.ledger.store import KeyMissing, Store
 
@@ -266,5 +267,8 @@ def _decode_labels(blob: bytes, key: str) -> list[Decided]:
 
 def _decode_estimate(blob: bytes, key: str) -> RoundEstimate:
     data: dict[str, Any] = encoding.from_json(blob, key)
-    decoded = {name: tuple(Estimate(**e) for e in data.get(name, ())) for name in ("estimates", "segments")}
+    decoded = {
+        name: tuple(withheld(Estimate(**e), data["positives"]) for e in data.get(name, ()))
+        for name in ("estimates", "segments")
+    }
     return RoundEstimate(**{**data, **decoded})

@@ -37,6 +37,7 @@ class EstimateRow:
     system: str | None = None
     class_name: str | None = None
     segment: str | None = None
+    price_tag: Mapping[str, Any] = field(default_factory=dict)   # evalcore.price_tag; empty where unknown
 
     def __post_init__(self) -> None:
         where = f"estimate of {self.measure}" + (f" in {self.segment}" if self.segment else "")

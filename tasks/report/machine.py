@@ -7,9 +7,14 @@ from typing import Any
 
 from tasks.report.data import EstimateRow, ReportData, RoundRow
 
+NOT_EXCLUDED = (
+    "no_positive_found", "unlabelled_share", "unseen_bound", "unseen_items", "unseen_bound_reason",
+    "wide_lower", "wide_upper",
+)
+
 
 def contract(data: ReportData) -> dict[str, Any]:
-    """The object that `run`, `advance`, `status` and `report` print with `--json`: these keys, no others.
+    """The object that `run`, `advance`, `status` and `report` print with `--json`.
 
     `joint_region` is there only where the method gives several measures a region.
     """
@@ -47,6 +52,18 @@ def estimate_json(row: EstimateRow) -> dict[str, Any]:
         "interval": row.interval,
         "labels": row.labels,
         "revision": row.revision,
+        **price_json(row),
+    }
+
+
+def price_json(row: EstimateRow) -> dict[str, Any]:
+    """What random sampling would have needed, and what the labels cannot exclude; null where unknown."""
+    tag = row.price_tag
+    unknown = "not computed for a segment" if row.segment else "not recorded by the version that estimated it"
+    return {
+        "random_labels": tag.get("random_labels"),
+        "random_labels_reason": tag.get("random_labels_reason") if tag else unknown,
+        "not_excluded": {name: tag.get(name) for name in NOT_EXCLUDED} if tag else None,
     }
 
 
@@ -85,10 +102,15 @@ def report_parquet(data: ReportData) -> bytes:
             ("interval", pa.string()),
             ("labels", pa.int64()),
             ("revision", pa.int64()),
+            ("random_labels", pa.int64()),
+            ("unlabelled_share", pa.float64()),
+            ("unseen_bound", pa.int64()),
         ]
     )
     rows = [
-        {"evaluation": data.evaluation, "round": past.round} | estimate_json(row)
+        {"evaluation": data.evaluation, "round": past.round} | estimate_json(row) | {
+            name: row.price_tag.get(name) for name in ("unlabelled_share", "unseen_bound")
+        }
         for past in rounds_and_reissue(data)
         for row in past.estimates
     ]

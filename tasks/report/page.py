@@ -8,7 +8,7 @@ scripts and requests besides, should an escape ever be missed.
 from collections.abc import Iterable
 from typing import Any
 
-from tasks.report import wording
+from tasks.report import price, wording
 from tasks.report.data import EstimateRow, ReportData
 from tasks.report.joint import joint_rows
 from tasks.report.machine import rounds_and_reissue
@@ -61,6 +61,7 @@ def report_html(data: ReportData) -> bytes:
             (past, next((_row(data, r, lowest) for r in past.estimates if _same(r, first)), None))
             for past in rounds_and_reissue(data)
         ],
+        prices=[_price(data, row) for row in whole_pool_rows(data) if row.price_tag],
         truth=_against_truth(data),
         random_sampling=[_against_random_sampling(data, row) for row in data.random_sampling],
         spec=yaml.safe_dump(dict(data.spec), sort_keys=False, allow_unicode=True, width=90),
@@ -132,6 +133,16 @@ def _described(data: ReportData, rows: list[EstimateRow]) -> tuple[str, str]:
     return f"Estimate and interval against labels: {names}", " ".join(told)
 
 
+def _price(data: ReportData, row: EstimateRow) -> dict[str, Any]:
+    return {
+        "name": wording.measure_name(row.measure),
+        "random": price.random_labels(row),
+        "model": price.rests_on_model(row),
+        "unseen": price.unseen(row, data.positive),
+        "wide": price.wide(row),
+    }
+
+
 def _against_truth(data: ReportData) -> list[dict[str, Any]]:
     lines = []
     for row in whole_pool_rows(data):
@@ -156,6 +167,7 @@ def _against_truth(data: ReportData) -> list[dict[str, Any]]:
 
 
 def _against_random_sampling(data: ReportData, sample: Any) -> dict[str, Any]:
+    needed = sample.labels_needed
     mine = next((row for row in whole_pool_rows(data) if row.measure == sample.measure), None)
     return {
         "name": wording.measure_name(sample.measure),
@@ -165,10 +177,5 @@ def _against_random_sampling(data: ReportData, sample: Any) -> dict[str, Any]:
         "positives": f"{sample.expected_positives:.2g}",
         "undefined": wording.percent(round(sample.chance_undefined, 3)),
         "target": None if sample.target_half_width is None else f"{sample.target_half_width:.2g}",
-        "needed": None if sample.labels_needed is None else wording.count(_two_figures(sample.labels_needed)),
+        "needed": None if needed is None else wording.count(price.two_figures(needed)),
     }
-
-
-def _two_figures(n: int) -> int:
-    """`about n`: more figures would claim to know more than the formula does."""
-    return n if n < 100 else int(float(f"{n:.1e}"))

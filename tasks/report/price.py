@@ -1,0 +1,68 @@
+"""What is said beside every estimate, in words: its price, and what the labels do not exclude."""
+
+from tasks.report import wording
+from tasks.report.data import EstimateRow
+
+
+def random_labels(row: EstimateRow) -> str:
+    """`about 11,000`, or why it cannot be said."""
+    tag = row.price_tag
+    if not tag:
+        return "not recorded"
+    needed = tag.get("random_labels")
+    if needed is None:
+        return f"cannot be said: {tag.get('random_labels_reason')}"
+    return f"all {needed:,}" if row.interval == "exact" else f"about {two_figures(needed):,}"
+
+
+def unseen(row: EstimateRow, positive: str = "positive") -> str:
+    """The bound for positives unseen, or why there is none."""
+    tag = row.price_tag
+    if not tag:
+        return "not recorded"
+    bound, items = tag.get("unseen_bound"), tag.get("unseen_items", 0)
+    if bound is None:
+        return f"no bound by the draws alone: {tag.get('unseen_bound_reason')}"
+    if not items:
+        return "none: nothing is left unlabelled there"
+    what = "an unlabelled item" if tag.get("no_positive_found") else "an unlabelled item predicted negative"
+    return (
+        f"at most {bound:,} times is {what} “{positive}” ({wording.percent(row.confidence)}, by the draws "
+        f"alone, of {items:,} items)"
+    )
+
+
+def rests_on_model(row: EstimateRow) -> str:
+    """Share of the pool in cells where nobody labelled anything."""
+    share = row.price_tag.get("unlabelled_share")
+    return "not recorded" if share is None else wording.percent(round(share, 3))
+
+
+def wide(row: EstimateRow) -> str | None:
+    """The interval under the wide contamination prior, or None where there is none."""
+    ends = [row.price_tag.get(name) for name in ("wide_lower", "wide_upper")]
+    if ends[0] is None or ends[1] is None:
+        return None
+    digits = wording.digits_for(row)
+    return f"{wording.number(ends[0], digits)} to {wording.number(ends[1], digits)}"
+
+
+def two_figures(n: int) -> int:
+    """`about n`: more figures would claim to know more than the formula does."""
+    return n if n < 100 else int(float(f"{n:.1e}"))
+
+
+def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str]:
+    """For a terminal: what random sampling would have needed, then what the first estimate leaves open."""
+    told = [row for row in rows if row.segment is None and row.price_tag]
+    if not told:
+        return []
+    needed = "; ".join(f"{row.measure} {random_labels(row)}" for row in told)
+    lines = [f"random sampling would have needed, in labels: {needed}"]
+    if told[0].interval != "exact":
+        first = told[0]
+        lines.append(
+            f"not excluded ({first.measure}): {rests_on_model(first)} of the pool rests on the model alone; "
+            f"positives unseen: {unseen(first, positive)}"
+        )
+    return lines
