@@ -46,6 +46,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Past:
+    """A closed round as the method saw it."""
+
+    design: Design
+    outcome: Outcome
+    excluded: Ints                 # (1, C) items that stayed undecided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class State:
     """Where an evaluation stands after its closed rounds."""
 
@@ -55,6 +64,7 @@ class State:
     inner: MethodState
     reached: Floats                # (C,) how far the draws reached into each cell: evalcore.unseen, Σ h
     asked: Mapping[int, Asked] = field(default_factory=dict)  # by cell
+    past: tuple[Past, ...] = ()    # the closed rounds
 
     @property
     def exhausted(self) -> bool:
@@ -204,6 +214,7 @@ def observe(question: Question, state: State, plan: RoundPlan, labels: Ints) -> 
         inner=inner,
         reached=state.reached + reach(question.method.name, plan.design, newly),
         asked=asked,
+        past=(*state.past, Past(design=plan.design, outcome=outcome, excluded=excluded)),
     )
 
 

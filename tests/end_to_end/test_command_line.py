@@ -22,6 +22,7 @@ KEYS = {
 ESTIMATE_KEYS = {
     "measure", "system", "class", "segment", "value", "undefined_reason", "lower", "upper", "confidence",
     "interval", "labels", "revision",
+    "random_labels", "random_labels_reason", "not_excluded",
 }
 
 
