@@ -1,9 +1,9 @@
 """How many labels will it take?  The evaluation played on, in a dozen plausible worlds.
 
 In each world (`evalcore.worlds`) every label is known.  The method goes on from the labels there are,
-drawing, labelling and estimating as it would live, and the forecast is how many labels the worlds took: their
-median, and the range that holds the middle 80% of them.  Looks are spaced geometrically and what lies between two is
-interpolated, so a forecast costs seconds; the batch size moves it little.
+drawing, labelling and estimating as it would live, and the forecast is how many labels the worlds took:
+their median, and the range that holds the middle 80% of them.  Looks are spaced geometrically and what lies
+between two is interpolated, so a forecast costs seconds; the batch size moves it little.
 
 A world where the goal is not met within the horizon counts as "more": a forecast may honestly be "more than
 the budget".  The forecast is as good as the worlds are plausible.  docs/price.md has it beside what really
@@ -41,7 +41,7 @@ class Goal:
 
     half_width: float | None = None
     variance: float | None = None
-    threshold: tuple[float | None, float | None] | None = None   # (min, max): until they are cleared or missed
+    threshold: tuple[float | None, float | None] | None = None   # (min, max): cleared or missed
 
     def __post_init__(self) -> None:
         given = [x for x in (self.half_width, self.variance, self.threshold) if x is not None]
