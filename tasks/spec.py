@@ -25,6 +25,7 @@ from evalcore.measures import Measure
 from evalcore.methods.registry import method
 from evalcore.partition import cut_by_features
 from tasks.ledger.keys import check_name
+from tasks.spec_alerts import Alerts
 from tasks.spec_errors import explain
 from tasks.spec_parts import (
     Budget,
@@ -65,6 +66,7 @@ class Spec(Part):
     desk: DeskChoice = Field(description="where people label: {kind: label-studio | folder | simulated, ...}")
     store: Location | None = Field(default=None, description="the ledger: a folder or s3://bucket/prefix")
     threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
+    alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
     seed: int = Field(default=0, ge=0, description="fixes every random choice")
 
     @field_validator("name")

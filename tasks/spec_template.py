@@ -38,6 +38,12 @@ desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix
 
 # threshold: {min: 0.80}         # optional: makes assay say ok, breach or inconclusive
+# alerts:                        # who is told of a breach; addresses are secrets and live in the environment
+#   channels:
+#     - {name: ops, env: ASSAY_ALERT_OPS}     # the variable holds an Apprise URL, or a webhook's address
+#     - {name: pager, block: pager-duty-webhook/on-call, min_severity: critical}     # a block of Prefect's
+#   tell: [breach, recovery, failure]         # and inconclusive
+#   cooldown_hours: 24
 
 seed: 7                          # fixes every random choice
 """

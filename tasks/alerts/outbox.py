@@ -50,6 +50,7 @@ class Channel(Protocol):
 
     name: str                 # letters, digits, dashes: it is part of keys
     min_severity: Severity    # less severe alerts are not for this channel
+    problem: str              # why this machine cannot use it at all, or nothing
 
     def send(self, alert: Alert, owner: str) -> None:
         """Tell it, within two minutes. Raises NotDelivered if it did not take it."""
@@ -172,6 +173,8 @@ def _deliver(
     if held:
         settle(store, sent_key, "held", now, held)
         return ended("held", held)
+    if channel.problem:   # another machine may be able to: no attempt is noted
+        return ended("failed", channel.problem)
     tries = read_tries(store, owner, alert.key, channel.name)
     if _too_old(one, now) and tries:
         settle(store, sent_key, "expired", now, "given up")

@@ -9,7 +9,7 @@ class FakeChannel:
     """`down`: so many messages are refused; `swallow`: so many arrive and their sender dies."""
 
     def __init__(self, name="ops", min_severity="info", pause=None):
-        self.name, self.min_severity = name, min_severity
+        self.name, self.min_severity, self.problem = name, min_severity, ""
         self.told: list[tuple[str, str]] = []    # (owner, key), in order
         self.down = 0
         self.dies = 0

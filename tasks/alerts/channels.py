@@ -1,0 +1,183 @@
+"""Channels: where people are told. `open_channels` turns the spec's `alerts.channels` into them.
+
+    env: VARIABLE     the variable holds one address, or several with blanks between them:
+                        http(s)://...   a chat's webhook, if Apprise knows the host; else we POST JSON to it
+                        anything else   an Apprise URL: mailtos://, slack://, msteams://, pagerduty://, ...
+    block: TYPE/NAME  a notification block of Prefect, or its `webhook` block
+
+Addresses are secrets. They are read when a channel is opened, live in memory only, and no error, log line or
+key ever holds one: what went wrong is told as a status or the kind of an error.
+"""
+
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tasks.alerts.alert import Alert, Severity
+from tasks.alerts.outbox import Channel, NotDelivered
+from tasks.alerts.quiet import quiet
+from tasks.spec_alerts import Alerts, ChannelChoice
+
+DEFAULT = "default"
+DEFAULT_VARIABLE = "ASSAY_ALERTS"
+TIMEOUT = 15.0   # seconds for a webhook to answer; Apprise has its own, of a few seconds
+_TYPES = {"critical": "failure", "warning": "warning", "info": "info"}   # as Apprise calls them
+
+
+def open_channels(
+    alerts: Alerts | None, environment: Mapping[str, str] = os.environ
+) -> list[Channel]:
+    """The channels of a spec, or the default one: ASSAY_ALERTS, if it is set. Nothing is sent yet."""
+    if alerts is not None and alerts.channels:
+        return [channel for choice in alerts.channels for channel in _open(choice, environment)]
+    addresses = environment.get(DEFAULT_VARIABLE, "").split()
+    return _at(addresses, DEFAULT, "info")
+
+
+def message(alert: Alert, owner: str) -> str:
+    """The body as channels for people carry it: what moved, where to look, and what to quote."""
+    links = "".join(f"\n{link}" for link in alert.links)
+    return f"{alert.body}\n{links}\nReference: {owner}/{alert.key}".replace("\n\n\n", "\n\n")
+
+
+def _open(choice: ChannelChoice, environment: Mapping[str, str]) -> list[Channel]:
+    if choice.block is not None:
+        return [BlockChannel(choice.name, choice.min_severity, choice.block)]
+    variable = choice.env or ""
+    addresses = environment.get(variable, "").split()
+    if not addresses:
+        problem = f"the environment variable {variable} is not set"
+        return [NoChannel(choice.name, choice.min_severity, problem)]
+    return _at(addresses, choice.name, choice.min_severity)
+
+
+def _at(addresses: Sequence[str], name: str, min_severity: Severity) -> list[Channel]:
+    """Each address is told on its own: one that is down does not make the others hear twice."""
+    names = [name if i == 0 else f"{name}.{i + 1}" for i in range(len(addresses))]
+    return [
+        AddressChannel(name, min_severity, address) for name, address in zip(names, addresses, strict=True)
+    ]
+
+
+class NoChannel:
+    """One that this machine cannot reach: nothing is tried, and nothing is noted in the ledger."""
+
+    def __init__(self, name: str, min_severity: Severity, problem: str) -> None:
+        self.name, self.min_severity, self.problem = name, min_severity, problem
+
+    def send(self, alert: Alert, owner: str) -> None:
+        """Raises NotDelivered."""
+        raise NotDelivered(self.problem)
+
+
+class AddressChannel:
+    """An address: an Apprise URL, or a webhook of one's own."""
+
+    problem = ""
+
+    def __init__(self, name: str, min_severity: Severity, address: str) -> None:
+        self.name, self.min_severity, self._address = name, min_severity, address
+
+    def __repr__(self) -> str:
+        return f"AddressChannel({self.name!r})"
+
+    def send(self, alert: Alert, owner: str) -> None:
+        """See Channel.send."""
+        with quiet():
+            why = self._send(alert, owner)
+        if why:   # raised here, outside of any handler: an exception would carry its cause along
+            raise NotDelivered(why)
+
+    def _send(self, alert: Alert, owner: str) -> str:
+        import apprise
+
+        try:
+            server = apprise.Apprise.instantiate(self._address)
+            if server is not None:
+                told = server.notify(
+                    body=message(alert, owner), title=alert.subject,
+                    notify_type=apprise.NotifyType(_type_of(alert)), body_format=apprise.NotifyFormat.TEXT,
+                )
+                return "" if told else f"{server.service_name} did not take the message"
+        except Exception as error:
+            return f"it could not be reached ({type(error).__name__})"
+        if self._address.startswith(("http://", "https://")):
+            return _post(self._address, alert, owner)
+        return "its address is none that Apprise knows"
+
+
+class BlockChannel:
+    """A block of Prefect's, loaded when it is needed: it may be changed in Prefect's UI at any time."""
+
+    problem = ""
+
+    def __init__(self, name: str, min_severity: Severity, block: str) -> None:
+        self.name, self.min_severity, self.block = name, min_severity, block
+
+    def send(self, alert: Alert, owner: str) -> None:
+        """See Channel.send."""
+        with quiet():
+            why = self._send(alert, owner)
+        if why:
+            raise NotDelivered(why)
+
+    def _send(self, alert: Alert, owner: str) -> str:
+        import prefect.blocks.notifications
+        import prefect.blocks.webhook  # noqa: F401 - both register the kinds of blocks
+        from prefect.blocks.abstract import NotificationBlock
+        from prefect.blocks.core import Block
+
+        try:
+            block: Any = Block.load(self.block)
+        except ValueError:
+            return f"there is no block {self.block} in Prefect"
+        except Exception as error:
+            return f"the block {self.block} could not be loaded ({type(error).__name__})"
+        try:
+            if isinstance(block, NotificationBlock):
+                if hasattr(block, "notify_type"):
+                    block.notify_type = _type_of(alert)
+                with block.raise_on_failure():
+                    notified: Any = block.notify(body=message(alert, owner), subject=alert.subject)
+                    _awaited(notified)
+                return ""
+            if hasattr(block, "call"):
+                reply = _awaited(block.call(payload(alert, owner)))
+                return "" if reply.status_code < 300 else f"it answered with HTTP {reply.status_code}"
+        except Exception as error:
+            return f"the block {self.block} did not deliver it ({type(error).__name__})"
+        return f"the block {self.block} is not one that notifies"
+
+
+def _awaited(result: Any) -> Any:
+    """The result itself: some blocks are asynchronous wherever they are called from."""
+    from prefect.utilities.asyncutils import run_coro_as_sync
+
+    return run_coro_as_sync(result) if inspect.isawaitable(result) else result
+
+
+def payload(alert: Alert, owner: str) -> dict[str, Any]:
+    """What a webhook of one's own is sent: `reference` is the same whenever the same alert is sent again."""
+    return {
+        "reference": f"{owner}/{alert.key}", "owner": owner, "key": alert.key, "kind": alert.kind,
+        "severity": alert.severity, "group": alert.group, "subject": alert.subject, "body": alert.body,
+        "links": list(alert.links),
+    }
+
+
+def _post(address: str, alert: Alert, owner: str) -> str:
+    import httpx
+
+    what = payload(alert, owner)
+    try:
+        reply = httpx.post(
+            address, json=what, headers={"Idempotency-Key": what["reference"]}, timeout=TIMEOUT
+        )
+    except Exception as error:   # the text of some of them holds the address
+        return f"it could not be reached ({type(error).__name__})"
+    return "" if reply.status_code < 300 else f"it answered with HTTP {reply.status_code}"
+
+
+def _type_of(alert: Alert) -> str:
+    return "success" if alert.kind == "recovery" else _TYPES[alert.severity]
