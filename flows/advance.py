@@ -19,11 +19,12 @@ from datetime import datetime, timedelta
 
 from evalcore.evaluation import plan as plan_draws
 from evalcore.stopping import StopReason
+from flows.alerting import raise_verdicts
 from flows.asking import Asker
 from flows.fold import Fold, fold, why_stop
 from flows.opened import Opened, desk_of, open_evaluation, utc_now
 from flows.planning import plan_round
-from flows.standing import Standing, current_standing, standing_of, verdict_on
+from flows.standing import Standing, current_standing, read_history, standing_of, verdict_on
 from tasks import events
 from tasks.desks.desk import Desk
 from tasks.effects import effect, retried
@@ -58,6 +59,8 @@ def advance(
     outcome = _read_outcome(store, evaluation)
     if outcome is not None:
         seal_outcome(store, evaluation, outcome.rounds)
+        if opened.spec.threshold is not None:
+            raise_verdicts(store, opened, _history(store, evaluation), outcome, now())
         _leave_index(store, evaluation)
         return current_standing(store, opened)
     _enter_index(store, evaluation)
@@ -100,6 +103,7 @@ class _Run:
                 folded = self._estimate(folded)
             # whoever wrote the last estimate may have died before its seal
             seal_rounds(self.store, self.opened.name, folded.state.round)
+            raise_verdicts(self.store, self.opened, folded.looks, None, self.now())
             reason = why_stop(self.opened.rule, folded)
             if reason is not None:
                 return self._stop(folded, reason)
@@ -145,6 +149,8 @@ class _Run:
             ),
         )
         seal_outcome(self.store, self.opened.name, outcome.rounds)
+        # before it leaves the index: whoever is cut off here comes back
+        raise_verdicts(self.store, self.opened, folded.looks, outcome, self.now())
         _leave_index(self.store, self.opened.name)
         events.evaluation_finished(self.store.url, self.opened.name, known, outcome)
         _log.info("%s: finished (%s)", self.opened.name, outcome.stopped_by)
@@ -153,6 +159,11 @@ class _Run:
 
 def _fold(store: Store, opened: Opened) -> Fold:
     return retried(fold)(store, opened.name, opened.question)
+
+
+@retried
+def _history(store: Store, evaluation: str) -> list[RoundEstimate]:
+    return read_history(store, evaluation)
 
 
 @retried

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import click
 
 from evalcore.errors import AssayError
+from flows.cli_alerts import alerts
 from flows.cli_demo import demo
 from flows.cli_evaluation import advance_command, begin_command, run
 from flows.cli_look import report, status
@@ -42,7 +43,7 @@ def assay(verbose: bool) -> None:
     ours.handlers = [handler]
 
 
-for command in (demo, run, begin_command, advance_command, status, report, verify, replay, init):
+for command in (demo, run, begin_command, advance_command, status, report, verify, replay, init, alerts):
     assay.add_command(command)
 
 

@@ -1,7 +1,8 @@
 """The flows Prefect runs: thin wrappers, and the only module that needs Prefect to be imported.
 
     evaluate    begin (or resume) one evaluation and drive it for a while      on demand
-    sweep       advance every open evaluation                                  scheduled
+    sweep       advance every open evaluation, send what alerts wait           scheduled
+    deliver     send what alerts wait                                          when one is raised
 
 A flow that stops because people still have to answer ends as Completed with the name "Waiting": nothing is
 wrong, and no worker is held for hours. Prefect's record of runs is for people to look at; whatever matters is
@@ -16,6 +17,7 @@ from prefect.states import Completed, Failed
 
 from evalcore.errors import BadInput
 from flows.begin import begin
+from flows.delivering import deliver, summary
 from flows.evaluate import Patience, drive
 from flows.sweep import sweep_store
 from tasks import events
@@ -43,6 +45,7 @@ def evaluate(
         ledger = open_store(store or spec.store or Settings().store)
         evaluation = begin(ledger, spec).name
     standing = drive(ledger, evaluation, patience=Patience.from_settings(in_all=wait_minutes * 60))
+    deliver(ledger, [evaluation])   # what does not arrive now, a sweep sends again
     first = standing.known.estimates[0] if standing.known else None
     value = f"{first.measure} {first.value:.4f}" if first and first.value is not None else "no estimate yet"
     if standing.state != "finished":
@@ -52,16 +55,34 @@ def evaluate(
 
 @flow(name="assay-sweep", persist_result=False)
 def sweep(store: str = "") -> State:
-    """Advance every open evaluation of a ledger.
+    """Advance every open evaluation of a ledger, and send the alerts that wait.
 
     store   where the ledger is; ASSAY_STORE unless given
     """
     settings = Settings()
-    result = sweep_store(open_store(store or settings.store), workers=settings.sweep_workers)
+    ledger = open_store(store or settings.store)
+    result = sweep_store(ledger, workers=settings.sweep_workers)
     rows = result.rows()
     if rows:
         events.table("assay-sweep", rows, "Open evaluations")
+    told = deliver(ledger)
+    message = "; ".join(filter(None, [result.summary(), summary(told)]))
     if result.failed:
         first = sorted(result.failed)[0]
-        return Failed(message=f"{result.summary()}; {first}: {result.failed[first]}")
-    return Completed(message=result.summary())
+        return Failed(message=f"{message}; {first}: {result.failed[first]}")
+    if any(one.status in ("failed", "expired") for one in told):
+        return Failed(message=message)
+    return Completed(message=message)
+
+
+@flow(name="assay-deliver", persist_result=False)
+def deliver_alerts(store: str = "", owner: str = "") -> State:
+    """Send the alerts that wait, at once: an automation runs it when one is raised. Sweeps do the same.
+
+    store   where the ledger is; ASSAY_STORE unless given
+    owner   only of this evaluation or monitor
+    """
+    told = deliver(open_store(store or Settings().store), [owner] if owner else None)
+    if any(one.status in ("failed", "expired") for one in told):
+        return Failed(message=summary(told))
+    return Completed(message=summary(told) or "nothing to send")

@@ -13,7 +13,8 @@ from typing import Any
 
 from evalcore.errors import AssayError
 from flows.advance import advance
-from flows.opened import open_evaluations
+from flows.alerting import raise_failure
+from flows.opened import open_evaluations, utc_now
 from flows.standing import Standing
 from tasks.effects import retried
 from tasks.ledger import keys
@@ -85,10 +86,18 @@ def _advance_one(store: Store, name: str) -> Standing | str | None:
         return advance(store, name)
     except AssayError as error:
         _log.error("%s: %s", name, error)
+        _tell_of(store, name, error)
         return str(error)
     except Exception as error:
         _log.exception("%s: unexpected error", name)
         return f"{type(error).__name__}: {error}"
+
+
+def _tell_of(store: Store, name: str, error: AssayError) -> None:
+    try:
+        raise_failure(store, name, error, utc_now())
+    except AssayError as another:
+        _log.error("%s: no alert could be raised: %s", name, another)
 
 
 @retried

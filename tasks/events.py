@@ -9,8 +9,10 @@ time report one event.
 
     assay.round.closed          {evaluation, round, estimate, lower, upper, measure, labels, ...}
     assay.evaluation.finished   the same, and {stopped_by, verdict}
+    assay.verdict.<verdict>     the same, where there was a threshold: ok, breach or inconclusive
+    assay.alert.raised          {owner, key, kind, severity, subject}; an automation delivers at once
 
-The resource of both is `assay.evaluation.<name>`.
+The resource is `assay.evaluation.<name>`, or `assay.monitor.<name>`.
 """
 
 import logging
@@ -20,11 +22,14 @@ from hashlib import sha256
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from tasks.alerts.alert import Alert
 from tasks.effects import in_flow_run
 from tasks.ledger.records import Outcome, RoundEstimate
 
 ROUND_CLOSED = "assay.round.closed"
 EVALUATION_FINISHED = "assay.evaluation.finished"
+VERDICT = "assay.verdict."
+ALERT_RAISED = "assay.alert.raised"
 
 _log = logging.getLogger("assay.events")
 
@@ -34,7 +39,7 @@ def round_closed(store_url: str, evaluation: str, known: RoundEstimate) -> None:
     if not in_flow_run():
         return
     _artifact(evaluation, known)
-    _event(ROUND_CLOSED, store_url, evaluation, known.round, _payload(evaluation, known))
+    _event(ROUND_CLOSED, store_url, evaluation, str(known.round), _payload(evaluation, known))
 
 
 def evaluation_finished(store_url: str, evaluation: str, known: RoundEstimate, outcome: Outcome) -> None:
@@ -42,7 +47,28 @@ def evaluation_finished(store_url: str, evaluation: str, known: RoundEstimate, o
     if not in_flow_run():
         return
     payload = _payload(evaluation, known) | {"stopped_by": outcome.stopped_by, "verdict": outcome.verdict}
-    _event(EVALUATION_FINISHED, store_url, evaluation, known.round, payload)
+    _event(EVALUATION_FINISHED, store_url, evaluation, str(known.round), payload)
+    if outcome.verdict is not None:
+        verdict_reached(store_url, evaluation, outcome.verdict, str(known.round), payload)
+
+
+def verdict_reached(
+    store_url: str, owner: str, verdict: str, moment: str, payload: Mapping[str, Any]
+) -> None:
+    """Tell Prefect, if we run in a flow, of a verdict: `moment` (a round, a window) tells it from others."""
+    if in_flow_run():
+        _event(VERDICT + verdict, store_url, owner, moment, dict(payload))
+
+
+def alert_raised(store_url: str, owner: str, alert: Alert) -> None:
+    """Tell Prefect, if we run in a flow, that an alert waits in the outbox."""
+    if not in_flow_run():
+        return
+    payload = {
+        "owner": owner, "key": alert.key, "kind": alert.kind, "severity": alert.severity,
+        "subject": alert.subject,
+    }
+    _event(ALERT_RAISED, store_url, owner, alert.key, payload)
 
 
 def table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None:
@@ -115,21 +141,23 @@ def _artifact(evaluation: str, known: RoundEstimate) -> None:
         _lost("artifact", evaluation, error)
 
 
-def _event(name: str, store_url: str, evaluation: str, round: int, payload: dict[str, Any]) -> None:
+def _event(name: str, store_url: str, owner: str, moment: str, payload: dict[str, Any]) -> None:
     from prefect.events import emit_event
 
+    monitor = owner.removeprefix("monitors/")
+    of = f"assay.monitor.{monitor}" if monitor != owner else f"assay.evaluation.{owner}"
     try:
         emit_event(
             event=name,
             resource={
-                "prefect.resource.id": f"assay.evaluation.{evaluation}",
-                "prefect.resource.name": evaluation,
+                "prefect.resource.id": of,
+                "prefect.resource.name": monitor,
             },
             payload=payload,
-            id=uuid5(NAMESPACE_URL, f"{store_url}#{evaluation}#{round}#{name}"),
+            id=uuid5(NAMESPACE_URL, f"{store_url}#{owner}#{moment}#{name}"),
         )
     except Exception as error:
-        _lost("event", f"{name} of {evaluation}", error)
+        _lost("event", f"{name} of {owner}", error)
 
 
 def _lost(kind: str, what: str, error: Exception) -> None:

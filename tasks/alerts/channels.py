@@ -154,7 +154,7 @@ def _awaited(result: Any) -> Any:
     """The result itself: some blocks are asynchronous wherever they are called from."""
     from prefect.utilities.asyncutils import run_coro_as_sync
 
-    return run_coro_as_sync(result) if inspect.isawaitable(result) else result
+    return run_coro_as_sync(result) if inspect.iscoroutine(result) else result
 
 
 def payload(alert: Alert, owner: str) -> dict[str, Any]:

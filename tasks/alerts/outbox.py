@@ -26,6 +26,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
 
 from evalcore.errors import AssayError
+from tasks import events
 from tasks.alerts.alert import Alert, Severity, alert_bytes, alert_from, rank
 from tasks.alerts.tries import claim, read_tries, settle, told_before
 from tasks.effects import effect, retried
@@ -86,6 +87,7 @@ def raise_alert(store: Store, owner: str, alert: Alert, now: datetime | None = N
     won = _raise(store, owner, alert, now or datetime.now(UTC))
     if won:
         _log.info("%s: raised %s (%s)", owner, alert.key, alert.severity)
+        events.alert_raised(store.url, owner, alert)
     return won
 
 

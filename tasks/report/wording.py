@@ -125,7 +125,11 @@ def plain(x: float) -> str:
 
 def threshold(data: ReportData) -> str | None:
     """`at least 0.8`, or None when no threshold was set."""
-    low, high = data.threshold_min, data.threshold_max
+    return allowed(data.threshold_min, data.threshold_max)
+
+
+def allowed(low: float | None, high: float | None) -> str | None:
+    """`between 0.8 and 0.9`, `at least 0.8`, `at most 0.9`; None without either."""
     if low is not None and high is not None:
         return f"between {plain(low)} and {plain(high)}"
     if low is not None:

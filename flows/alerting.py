@@ -1,0 +1,148 @@
+"""Alerts of evaluations: when one is raised, and what it says.
+
+`raise_verdicts` is called by `advance` before an evaluation may leave the index of open ones, so a crash
+cannot swallow an alert. What was raised is delivered by flows.delivering.
+
+An evaluation is judged when it is finished; with `alerts.each_round`, after every round. Then what is told is
+a change: a breach that was not one before, a recovery from a breach, and at the end an inconclusive one.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from evalcore.errors import AssayError
+from evalcore.stopping import Verdict
+from flows.opened import Opened
+from flows.reporting import labels_to_decide
+from flows.standing import estimate_rows, standing_of, verdict_on
+from tasks.alerts.alert import Alert, Kind
+from tasks.alerts.message import Reading, verdict_alert
+from tasks.alerts.outbox import raise_alert
+from tasks.desks.desk import DeskUnreachable
+from tasks.effects import retried
+from tasks.ledger import encoding, keys
+from tasks.ledger.records import Outcome, RoundEstimate
+from tasks.ledger.store import KeyMissing, Store, StoreUnreachable
+from tasks.report import wording
+from tasks.spec_alerts import Alerts
+
+_DEFAULTS = Alerts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A verdict that is to be told, and the one it is compared with."""
+
+    kind: Kind
+    now: int              # index into the moments
+    before: int | None
+
+
+def changes(verdicts: Sequence[Verdict | None], finished: bool) -> Iterator[Change]:
+    """What is new in a row of verdicts; inconclusive is news only as the last word."""
+    breached_at: int | None = None
+    for i, verdict in enumerate(verdicts):
+        before = i - 1 if i else None
+        if verdict == "breach" and breached_at is None:
+            breached_at = i
+            yield Change(kind="breach", now=i, before=before)
+        elif verdict == "ok" and breached_at is not None:
+            yield Change(kind="recovery", now=i, before=breached_at)
+            breached_at = None
+    if finished and verdicts and verdicts[-1] == "inconclusive":
+        yield Change(
+            kind="inconclusive", now=len(verdicts) - 1, before=len(verdicts) - 2 if verdicts[1:] else None
+        )
+
+
+def raise_verdicts(
+    store: Store, opened: Opened, looks: Sequence[RoundEstimate], outcome: Outcome | None, now: datetime
+) -> list[Alert]:
+    """Raise what the verdicts so far call for, unless it was; the alerts that are new."""
+    threshold, alerts = opened.spec.threshold, opened.spec.alerts or _DEFAULTS
+    if threshold is None or not looks or not (outcome is not None or alerts.each_round):
+        return []
+    first = 0 if alerts.each_round else len(looks) - 1
+    found = changes([verdict_on(opened, known) for known in looks[first:]], outcome is not None)
+    new = []
+    for change in found:
+        if change.kind not in alerts.tell:
+            continue
+        number = first + change.now
+        alert = verdict_alert(
+            key=f"round-{looks[number].round:04d}-{change.kind}",
+            kind=change.kind,
+            severity=alerts.severity.of(change.kind),
+            about=opened.name,
+            now=_reading(looks[number]),
+            before=None if change.before is None else _reading(looks[first + change.before]),
+            minimum=threshold.min,
+            maximum=threshold.max,
+            notes=_notes(opened, looks[number], outcome if number == len(looks) - 1 else None),
+            links=_links(opened.name, alerts),
+        )
+        if raise_alert(store, opened.name, alert, now):
+            new.append(alert)
+    return new
+
+
+def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> None:
+    """Raise that an evaluation cannot go on without a person: once a day for each thing that is wrong.
+
+    Not for a store or a desk that is away: they come back, and sweeps try again.
+    """
+    if isinstance(error, DeskUnreachable | StoreUnreachable) or not isinstance(error, AssayError):
+        return
+    alerts = alert_choices(store, name)
+    if "failure" not in alerts.tell:
+        return
+    said = str(error)
+    what = f"failure-{keys.digest(said.encode())[:12]}"
+    raise_alert(store, name, Alert(
+        key=f"{what}-{now:%Y%m%d}",
+        kind="failure",
+        severity=alerts.severity.of("failure"),
+        subject=f"{name}: cannot go on ({type(error).__name__})",
+        body=f"{said}\nNothing is lost: it is tried again by every sweep, and goes on when this is mended.",
+        links=_links(name, alerts),
+        group=what,
+    ), now)
+
+
+@retried
+def alert_choices(store: Store, owner: str) -> Alerts:
+    """What the spec of an evaluation, or of a monitor, says about alerts."""
+    key = keys.spec(owner)
+    try:
+        recorded = encoding.from_json(store.get(key), key)
+    except KeyMissing:
+        return _DEFAULTS
+    said = recorded.get("spec", recorded).get("alerts")
+    return Alerts.model_validate(said) if said is not None else _DEFAULTS
+
+
+def _reading(known: RoundEstimate) -> Reading:
+    return Reading(when=f"round {known.round}", row=estimate_rows(known)[0])
+
+
+def _notes(opened: Opened, known: RoundEstimate, outcome: Outcome | None) -> list[str]:
+    notes = [f"The pool holds {opened.manifest.rows:,} predictions."]
+    others = estimate_rows(known)[1 : len(known.estimates)]
+    for row in others:
+        interval = wording.interval(row)
+        tail = "" if interval in ("none", "exact") else f", interval {interval}"
+        notes.append(f"{wording.measure_name(row.measure)}: {wording.value(row)}{tail}.")
+    if outcome is None:
+        notes.append("The evaluation goes on.")
+    else:
+        standing = standing_of(opened, "finished", known, outcome=outcome)
+        more = labels_to_decide(opened, standing)
+        if more:
+            notes.append(f"About {wording.plural(more, 'more label', 'more labels')} would decide.")
+    notes.append(f"More: assay report {opened.name}")
+    return notes
+
+
+def _links(name: str, alerts: Alerts) -> tuple[str, ...]:
+    return (alerts.report_url.replace("{evaluation}", name),) if alerts.report_url else ()

@@ -1,0 +1,39 @@
+"""An outbox in full, for people to look at, and the way to make a lost index anew."""
+
+from dataclasses import asdict
+from typing import Any
+
+from tasks.alerts.alert import alert_from
+from tasks.effects import retried
+from tasks.ledger import encoding, keys
+from tasks.ledger.store import Store
+
+
+@retried
+def outbox_rows(store: Store, owner: str) -> list[dict[str, Any]]:
+    """The outbox in full, as JSON: every alert, what each channel was told, and whether it still waits.
+
+    The keys are listed, not the index; an alert that nobody was told of and that is not in the index is
+    entered again.
+    """
+    prefix = keys.alerts(owner)
+    names = list(store.keys(prefix))
+    rows = []
+    for name in names:
+        if "/" in name.removeprefix(prefix):
+            continue
+        alert = alert_from(store.get(name), name)
+        sent = f"{prefix}{alert.key}.sent/"
+        channels = {
+            key.removeprefix(sent).removesuffix(".json"): encoding.from_json(store.get(key), key)
+            for key in names if key.startswith(sent)
+        }
+        waiting = store.exists(keys.alert_index(owner, alert.key))
+        if not channels and not waiting:
+            store.put(keys.alert_index(owner, alert.key), encoding.to_json({}))
+            waiting = True
+        said = {field: value for field, value in asdict(alert).items() if field != "links"}
+        rows.append({
+            "owner": owner, **said, "links": list(alert.links), "channels": channels, "waiting": waiting
+        })
+    return rows

@@ -1,0 +1,314 @@
+"""What an evaluation tells people: a breach, a recovery, and what keeps it from going on."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+from doubles.channels import an_alert
+from doubles.fuses import Fuse, PowerCut
+from doubles.small_pool import small_spec
+from doubles.world import World
+from services.receivers import webhook_receiver
+
+from evalcore.errors import BadInput
+from flows.alerting import changes, raise_failure
+from flows.begin import begin
+from flows.cli import run_command_line
+from flows.delivering import deliver, summary
+from flows.sweep import sweep_store
+from flows.verify import verify
+from tasks.alerts.alert import alert_from
+from tasks.alerts.message import Reading, verdict_alert
+from tasks.alerts.outbox import Delivery, outbox_index, raise_alert
+from tasks.desks.desk import DeskRefused, DeskUnreachable
+from tasks.ledger import encoding, keys, open_store
+from tasks.ledger.memory_store import MemoryStore
+from tasks.report import EstimateRow
+from tasks.spec import Spec
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+# every item of the small pool is labelled, so the interval of F1 is a point, far below 0.99
+BREACH = {"n": 40, "budget": {"labels": 40}, "batch_size": 20, "threshold": {"min": 0.99}}
+
+
+def alerts_of(store, owner="small"):
+    found = [key for key in store.keys(keys.alerts(owner)) if key.count("/") == 2]
+    return {key.rpartition("/")[2]: alert_from(store.get(key), key) for key in found}
+
+
+def told(verdicts, finished=True):
+    return [(change.kind, change.now, change.before) for change in changes(verdicts, finished)]
+
+
+def test_a_change_is_told_and_a_state_is_not():
+    assert told([]) == []
+    assert told(["ok"]) == told(["ok", "ok", "inconclusive", "ok"]) == []
+    assert told(["breach"]) == [("breach", 0, None)]
+    assert told(["inconclusive", "breach", "breach"]) == [("breach", 1, 0)]
+    # a recovery is compared with the breach it ends, whatever was between
+    assert told(["breach", "inconclusive", "ok", "ok"]) == [("breach", 0, None), ("recovery", 2, 0)]
+    assert told(["breach", "ok", "breach"]) == [("breach", 0, None), ("recovery", 1, 0), ("breach", 2, 1)]
+    assert told(["breach", "inconclusive"]) == [("breach", 0, None), ("inconclusive", 1, 0)]
+    assert told(["ok", "inconclusive"], finished=False) == []
+    assert told([None, None]) == []
+
+
+def row(value, lower, upper, **more):
+    usual = {"measure": "f1", "confidence": 0.95, "interval": "hull of four", "labels": 175}
+    return EstimateRow(**{**usual, "value": value, "lower": lower, "upper": upper, **more})
+
+
+def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():
+    alert = verdict_alert(
+        key="w2", kind="breach", severity="critical", about="restaurant", minimum=0.8, maximum=None,
+        now=Reading(when="the window of 2026-11-20", row=row(0.7121, 0.6621, 0.7611)),
+        before=Reading(when="the window of 2026-11-13", row=row(0.8123, 0.7441, 0.8661, labels=100)),
+        notes=["The pool holds 226,549 predictions."], links=["https://reports.example.com/restaurant"],
+    )
+    assert alert.subject == "restaurant: F1 0.712 breached its threshold (at least 0.8)"
+    assert alert.body == (
+        "F1 is 0.712, 95% interval 0.662 to 0.762 (hull of four; the window of 2026-11-20). "
+        "It must be at least 0.8. The whole interval lies outside of that.\n"
+        "Before, it was 0.812, 95% interval 0.744 to 0.867 (hull of four; the window of 2026-11-13).\n"
+        "It rests on 175 labels.\n"
+        "The pool holds 226,549 predictions."
+    )
+
+
+@pytest.mark.parametrize("kind", ["breach", "recovery", "inconclusive", "failure"])
+def test_every_kind_of_alert_has_words_also_for_what_is_undefined(kind):
+    undefined = row(None, None, None, undefined_reason="nothing was predicted positive", interval="none")
+    alert = verdict_alert(
+        key="x", kind=kind, severity="info", about="spam", minimum=0.5, maximum=0.9, before=None,
+        now=Reading(when="round 1", row=undefined),
+    )
+    assert "undefined: nothing was predicted positive" in alert.body
+    assert "between 0.5 and 0.9" in alert.body
+
+
+def test_a_breach_at_the_end_is_raised_once_and_told_to_the_default_channel(tmp_path):
+    world = World(tmp_path, **BREACH)
+    assert world.run().verdict == "breach"
+    (alert,) = alerts_of(world.store).values()
+    assert (alert.key, alert.kind, alert.severity) == ("round-0002-breach", "breach", "critical")
+    assert "It rests on 40 labels." in alert.body
+    assert "Precision: " in alert.body
+    assert world.advance().state == "finished"
+    assert len(alerts_of(world.store)) == 1
+    with webhook_receiver() as receiver:
+        environment = {"ASSAY_ALERTS": receiver.url()}
+        assert [one.status for one in deliver(world.store, environment=environment)] == ["sent"]
+        assert deliver(world.store, environment=environment) == []
+    assert [got["reference"] for got in receiver.received] == ["small/round-0002-breach"]
+    assert verify(world.store, "small").verified
+
+
+def test_without_a_threshold_or_a_breach_nothing_is_raised(tmp_path):
+    for i, threshold in enumerate((None, {"min": 0.01})):
+        world = World(tmp_path / str(i), **{**BREACH, "threshold": threshold})
+        world.run()
+        assert alerts_of(world.store) == {}
+        assert outbox_index(world.store) == {}
+
+
+def test_only_the_kinds_that_were_asked_for_are_raised(tmp_path):
+    alerts = {"tell": ["recovery"], "channels": [{"name": "ops", "env": "OPS"}]}
+    world = World(tmp_path, **{**BREACH, "alerts": alerts})
+    assert world.run().verdict == "breach"
+    assert alerts_of(world.store) == {}
+
+
+def test_an_inconclusive_end_says_what_would_decide(tmp_path):
+    # 6 of 400 items are labelled, so the interval is wide; 0.5 lies inside it whatever they are
+    asked = {"budget": {"labels": 6}, "batch_size": 3, "threshold": {"min": 0.5}, "method": "passive"}
+    alerts = {"tell": ["inconclusive"], "severity": {"inconclusive": "warning"}}
+    world = World(tmp_path, alerts=alerts, **asked)
+    assert world.run().verdict == "inconclusive"
+    (alert,) = alerts_of(world.store).values()
+    assert (alert.kind, alert.severity) == ("inconclusive", "warning")
+    assert "may or may not keep to its threshold (at least 0.5)" in alert.subject
+
+
+def test_each_round_tells_sooner(tmp_path):
+    alerts = {"each_round": True, "report_url": "https://reports.example.com/{evaluation}/"}
+    world = World(tmp_path, **{**BREACH, "alerts": alerts})
+    world.desk.answers = {}
+    world.run()
+    assert alerts_of(world.store) == {}
+    world.desk.answers = {**world.truth}
+    world.advance()
+    (alert,) = alerts_of(world.store).values()
+    assert alert.kind == "breach"
+    assert alert.links == ("https://reports.example.com/small/",)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_power_cut_around_the_end_swallows_no_alert(tmp_path, when):
+    smooth = World(tmp_path / "smooth", **BREACH)
+    fuse = Fuse()
+    smooth.run(fuse)
+    ends = [i + 1 for i, what in enumerate(fuse.effects) if "outcome" in what or "alerts" in what or
+            "small/seal" in what or "discard" in what]
+    assert len(ends) == 5   # outcome, seal, index, alert, leave
+    for at in ends:
+        world = World(tmp_path / f"{at}-{when}", **BREACH)
+        with pytest.raises(PowerCut):
+            world.run(Fuse(at, when))
+        open_still = world.store.exists(keys.open_index("small"))
+        assert open_still or (when == "after" and at == ends[-1])
+        if open_still:   # the sweep comes back for it
+            world.advance()
+        assert list(alerts_of(world.store)) == ["round-0002-breach.json"]
+        assert list(outbox_index(world.store)) == ["small"]
+
+
+def test_two_ends_at_once_raise_one_alert(tmp_path):
+    world = World(tmp_path, **BREACH)
+    world.desk.answers = {}
+    world.run()
+    world.desk.answers = {**world.truth}
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(world.advance) for _ in range(4)]:
+            assert done.result().state == "finished"
+    assert list(alerts_of(world.store)) == ["round-0002-breach.json"]
+
+
+def test_what_needs_a_person_is_raised_once_a_day_and_what_comes_back_is_not(tmp_path):
+    world = World(tmp_path, **BREACH)
+    begin(world.store, world.spec, world.desk)
+    for error in (DeskUnreachable("away"), ValueError("a mistake of ours")):
+        raise_failure(world.store, "small", error, NOON)
+    assert alerts_of(world.store) == {}
+    for moment in (NOON, NOON.replace(hour=23), NOON.replace(day=21)):
+        raise_failure(world.store, "small", DeskRefused("the project was deleted; restore it"), moment)
+    raise_failure(world.store, "small", DeskRefused("the token was refused"), NOON)
+    found = list(alerts_of(world.store).values())
+    assert len(found) == 3
+    assert {alert.kind for alert in found} == {"failure"}
+    assert sum("the project was deleted; restore it" in alert.body for alert in found) == 2
+
+
+def test_a_sweep_raises_what_needs_a_person(tmp_path):
+    world = World(tmp_path, n=40, budget={"labels": 2}, batch_size=2)
+    begin(world.store, world.spec)
+    (tmp_path / "labels.csv").unlink()
+    assert "small" in sweep_store(world.store).failed
+    (alert,) = alerts_of(world.store).values()
+    assert alert.kind == "failure"
+    assert "labels.csv" in alert.body
+
+
+def test_channels_and_cooldown_come_from_the_owner_s_spec(tmp_path):
+    with webhook_receiver() as receiver:
+        world = World(tmp_path, **BREACH, alerts={
+            "channels": [{"name": "ops", "env": "OPS", "min_severity": "critical"}], "cooldown_hours": 0.0,
+        })
+        world.run()
+        raise_alert(world.store, "small", an_alert("again"), NOON)
+        raise_alert(world.store, "small", an_alert("softly", severity="info"), NOON)
+        # the owner of another kind: `monitors/<name>/spec.json` is read in the same way
+        spec = {"spec": {"alerts": {"channels": [{"name": "other", "env": "OTHER"}]}}}
+        world.store.put("monitors/weekly/spec.json", encoding.to_json(spec))
+        raise_alert(world.store, "monitors/weekly", an_alert("w1"), NOON)
+        done = deliver(world.store, environment={"OPS": receiver.url()})
+    assert sorted((one.key, one.channel, one.status) for one in done) == [
+        ("again", "ops", "sent"), ("round-0002-breach", "ops", "sent"), ("w1", "other", "failed"),
+    ]
+    assert "OTHER is not set" in summary(done)
+    assert summary(done).startswith("2 alerts sent, 1 not delivered (monitors/weekly/w1 to other: ")
+    assert summary([]) == ""
+
+
+def test_one_outbox_that_cannot_be_read_keeps_no_other_from_being_sent(tmp_path):
+    store = MemoryStore()
+    store.put("broken/spec.json", b"{")
+    for owner in ("broken", "whole"):
+        raise_alert(store, owner, an_alert(), NOON)
+    with webhook_receiver() as receiver:
+        done = deliver(store, environment={"ASSAY_ALERTS": receiver.url()})
+    assert [(one.owner, one.status) for one in done] == [("broken", "failed"), ("whole", "sent")]
+    assert isinstance(done[0], Delivery)
+
+
+REFUSED = [
+    ({"channels": [{"name": "ops", "env": "https://hooks.example.com/T0/S3CRET"}]}, "environment variable"),
+    ({"channels": [{"name": "ops", "block": "https://hooks.example.com/S3CRET"}]}, "TYPE/NAME"),
+    ({"channels": [{"name": "ops", "url": "https://hooks.example.com/S3CRET"}]}, "not a known key"),
+    ({"channels": [{"name": "ops"}]}, "exactly one of `env` and `block`"),
+    ({"channels": [{"name": "ops", "env": "A", "block": "slack-webhook/ops"}]}, "exactly one"),
+    ({"channels": [{"name": "Ops team", "env": "A"}]}, "cannot name a channel"),
+    ({"channels": [{"name": "default", "env": "A"}]}, "cannot name a channel"),
+    ({"channels": [{"name": "a", "env": "A"}, {"name": "a", "env": "B"}]}, "two channels 'a'"),
+    ({"tell": ["breech"]}, "'breech'"),
+    ({"cooldown_hours": -1}, "cooldown_hours"),
+    ({"report_url": "https://user:S3CRET@reports.example.com/"}, "secrets are never in a spec"),
+    ({"report_url": "ftp://reports"}, "not an http"),
+    ({"severity": {"breach": "loud"}}, "severity.breach"),
+    ({"chanels": []}, "did you mean 'channels'"),
+]
+
+
+@pytest.mark.parametrize(("alerts", "says"), REFUSED)
+def test_what_cannot_be_meant_is_refused_without_repeating_an_address(tmp_path, alerts, says):
+    data = small_spec(tmp_path, n=20).to_json()
+    with pytest.raises(BadInput, match=says) as caught:
+        Spec.from_json({**data, "alerts": alerts})
+    assert "$.alerts" in str(caught.value)
+    assert "S3CRET" not in str(caught.value)
+
+
+def test_a_spec_with_alerts_survives_the_ledger_and_one_without_is_as_before(tmp_path):
+    plain = small_spec(tmp_path, n=20)
+    assert "alerts" not in plain.to_json()
+    spec = Spec.from_json({**plain.to_json(), "alerts": {"channels": [{"name": "ops", "env": "OPS"}]}})
+    assert Spec.from_json(spec.to_json()) == spec
+
+
+@pytest.fixture
+def assay(tmp_path, monkeypatch, capsys):
+    """The command line on a ledger in which `small` has ended in a breach."""
+    world = World(tmp_path / "in", open_store(f"{tmp_path}/ledger"), **BREACH)
+    world.run()
+    monkeypatch.delenv("ASSAY_ALERTS", raising=False)
+
+    def run(*arguments):
+        code = run_command_line(["alerts", *arguments, "--store", f"{tmp_path}/ledger"])
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_the_command_lists_what_waits_and_delivers_it(assay, monkeypatch):
+    code, said = assay()
+    assert (code, "waits to be delivered" in said) == (0, True)
+    code, said = assay("small", "--json")
+    (row,) = json.loads(said)["alerts"]
+    assert (row["owner"], row["kind"], row["channels"], row["waiting"]) == ("small", "breach", {}, True)
+    with webhook_receiver() as receiver:
+        monkeypatch.setenv("ASSAY_ALERTS", receiver.url())
+        code, said = assay("--deliver")
+        assert (code, "small/round-0002-breach to default: sent" in said) == (0, True)
+        receiver.statuses = [500]
+        code, said = assay("small", "--test")
+        assert (code, "failed: it answered with HTTP 500" in said) == (1, True)
+        assert assay("small", "--test")[0] == 0
+    assert [got["key"] for got in receiver.received] == ["round-0002-breach", "test"]
+    assert json.loads(assay("--json")[1])["alerts"][0]["channels"]["default"]["status"] == "sent"
+
+
+def test_a_lost_index_is_made_anew_by_listing(assay, tmp_path, monkeypatch):
+    store = open_store(f"{tmp_path}/ledger")
+    for key in list(store.keys(keys.ALERTS_PREFIX)):
+        store.discard(key)
+    with webhook_receiver() as receiver:
+        monkeypatch.setenv("ASSAY_ALERTS", receiver.url())
+        assert deliver(store) == []
+        assert assay("--deliver")[0] == 0
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize("name", ["nobody", "monitors/nobody", "monitors/small", "../up", "a/b"])
+def test_alerts_of_nobody_are_refused(assay, name):
+    assert assay(name)[0] == 2
+    assert assay(name, "--test")[0] == 2
