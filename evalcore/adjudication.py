@@ -86,14 +86,14 @@ def adjudicate(
         skips = annotators
     if annotators < 1 or skips < 1:
         raise ValueError(f"annotators and skips must be at least 1, got {annotators} and {skips}")
-    latest = _latest(annotations)
+    latest = latest_answers(annotations)
     return {
         item: _outcome(latest.get(item, ()), annotators, skips, present is None or item in present)
         for item in items
     }
 
 
-def _latest(annotations: Iterable[Answer]) -> dict[str, list[Answer]]:
+def latest_answers(annotations: Iterable[Answer]) -> dict[str, list[Answer]]:
     """Item -> the latest answer of each person about it, in an order that does not depend on the input's."""
     newest: dict[tuple[str, str], Answer] = {}
     for answer in annotations:

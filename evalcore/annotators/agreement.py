@@ -1,0 +1,165 @@
+"""How far people agree beyond chance: Cohen's κ of two, Fleiss' κ and Krippendorff's α of any number.
+
+    p_a   how often they agree       p_e   how often they would, if everybody answered blindly
+    κ     (p_a − p_e) / (1 − p_e)    α     1 − D_o / D_e, the same with disagreements, corrected for small n
+
+Cohen (1960), with the large-sample variance of Fleiss, Cohen and Everitt (1969, eq. 13); Fleiss (1971), for
+items with different numbers of votes as in Gwet (2021), whose variance it gets; Krippendorff (2011), nominal,
+with an interval from a bootstrap over items (Hayes and Krippendorff 2007).
+
+Where everybody used one class only there is no chance to disagree, p_e = 1, and all three are undefined: that
+is said, and is not agreement of 0 or of 1. On a rare class they are low even where hardly any two answers
+differ; look at `agreed` beside them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from evalcore.annotators.votes import Votes
+from evalcore.types import Floats, Ints
+
+BOOTSTRAPS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """One coefficient. None where it does not exist."""
+
+    statistic: str                 # cohen-kappa | fleiss-kappa | krippendorff-alpha
+    between: tuple[str, ...]       # the annotators compared; empty: all
+    items: int                     # with at least two votes
+    agreed: float | None           # share of pairs of votes on one item that are the same
+    value: float | None
+    lower: float | None
+    upper: float | None
+    interval: str                  # the kind of interval, or "none"
+    undefined_reason: str | None
+
+
+def agreements(votes: Votes, confidence: float, rng: np.random.Generator) -> list[Agreement]:
+    """Fleiss' κ and Krippendorff's α of all, then Cohen's κ of every two who share an item."""
+    found = [fleiss_kappa(votes, confidence), krippendorff_alpha(votes, confidence, rng)]
+    table = np.full((len(votes.annotators), len(votes.items)), -1, np.int64)
+    table[votes.annotator, votes.item] = votes.label
+    for a, first in enumerate(votes.annotators):
+        for b in range(a + 1, len(votes.annotators)):
+            both = (table[a] >= 0) & (table[b] >= 0)
+            if both.any():
+                pair = (first, votes.annotators[b])
+                found.append(cohen_kappa(table[a, both], table[b, both], confidence, pair))
+    return found
+
+
+def cohen_kappa(
+    first: Ints, second: Ints, confidence: float, between: tuple[str, ...] = ()
+) -> Agreement:
+    """κ of two people's answers (n,) about the same n items, 0 or 1 each."""
+    n = len(first)
+    p = np.zeros((2, 2))
+    np.add.at(p, (first, second), 1 / max(n, 1))
+    rows, columns = p.sum(axis=1), p.sum(axis=0)
+    observed, chance = float(np.trace(p)), float(rows @ columns)
+    if n == 0 or chance >= 1 - 1e-12:
+        return _undefined("cohen-kappa", n, observed if n else None, between)
+    kappa = (observed - chance) / (1 - chance)
+    spread = 0.0
+    for i in range(2):
+        for j in range(2):
+            if i == j:
+                spread += p[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2
+            else:
+                spread += p[i, j] * (1 - kappa) ** 2 * (columns[i] + rows[j]) ** 2
+    spread -= (kappa - chance * (1 - kappa)) ** 2
+    variance = max(spread, 0.0) / (n * (1 - chance) ** 2)
+    return _defined("cohen-kappa", n, observed, kappa, variance, confidence, "large-sample", between)
+
+
+def fleiss_kappa(votes: Votes, confidence: float) -> Agreement:
+    """κ of all votes on items with at least two."""
+    counts = _pairable(votes)
+    n, each = len(counts), counts.sum(axis=1)
+    if n == 0:
+        return _undefined("fleiss-kappa", 0, None)
+    share = counts / each[:, None]
+    agreed = (counts * (counts - 1)).sum(axis=1) / (each * (each - 1))
+    p = share.mean(axis=0)
+    observed, chance = float(agreed.mean()), float((p**2).sum())
+    if chance >= 1 - 1e-12:
+        return _undefined("fleiss-kappa", n, observed)
+    kappa = (observed - chance) / (1 - chance)
+    if n < 2:
+        return _defined("fleiss-kappa", n, observed, kappa, None, confidence, "none")
+    own = (agreed - chance) / (1 - chance) - 2 * (1 - kappa) * (share @ p - chance) / (1 - chance)
+    variance = float(((own - kappa) ** 2).sum()) / (n * (n - 1))
+    return _defined("fleiss-kappa", n, observed, kappa, variance, confidence, "large-sample")
+
+
+def krippendorff_alpha(votes: Votes, confidence: float, rng: np.random.Generator) -> Agreement:
+    """Nominal α of all votes on items with at least two; `rng` draws the bootstrap's items."""
+    counts = _pairable(votes)
+    n = len(counts)
+    if n == 0:
+        return _undefined("krippendorff-alpha", 0, None)
+    agreed = float(((counts * (counts - 1)).sum(axis=1) / _pairs(counts)).mean())
+    alpha = float(_alpha(counts[None])[0])
+    if not np.isfinite(alpha):
+        return _undefined("krippendorff-alpha", n, agreed)
+    drawn = _alpha(counts[rng.integers(n, size=(BOOTSTRAPS, n))])
+    drawn = drawn[np.isfinite(drawn)]   # a resample of one class only has no α
+    if n < 2 or len(drawn) < BOOTSTRAPS // 2:
+        return _defined("krippendorff-alpha", n, agreed, alpha, None, confidence, "none")
+    tail = (1 - confidence) / 2
+    lower, upper = np.quantile(drawn, [tail, 1 - tail])
+    return Agreement(
+        statistic="krippendorff-alpha", between=(), items=n, agreed=agreed, value=alpha,
+        lower=float(min(lower, alpha)), upper=float(max(upper, alpha)), interval="bootstrap over items",
+        undefined_reason=None,
+    )
+
+
+def _pairable(votes: Votes) -> Ints:
+    counts = votes.counts
+    return np.asarray(counts[counts.sum(axis=1) >= 2])
+
+
+def _pairs(counts: Ints) -> Ints:
+    each = counts.sum(axis=-1)
+    return np.asarray(each * (each - 1))
+
+
+def _alpha(counts: Ints) -> Floats:
+    """α (B,) of tables (B, I, 2) of votes by item and class; NaN where only one class was used."""
+    each = counts.sum(axis=2)
+    crossed = (2 * counts[..., 0] * counts[..., 1] / (each - 1)).sum(axis=1)   # o_01 + o_10
+    total = counts.sum(axis=1)                                                 # (B, 2)
+    expected = 2.0 * total[:, 0] * total[:, 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(expected > 0, 1 - (total.sum(axis=1) - 1) * crossed / expected, np.nan))
+
+
+def _defined(
+    statistic: str, items: int, agreed: float, value: float, variance: float | None, confidence: float,
+    interval: str, between: tuple[str, ...] = (),
+) -> Agreement:
+    # a variance of 0 (nobody ever differed) is no certainty: no interval
+    told = variance is not None and variance > 1e-15
+    half = float(ndtri(0.5 + confidence / 2)) * float(np.sqrt(variance)) if told and variance else 0.0
+    return Agreement(
+        statistic=statistic, between=between, items=items, agreed=agreed, value=float(value),
+        lower=max(float(value) - half, -1.0) if told else None,
+        upper=min(float(value) + half, 1.0) if told else None,
+        interval=interval if told else "none",
+        undefined_reason=None,
+    )
+
+
+def _undefined(
+    statistic: str, items: int, agreed: float | None, between: tuple[str, ...] = ()
+) -> Agreement:
+    reason = "all votes are of one class" if items else "no item was answered by two people"
+    return Agreement(
+        statistic=statistic, between=between, items=items, agreed=agreed, value=None, lower=None, upper=None,
+        interval="none", undefined_reason=reason,
+    )

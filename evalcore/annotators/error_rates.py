@@ -1,0 +1,127 @@
+"""How often each annotator errs, as draws from a posterior.
+
+    e_j0   chance that annotator j calls a negative positive (a false positive)
+    e_j1   chance that annotator j calls a positive negative (a miss)
+
+Two things tell: gold items, whose truth is known, and items that several people answered. The model is
+Dawid and Skene's, with Jeffreys priors Beta(1/2, 1/2) on every e, the shares of positives apart for items
+predicted negative and positive (with two groups of different shares even two annotators tell; Hui and Walter
+1980), and e_j0 + e_j1 < 1: nobody answers worse than blindly. Given gold only, the posterior of e is the beta
+distribution it should be. Otherwise the truth of each item is drawn along (Gibbs).
+
+Items answered once, gold apart, tell nothing here: of a single vote it cannot be said whether the item or the
+annotator is unusual. Annotators who are in neither kind of item get draws of those who are, one at random
+each time. With neither kind of item at all there is no posterior, and nothing is known.
+
+Given the truth, annotators are taken to err independently. Items that are hard for everybody break this, and
+then repeated answers make people look better than they are; gold does not.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalcore.annotators.dawid_skene import UNKNOWN, dawid_skene
+from evalcore.annotators.votes import Votes
+from evalcore.types import Floats, Ints
+
+DRAWS, BURN_IN = 2000, 300
+_PRIOR = 0.5
+_TRIES = 20   # draws with e_0 + e_1 >= 1 are made again so often; then the last good ones stay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ErrorRates:
+    """Draws of every annotator's error rates."""
+
+    annotators: tuple[str, ...]
+    draws: Floats        # (S, J, 2) e[draw, annotator, truth]
+    known: frozenset[str]  # annotators with gold or shared items; the others stand in for them
+    gold: bool           # gold was used
+    repeated: bool       # items answered by several people were used
+
+    def of(self, annotator: str) -> Floats:
+        """(S, 2) of one annotator."""
+        return np.asarray(self.draws[:, self.annotators.index(annotator)])
+
+
+def error_rates(
+    votes: Votes, truth: Ints, group: Ints, rng: np.random.Generator
+) -> ErrorRates | None:
+    """Draw the posterior; None when nothing tells.
+
+    truth (I,)   of gold items 0 or 1, UNKNOWN for the others
+    group (I,)   0 or 1, the item's prediction; of gold items it is not used
+    """
+    telling = (votes.counts.sum(axis=1) >= 2) | (truth != UNKNOWN)
+    used = votes.where(telling[votes.item])
+    if not len(used.item):
+        return None
+    met = np.unique(used.annotator)
+    hidden = telling & (truth == UNKNOWN)
+    draws = (
+        _gibbs(used, truth, group, hidden, rng)
+        if hidden.any() else _rates(np.tile(_said(used, truth), (DRAWS, 1, 1, 1)), None, rng)
+    )
+    for j in sorted(set(range(len(votes.annotators))) - set(met.tolist())):
+        draws[:, j] = draws[np.arange(DRAWS), rng.choice(met, size=DRAWS)]
+    return ErrorRates(
+        annotators=votes.annotators,
+        draws=draws,
+        known=frozenset(votes.annotators[j] for j in met),
+        gold=bool((telling & (truth != UNKNOWN)).any()),
+        repeated=bool(hidden.any()),
+    )
+
+
+def _said(votes: Votes, truth: Ints) -> Floats:
+    """(J, 2, 2) answers by annotator, truth and answer."""
+    said = np.zeros((len(votes.annotators), 2, 2))
+    np.add.at(said, (votes.annotator, truth[votes.item], votes.label), 1)
+    return said
+
+
+def _rates(said: Floats, before: Floats | None, rng: np.random.Generator) -> Floats:
+    """Draws (..., J, 2) of the error rates given answers (..., J, 2, 2), below the line e_0 + e_1 = 1."""
+    wrong = np.stack([said[..., 0, 1], said[..., 1, 0]], axis=-1)
+    right = np.stack([said[..., 0, 0], said[..., 1, 1]], axis=-1)
+    drawn = rng.beta(_PRIOR + wrong, _PRIOR + right)
+    for _ in range(_TRIES):
+        bad = drawn.sum(axis=-1) >= 1
+        if not bad.any():
+            return np.asarray(drawn)
+        drawn[bad] = rng.beta(_PRIOR + wrong[bad], _PRIOR + right[bad])
+    bad = drawn.sum(axis=-1) >= 1
+    drawn[bad] = 0.49 if before is None else before[bad]
+    return np.asarray(drawn)
+
+
+def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: np.ndarray, rng: np.random.Generator) -> Floats:
+    """Truth given rates and rates given truth, in turn, from where EM ends."""
+    start = dawid_skene(votes.where(np.ones(len(votes.item), np.bool_)), truth) if _all_voted(votes) else None
+    counts = votes.counts
+    chance = counts[:, 1] / np.maximum(counts.sum(axis=1), 1) if start is None else start.truth[:, 1]
+    z = np.where(truth != UNKNOWN, truth, (chance > 0.5).astype(np.int64))
+    rates = _rates(_said(votes, z), None, rng)
+    kept = np.empty((DRAWS, *rates.shape))
+    members = [hidden & (group == g) for g in (0, 1)]
+    for s in range(DRAWS + BURN_IN):
+        log_odds = np.zeros(len(truth))
+        for member in members:
+            share = rng.beta(_PRIOR + z[member].sum(), _PRIOR + (1 - z[member]).sum())
+            log_odds[member] = np.log(share) - np.log1p(-share)
+        e = np.clip(rates[votes.annotator], 1e-12, 1 - 1e-12)
+        says_positive = np.log1p(-e[:, 1]) - np.log(e[:, 0])
+        says_negative = np.log(e[:, 1]) - np.log1p(-e[:, 0])
+        np.add.at(log_odds, votes.item, np.where(votes.label == 1, says_positive, says_negative))
+        uniform = rng.random(len(truth))
+        with np.errstate(over="ignore"):
+            z = np.where(hidden, (uniform < 1 / (1 + np.exp(-log_odds))).astype(np.int64), z)
+        rates = _rates(_said(votes, z), rates, rng)
+        if s >= BURN_IN:
+            kept[s - BURN_IN] = rates
+    return kept
+
+
+def _all_voted(votes: Votes) -> bool:
+    return bool((votes.counts.sum(axis=1) > 0).all())

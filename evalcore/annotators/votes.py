@@ -1,0 +1,62 @@
+"""Votes: who called which item what, as arrays.
+
+    I   items       J   annotators       V   votes, at most one for each item and annotator
+    y   the class, 0 or 1
+
+Both items and annotators are numbered in the sorted order of their names, so the same votes give the same
+arrays whatever order they were read in.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalcore.adjudication import Answer, latest_answers
+from evalcore.types import Bools, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Votes:
+    """The votes about some items."""
+
+    items: tuple[str, ...]        # I names
+    annotators: tuple[str, ...]   # J names
+    item: Ints                    # (V,) index into items
+    annotator: Ints               # (V,) index into annotators
+    label: Ints                   # (V,) 0 or 1
+
+    @property
+    def counts(self) -> Ints:
+        """(I, 2) votes by item and class."""
+        table = np.zeros((len(self.items), 2), np.int64)
+        np.add.at(table, (self.item, self.label), 1)
+        return table
+
+    def where(self, keep: Bools) -> "Votes":
+        """Only the votes kept (V,); items and annotators keep their numbers."""
+        return Votes(
+            items=self.items, annotators=self.annotators,
+            item=self.item[keep], annotator=self.annotator[keep], label=self.label[keep],
+        )
+
+
+def votes_of(answers: Iterable[Answer], classes: Mapping[str, int]) -> Votes:
+    """Everybody's latest answer about each item, where it is a class of `classes` (name -> 0 or 1)."""
+    valid = sorted(
+        (answer.item_id, answer.annotator, classes[answer.label])
+        for several in latest_answers(answers).values()
+        for answer in several
+        if answer.kind == "label" and answer.label in classes
+    )
+    items = tuple(sorted({item for item, _, _ in valid}))
+    annotators = tuple(sorted({annotator for _, annotator, _ in valid}))
+    place = {name: i for i, name in enumerate(items)}
+    person = {name: j for j, name in enumerate(annotators)}
+    return Votes(
+        items=items,
+        annotators=annotators,
+        item=np.array([place[item] for item, _, _ in valid], np.int64),
+        annotator=np.array([person[name] for _, name, _ in valid], np.int64),
+        label=np.array([label for _, _, label in valid], np.int64),
+    )
