@@ -18,10 +18,13 @@ an item is, by the first rule that holds,
 A desk's own "done" is not used: Label Studio's never comes for an item everybody skipped, and comes without
 a label in other settings. Votes past k are counted too, so a late answer may break a tie but never reopens
 what was labelled unless it makes one. Nothing here is random: a tie goes to a person, never to a coin.
+
+An answer that is surprising for its item (`again`) raises k to 2 for that item. Where the votes are weighed
+afterwards (Dawid-Skene), ties are left to that: the item is labelled, with no label yet.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Protocol
@@ -73,12 +76,16 @@ def adjudicate(
     annotators: int = 1,
     skips: int | None = None,
     present: Collection[str] | None = None,
+    again: Mapping[str, Collection[str]] | None = None,
+    ties_wait: bool = True,
 ) -> dict[str, Outcome]:
     """The outcome of every item, in the order of `items`.
 
     annotators  k, at least 1
     skips       s; k unless given
     present     items now on the desk; None when it is not known, and then nothing is absent
+    again       item -> classes that take a second vote once anybody chose them
+    ties_wait   False: a tie is labelled with None instead of waiting for one person more
 
     Annotations of other items are ignored. Raises ValueError unless k >= 1 and s >= 1.
     """
@@ -88,12 +95,15 @@ def adjudicate(
         raise ValueError(f"annotators and skips must be at least 1, got {annotators} and {skips}")
     latest = latest_answers(annotations)
     return {
-        item: _outcome(latest.get(item, ()), annotators, skips, present is None or item in present)
+        item: _outcome(
+            latest.get(item, ()), annotators, skips, present is None or item in present,
+            (again or {}).get(item, ()), ties_wait,
+        )
         for item in items
     }
 
 
-def latest_answers(annotations: Iterable[Answer]) -> dict[str, list[Answer]]:
+def latest_answers(annotations: Iterable[Answer]) -> Mapping[str, Sequence[Answer]]:
     """Item -> the latest answer of each person about it, in an order that does not depend on the input's."""
     newest: dict[tuple[str, str], Answer] = {}
     for answer in annotations:
@@ -120,7 +130,9 @@ def _instant(text: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _outcome(answers: Iterable[Answer], k: int, s: int, present: bool) -> Outcome:
+def _outcome(
+    answers: Iterable[Answer], k: int, s: int, present: bool, again: Collection[str], ties_wait: bool
+) -> Outcome:
     kinds: Counter[str] = Counter()
     votes: Counter[str] = Counter()
     for answer in answers:
@@ -131,9 +143,11 @@ def _outcome(answers: Iterable[Answer], k: int, s: int, present: bool) -> Outcom
     best = [label for label, count in votes.items() if count == max(votes.values())]
     tied = len(best) > 1
     valid = votes.total()
+    if any(label in votes for label in again):
+        k = max(k, 2)
 
     status: Status
-    if valid >= k and not tied:
+    if valid >= k and not (tied and ties_wait):
         status = "labelled"
     elif valid >= k:
         status = "waiting"
@@ -148,7 +162,7 @@ def _outcome(answers: Iterable[Answer], k: int, s: int, present: bool) -> Outcom
     needs = max(k - valid, 1) if status in ("waiting", "absent") else 0
     return Outcome(
         status=status,
-        label=best[0] if status == "labelled" else None,
+        label=best[0] if status == "labelled" and not tied else None,
         votes=dict(votes),
         skips=kinds["skip"],
         invalid=kinds["invalid"],

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from evalcore.annotators.rules import RuleName
 from evalcore.errors import BadInput, UnknownName
 from evalcore.measures import Measure
 from evalcore.methods.registry import method
@@ -28,6 +29,7 @@ from tasks.ledger.keys import check_name
 from tasks.spec_alerts import Alerts
 from tasks.spec_errors import explain
 from tasks.spec_parts import (
+    Adjudication,
     Budget,
     DeskChoice,
     Labels,
@@ -64,6 +66,9 @@ class Spec(Part):
     batch_size: int = Field(default=25, ge=1, description="newly asked items in a round")
     method: str = Field(default="auto", description="how items are chosen; auto picks the best certified one")
     desk: DeskChoice = Field(description="where people label: {kind: label-studio | folder | simulated, ...}")
+    adjudication: Adjudication | None = Field(
+        default=None, description="how labels are made of answers: {rule: majority | dawid-skene}"
+    )
     store: Location | None = Field(default=None, description="the ledger: a folder or s3://bucket/prefix")
     threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
     alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
@@ -120,6 +125,20 @@ class Spec(Part):
                                   "features; list columns of numbers, or cut by score: partition=csf")
             ]})
         return self
+
+    @model_validator(mode="after")
+    def _several_to_weigh(self) -> "Spec":
+        if self.rule == "dawid-skene" and self.desk.annotators_per_item < 2:
+            raise PydanticCustomError("keys", "nobody to weigh", {"problems": [
+                ("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
+                                      "desk.annotators_per_item to 2 or more, or the rule to majority")
+            ]})
+        return self
+
+    @property
+    def rule(self) -> RuleName:
+        """How labels are made of answers."""
+        return self.adjudication.rule if self.adjudication else "majority"
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from evalcore.annotators.surprise import CHANCE, MOVES
 from evalcore.errors import BadInput
 from evalcore.measures import Measure, measure
 
@@ -182,8 +183,47 @@ class Budget(Part):
     labels: int = Field(ge=1, description="the most items that people may be asked to label")
 
 
+class Gold(Part):
+    """Items of known answer, mixed into the batches to see how people do."""
+
+    labels: Location = Field(description="a file with the id, label and display columns")
+    rate: float = Field(default=0.05, gt=0, le=0.5, description="their share of what people see")
+    id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
+    label: Column = Field(default="label", description="its label column: class names, 0/1 or booleans")
+
+
+class AskAgain(Part):
+    """Which surprising answers go to a second person, where one person answers each item."""
+
+    when: Literal["known", "always", "never"] = Field(
+        default="known", description="known: once two people have answered in this evaluation"
+    )
+    chance: float = Field(
+        default=CHANCE, gt=0, le=1, description="surprising: the model gave the answer less than this"
+    )
+    moves: float = Field(
+        default=MOVES, ge=0, le=1, description="and the other answer would move the first measure by more"
+    )
+
+
 class _AnyDesk(Part):
     annotators_per_item: int = Field(default=1, ge=1, le=100, description="people who answer each item")
+    gold: Gold | None = Field(default=None, description="items of known answer: {labels: FILE, rate: 0.05}")
+    ask_again: AskAgain | None = Field(
+        default=None, description="true, false or {when:, chance:, moves:}; surprising answers asked again"
+    )
+
+    @field_validator("ask_again", mode="before")
+    @classmethod
+    def _in_a_word(cls, value: Any) -> Any:
+        return {"when": "always" if value else "never"} if isinstance(value, bool) else value
+
+    @property
+    def again(self) -> AskAgain:
+        """Which answers are asked again: never where every item is answered by several people anyway."""
+        if self.annotators_per_item > 1:
+            return AskAgain(when="never")
+        return self.ask_again or AskAgain()
 
 
 class LabelStudioDesk(_AnyDesk):
@@ -211,6 +251,13 @@ class FolderDesk(_AnyDesk):
     path: str = Field(min_length=1, description="the folder for batches and answers")
 
 
+class SimulatedAnnotator(Part):
+    """How one simulated person errs."""
+
+    false_positive: float = Field(default=0.0, ge=0, lt=1, description="negatives called positive")
+    miss: float = Field(default=0.0, ge=0, lt=1, description="positives called negative")
+
+
 class SimulatedDesk(_AnyDesk):
     """A simulated annotator that knows the labels, for demos and trials."""
 
@@ -219,13 +266,35 @@ class SimulatedDesk(_AnyDesk):
     id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
     label: Column = Field(default="label", description="its label column: class names, 0/1 or booleans")
     error_rate: float = Field(default=0.0, ge=0, lt=1, description="share of wrong answers")
+    annotators: Annotated[tuple[SimulatedAnnotator, ...], Strict(False)] | None = Field(
+        default=None, description="people who share the items: [{false_positive: 0.01, miss: 0.1}, ...]"
+    )
     delay: float = Field(default=0.0, ge=0, allow_inf_nan=False, description="seconds until an answer is in")
+
+
+    @model_validator(mode="after")
+    def _enough_people(self) -> "SimulatedDesk":
+        if self.annotators is not None:
+            if self.error_rate:
+                raise wrong("has `error_rate` and `annotators`; keep the errors of each annotator only")
+            if len(self.annotators) < self.annotators_per_item:
+                raise wrong(f"has {len(self.annotators)} `annotators` for {self.annotators_per_item} "
+                            "`annotators_per_item`; add some")
+        return self
 
 
 DeskChoice = Annotated[LabelStudioDesk | FolderDesk | SimulatedDesk, Field(discriminator="kind")]
 DESKS: Mapping[str, type[_AnyDesk]] = {
     "label-studio": LabelStudioDesk, "folder": FolderDesk, "simulated": SimulatedDesk
 }
+
+
+class Adjudication(Part):
+    """How labels are made of answers."""
+
+    rule: Literal["majority", "dawid-skene"] = Field(
+        default="majority", description="majority (a tie goes to one person more) or dawid-skene"
+    )
 
 
 class Threshold(Part):

@@ -34,6 +34,9 @@ method: auto
 desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 # desk: {kind: folder, path: ./labelling, annotators_per_item: 1}
 # desk: {kind: simulated, labels: labels.csv, error_rate: 0.0}   # a file with the id column and `label`
+# A desk also takes gold: {labels: known.csv, rate: 0.05}, items of known answer mixed in unrecognisably,
+# and ask_again: true or false, surprising answers given to a second person (docs/annotators.md).
+# adjudication: {rule: majority}                 # or dawid-skene, with annotators_per_item of 2 or more
 
 store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix
 

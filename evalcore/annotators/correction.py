@@ -13,7 +13,7 @@ The error of the corrected value has three parts, each with an interval of its o
 
     sampling   the method's own interval for the corrected measure, as if ε were known
     ε          central quantiles of the corrected value over draws of ε
-    answers    which labels happen to be wrong: variance Σ N_fy ε_fy (1 − ε_fy) (difference a wrong label makes)²
+    answers    which labels happen to be wrong: variance Σ N_fy ε_fy (1 − ε_fy) δ_f², δ what one label moves
 
 They are independent, and are joined by adding the squares of their distances, each side for itself (Zou and
 Donner 2008), which keeps an interval that reaches further on one side.
@@ -82,8 +82,8 @@ def corrected_measure(measure: Measure, errors: Floats) -> Measure:
 
     def true_risk(risk: Floats) -> Floats:
         table = risk.reshape(*risk.shape[:-1], 2, 2)
-        return np.einsum("...fy,fyd->...d", np.maximum(np.einsum("...fl,fly->...fy", table, inverse), 0.0),
-                         measure.loss)
+        true = np.maximum(np.einsum("...fl,fly->...fy", table, inverse), 0.0)
+        return np.asarray(np.einsum("...fy,fyd->...d", true, measure.loss))
 
     def value(risk: Floats) -> Floats:
         return measure.value(true_risk(risk))
@@ -91,7 +91,7 @@ def corrected_measure(measure: Measure, errors: Floats) -> Measure:
     def gradient(risk: Floats) -> Floats:
         # ∂g/∂(table of labels) = T⁻¹ · (J·ℓ); where an entry was put to 0 its slope stays: it is not certain
         pull = measure.influence(true_risk(risk))
-        return np.einsum("fly,...fy->...fl", inverse, pull).reshape(risk.shape)
+        return np.asarray(np.einsum("fly,...fy->...fl", inverse, pull).reshape(risk.shape))
 
     return Measure(measure.name, flat, value, gradient, measure.bounds, measure.undefined_when)
 

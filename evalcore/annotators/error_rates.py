@@ -23,7 +23,7 @@ import numpy as np
 
 from evalcore.annotators.dawid_skene import UNKNOWN, dawid_skene
 from evalcore.annotators.votes import Votes
-from evalcore.types import Floats, Ints
+from evalcore.types import Bools, Floats, Ints
 
 DRAWS, BURN_IN = 2000, 300
 _PRIOR = 0.5
@@ -96,7 +96,7 @@ def _rates(said: Floats, before: Floats | None, rng: np.random.Generator) -> Flo
     return np.asarray(drawn)
 
 
-def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: np.ndarray, rng: np.random.Generator) -> Floats:
+def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random.Generator) -> Floats:
     """Truth given rates and rates given truth, in turn, from where EM ends."""
     start = dawid_skene(votes.where(np.ones(len(votes.item), np.bool_)), truth) if _all_voted(votes) else None
     counts = votes.counts

@@ -3,8 +3,9 @@
     I   items       J   annotators       V   votes, at most one for each item and annotator
     y   the class, 0 or 1
 
-Both items and annotators are numbered in the sorted order of their names, so the same votes give the same
-arrays whatever order they were read in.
+An item is named by its round and its id, because gold items come up in several rounds. Both items and
+annotators are numbered in the sorted order of their names, so the same votes give the same arrays whatever
+order they were read in.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,12 +16,14 @@ import numpy as np
 from evalcore.adjudication import Answer, latest_answers
 from evalcore.types import Bools, Ints
 
+Place = tuple[int, str]   # round, item id
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Votes:
     """The votes about some items."""
 
-    items: tuple[str, ...]        # I names
+    items: tuple[Place, ...]      # I names
     annotators: tuple[str, ...]   # J names
     item: Ints                    # (V,) index into items
     annotator: Ints               # (V,) index into annotators
@@ -40,14 +43,28 @@ class Votes:
             item=self.item[keep], annotator=self.annotator[keep], label=self.label[keep],
         )
 
+    def only(self, keep: Bools) -> "Votes":
+        """Only the items kept (I,), numbered anew, and the votes about them; annotators stay numbered."""
+        number = np.cumsum(keep) - 1
+        inside = keep[self.item]
+        return Votes(
+            items=tuple(name for name, kept in zip(self.items, keep.tolist(), strict=True) if kept),
+            annotators=self.annotators,
+            item=number[self.item[inside]], annotator=self.annotator[inside], label=self.label[inside],
+        )
 
-def votes_of(answers: Iterable[Answer], classes: Mapping[str, int]) -> Votes:
-    """Everybody's latest answer about each item, where it is a class of `classes` (name -> 0 or 1)."""
+
+def votes_of(answers: Mapping[int, Iterable[Answer]], classes: Mapping[str, int]) -> Votes:
+    """Everybody's latest answer about each item, where it is a class of `classes` (name -> 0 or 1).
+
+    answers   by round
+    """
     valid = sorted(
-        (answer.item_id, answer.annotator, classes[answer.label])
-        for several in latest_answers(answers).values()
+        ((number, answer.item_id), answer.annotator, classes[answer.label])
+        for number, of_round in answers.items()
+        for several in latest_answers(of_round).values()
         for answer in several
-        if answer.kind == "label" and answer.label in classes
+        if answer.kind == "label" and answer.label is not None and answer.label in classes
     )
     items = tuple(sorted({item for item, _, _ in valid}))
     annotators = tuple(sorted({annotator for _, annotator, _ in valid}))

@@ -63,6 +63,9 @@ def open_desk(
             desk.labels, evaluation=spec.name, classes=classes, store=store,
             id_column=desk.id or spec.pool.id, label_column=desk.label,
             annotators_per_item=desk.annotators_per_item, error_rate=desk.error_rate, delay=desk.delay,
+            annotators=None if desk.annotators is None else [
+                (one.false_positive, one.miss) for one in desk.annotators
+            ],
             seed=spec.seed, clock=clock,
         )
     raise TypeError(f"no desk of type {type(desk).__name__}")

@@ -6,6 +6,8 @@ is skipped by everybody; an item without a row is an error, because nobody could
 
     error_rate   chance that an annotator picks another class; fixed by (seed, item, annotator), so a rerun
                  errs on the same items, and two annotators err independently
+    annotators   people with error rates of their own; each item goes to `annotators_per_item` of them, drawn
+                 by (seed, item), and to others of them when more are asked for
     delay        seconds between posting and the answers
 
 What is asked again is answered by other people (simulated-101, ...), who err independently; an item without a
@@ -32,12 +34,9 @@ from evalcore.errors import BadInput
 from evalcore.randomness import stream
 from tasks.desks.desk import Annotation, Batch, Collected, Item, Progress
 from tasks.ledger.store import Store
-from tasks.sources.reader import open_source
-from tasks.sources.values import as_text
+from tasks.sources.labelled_rows import labelled_rows
 
 _OTHERS = 100   # the people of the second asking are numbered from here; an item has at most 100 a time
-_TRUE = ("1", "1.0", "true", "True")
-_FALSE = ("0", "0.0", "false", "False")
 
 
 class SimulatedDesk:
@@ -54,17 +53,22 @@ class SimulatedDesk:
         label_column: str = "label",
         annotators_per_item: int = 1,
         error_rate: float = 0.0,
+        annotators: Sequence[tuple[float, float]] | None = None,
         delay: float = 0.0,
         seed: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`classes` with the positive one first; `clock` gives seconds, the same for every process."""
+        """`classes` with the positive one first; `clock` gives seconds, the same for every process.
+
+        annotators   (false positives, misses) of each; None: as many as are asked, all with `error_rate`
+        """
         self._labels = labels
         self._evaluation = evaluation
         self._classes = list(classes)
         self._store = store
         self._id, self._label = id_column, label_column
         self._annotators = annotators_per_item
+        self._people = None if annotators is None else list(annotators)
         self._error_rate, self._delay, self._seed, self._clock = error_rate, delay, seed, clock
 
     def prepare(self) -> None:
@@ -95,8 +99,9 @@ class SimulatedDesk:
             present.update(record["labels"])
             if now >= record["posted_at"] + self._delay:
                 for item_id, label in record["labels"].items():
-                    for annotator in range(1, max(self._annotators, extra.get(item_id, 0)) + 1):
-                        answer = self._answer(batch, item_id, label, annotator + _OTHERS * (batch.asking - 1))
+                    wanted = max(self._annotators, extra.get(item_id, 0))
+                    for annotator in self._who(batch, item_id, wanted):
+                        answer = self._answer(batch, item_id, label, annotator)
                         answers[answer.annotation_id] = answer
         return Collected(annotations=list(answers.values()), present=frozenset(present))
 
@@ -129,12 +134,28 @@ class SimulatedDesk:
                 wanted[item_id] = max(wanted.get(item_id, 0), record["annotators"])
         return wanted
 
+    def _who(self, batch: Batch, item_id: str, wanted: int) -> list[int]:
+        """The numbers, from 1, of the people who answer this item; those of them there are."""
+        if self._people is None:
+            return [person + _OTHERS * (batch.asking - 1) for person in range(1, wanted + 1)]
+        rng = stream(self._seed, "", purpose=f"simulated desk: who: {item_id}")
+        order: list[int] = (rng.permutation(len(self._people)) + 1).tolist()
+        others = self._annotators * (batch.asking - 1) % len(order)
+        return (order[others:] + order[:others])[:wanted]
+
+    def _wrong(self, label: str, annotator: int) -> float:
+        """The chance that this person answers wrongly when the truth is `label`."""
+        if self._people is None:
+            return self._error_rate
+        false_positive, miss = self._people[annotator - 1]
+        return miss if label == self._classes[0] else false_positive
+
     def _answer(self, batch: Batch, item_id: str, label: str | None, annotator: int) -> Annotation:
         name = f"simulated-{annotator}"
         if label is not None:
             rng = stream(self._seed, "", purpose=f"simulated desk: {name}: {item_id}")
             others = [other for other in self._classes if other != label]
-            if others and rng.random() < self._error_rate:
+            if others and rng.random() < self._wrong(label, annotator):
                 label = others[int(rng.integers(len(others)))]
         return Annotation(
             item_id=item_id,
@@ -171,26 +192,7 @@ class SimulatedDesk:
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         """The file's rows as (id, class name or null), both text."""
-        known = {name: name for name in self._classes}
-        if len(self._classes) == 2:
-            for spellings, name in ((_TRUE, self._classes[0]), (_FALSE, self._classes[1])):
-                known = dict.fromkeys(spellings, name) | known   # a class that is called "1" keeps its name
-        spelled = pa.array(list(known), pa.string())
-        meant = pa.array(list(known.values()), pa.string())
-        source = open_source(self._labels)
-        for batch in source.batches([self._id, self._label]):
-            ids, labels = (as_text(batch.columns.column(i)) for i in range(2))
-            labels = pc.if_else(pc.equal(pc.utf8_trim_whitespace(labels), ""), None, labels)
-            position = pc.index_in(labels, value_set=spelled, skip_nulls=True)
-            strange = pc.and_(pc.is_null(position), pc.is_valid(labels))
-            if pc.any(strange).as_py():
-                row = pc.index(strange, True).as_py()
-                raise BadInput(
-                    f"desk.labels: {source.files[batch.file].path}: column {self._label!r}, row "
-                    f"{batch.first_row + row + 1}: {labels[row].as_py()!r} is none of the classes "
-                    f"({', '.join(self._classes)}); correct the file or `labels`"
-                )
-            yield pa.RecordBatch.from_arrays([ids, meant.take(position)], names=["id", "label"])
+        return labelled_rows(self._labels, self._id, self._label, self._classes, key="desk.labels")
 
 
 def _digest(item_ids: Sequence[str]) -> str:

@@ -1,0 +1,39 @@
+"""Which answers are asked again: unlikely ones on which much of the estimate hangs.
+
+On a rare class one answer in the tail stands for hundreds of items; if it was a slip of the mouse, the
+estimate is its echo. An answer y to an item of cell c is surprising when
+
+    p̄_c(y) < chance                        the label model gave it a tiny probability, and
+    |∂M/∂y| · w · share > moves            the other answer would move the first measure by this much
+
+with w the number of items the draw stands for (1/π, or 1/(T q) of T draws with replacement) and `share` the
+part that this round's labels are of all so far. Both are known before anyone is asked, so they are written
+into the plan; the numbers are those of the design drawn from.
+
+When k = 1 and the first answer is surprising, a second person is asked; if the two differ, a third.
+"""
+
+import numpy as np
+
+from evalcore.evaluation import RoundPlan
+from evalcore.types import Bools, Floats
+
+CHANCE, MOVES = 0.05, 0.01
+
+
+def surprising_answers(plan: RoundPlan, labels_before: int, chance: float, moves: float) -> Bools:
+    """(T, 2) whether answer y of draw t is to be asked again; False where the draw asks nobody."""
+    design, cell = plan.design, plan.cell
+    p = design.model[0, cell]
+    asked = int(plan.ask.sum())
+    share = asked / max(asked + labels_before, 1)
+    moved = np.abs(design.gradient[0, cell]) * stands_for(plan) / int(design.size[0].sum()) * share
+    unlikely = np.stack([1 - p, p], axis=1) < chance
+    return np.asarray(unlikely & (moved > moves)[:, None] & plan.ask[:, None])
+
+
+def stands_for(plan: RoundPlan) -> Floats:
+    """(T,) items of the pool that each draw stands for in its round."""
+    with np.errstate(divide="ignore"):
+        weight = np.where(plan.probability > 0, 1 / plan.probability, 0.0)
+    return np.asarray(weight / len(plan.cell) if plan.design.replacement and not plan.census else weight)
