@@ -20,6 +20,7 @@ from evalcore.errors import AssayError
 from flows.cli_alerts import alerts
 from flows.cli_demo import demo
 from flows.cli_evaluation import advance_command, begin_command, run
+from flows.cli_listen import listen
 from flows.cli_look import report, status
 from flows.cli_output import print_json
 from flows.cli_replay import replay
@@ -43,7 +44,9 @@ def assay(verbose: bool) -> None:
     ours.handlers = [handler]
 
 
-for command in (demo, run, begin_command, advance_command, status, report, verify, replay, init, alerts):
+for command in (
+    demo, run, begin_command, advance_command, status, report, verify, replay, init, alerts, listen
+):
     assay.add_command(command)
 
 

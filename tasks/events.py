@@ -1,8 +1,9 @@
 """What Prefect is told: an artifact and an event for every closed round, and an event at the end.
 
 Both are the fast path and nothing more: inside a flow run they appear in the UI and may trigger automations,
-outside one they do nothing, and when Prefect's API is away they are lost with a line in the log. The ledger
-is the record, and no evaluation fails because nobody could be told about it.
+outside one they do nothing (a service that is no flow may ask for its events to be sent), and when Prefect's
+API is away they are lost with a line in the log. The ledger is the record, and no evaluation fails because
+nobody could be told about it.
 
 An event's id is derived from the evaluation and the round, so two runs that close the same round at the same
 time report one event.
@@ -32,20 +33,24 @@ VERDICT = "assay.verdict."
 ALERT_RAISED = "assay.alert.raised"
 
 _log = logging.getLogger("assay.events")
+_from_anywhere = False
+
+
+def tell_from_anywhere() -> None:
+    """From now on events are sent outside of flow runs too: for services that are no flow."""
+    global _from_anywhere
+    _from_anywhere = True
 
 
 def round_closed(store_url: str, evaluation: str, known: RoundEstimate) -> None:
     """Tell Prefect, if we run in a flow, what is known after a round."""
-    if not in_flow_run():
-        return
-    _artifact(evaluation, known)
+    if in_flow_run():
+        _artifact(evaluation, known)
     _event(ROUND_CLOSED, store_url, evaluation, str(known.round), _payload(evaluation, known))
 
 
 def evaluation_finished(store_url: str, evaluation: str, known: RoundEstimate, outcome: Outcome) -> None:
     """Tell Prefect, if we run in a flow, that an evaluation stopped, and why."""
-    if not in_flow_run():
-        return
     payload = _payload(evaluation, known) | {"stopped_by": outcome.stopped_by, "verdict": outcome.verdict}
     _event(EVALUATION_FINISHED, store_url, evaluation, str(known.round), payload)
     if outcome.verdict is not None:
@@ -56,14 +61,11 @@ def verdict_reached(
     store_url: str, owner: str, verdict: str, moment: str, payload: Mapping[str, Any]
 ) -> None:
     """Tell Prefect, if we run in a flow, of a verdict: `moment` (a round, a window) tells it from others."""
-    if in_flow_run():
-        _event(VERDICT + verdict, store_url, owner, moment, dict(payload))
+    _event(VERDICT + verdict, store_url, owner, moment, dict(payload))
 
 
 def alert_raised(store_url: str, owner: str, alert: Alert) -> None:
     """Tell Prefect, if we run in a flow, that an alert waits in the outbox."""
-    if not in_flow_run():
-        return
     payload = {
         "owner": owner, "key": alert.key, "kind": alert.kind, "severity": alert.severity,
         "subject": alert.subject,
@@ -142,6 +144,8 @@ def _artifact(evaluation: str, known: RoundEstimate) -> None:
 
 
 def _event(name: str, store_url: str, owner: str, moment: str, payload: dict[str, Any]) -> None:
+    if not (_from_anywhere or in_flow_run()):
+        return
     from prefect.events import emit_event
 
     monitor = owner.removeprefix("monitors/")

@@ -225,6 +225,7 @@ def _spawn(venv: Path, folder: Path, port: int, token: str) -> subprocess.Popen[
         "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
         "LABEL_STUDIO_LATEST_VERSION_CHECK": "false",
         "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
+        "LABEL_STUDIO_SSRF_PROTECTION_ENABLED": "false",   # or no webhook could reach 127.0.0.1
         "LABEL_STUDIO_TASK_LOCK_TTL": "3600",          # an item somebody opened and left: 24 hours if unset
     }
     command = [

@@ -23,6 +23,7 @@ from tasks.desks.desk import AmbiguousPost, Annotation, Batch, Collected, DeskUn
 from tasks.desks.label_studio_answers import annotation, touched
 from tasks.desks.label_studio_api import Condition, LabelStudioApi, NotThere
 from tasks.desks.label_studio_project import EvaluationProject, digest
+from tasks.desks.label_studio_webhook import ensure_webhook
 from tasks.desks.shown_fields import Field, shown_value
 
 IMPORT_SIZE = 1000   # tasks in one import, which is one transaction: all or nothing
@@ -59,6 +60,10 @@ class LabelStudioDesk:
     def prepare(self) -> None:
         """Sign in and find the evaluation's project, or create it."""
         self._project.ensure()
+
+    def send_hints_to(self, url: str, secret: str) -> bool:
+        """Have Label Studio call this address when somebody answers; see ensure_webhook."""
+        return ensure_webhook(self._api, self._project.ids(), url, secret)
 
     def missing(self, batch: Batch) -> list[Item]:
         """The items of the batch without a task; a late import is seen as soon as it has committed."""

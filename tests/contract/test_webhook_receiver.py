@@ -1,0 +1,193 @@
+"""The receiver: who may wake an evaluation, what a request may cost, and how soon the next batch is there."""
+
+import csv
+import http.client
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from doubles.small_pool import small_spec
+from doubles.world import World
+
+from evalcore.errors import AssayError
+from flows.advance import advance
+from flows.begin import begin
+from flows.cli import run_command_line
+from flows.receiver import MOST_BYTES, NoSecret, checked_secret, serve
+from tasks.desks.label_studio_api import TOKEN_VARIABLE, LabelStudioApi
+from tasks.desks.label_studio_webhook import SECRET_HEADER
+from tasks.ledger import keys, open_store, records
+from tasks.ledger.memory_store import MemoryStore
+from tasks.simulated_person import SimulatedPerson
+
+SECRET = "s3cret-of-the-receiver"
+SIGNED = {SECRET_HEADER: SECRET}
+
+
+@contextmanager
+def receiving(store, **more):
+    """A receiver on a port of its own; its address."""
+    ports, ready, stop = [], threading.Event(), threading.Event()
+
+    def take(port):
+        ports.append(port)
+        ready.set()
+
+    thread = threading.Thread(target=lambda: serve(
+        store, SECRET, host="127.0.0.1", port=0, ready=take, stop=stop, **more
+    ))
+    thread.start()
+    try:
+        assert ready.wait(60)
+        yield f"http://127.0.0.1:{ports[0]}"
+    finally:
+        stop.set()
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def receiver():
+    """One whose ledger is empty: what it is asked for fails, and that is nobody's business."""
+    with receiving(MemoryStore()) as url:
+        yield url
+
+
+def test_only_who_knows_the_secret_is_heard(receiver):
+    url = f"{receiver}/label-studio/spam"
+    for headers in ({}, {SECRET_HEADER: ""}, {SECRET_HEADER: SECRET + "x"}, {SECRET_HEADER: SECRET[:-1]},
+                    {SECRET_HEADER: SECRET.upper()}, {"Authorization": SECRET}):
+        reply = httpx.post(url, headers=headers, json={"action": "ANNOTATION_CREATED"})
+        assert (reply.status_code, reply.content) == (401, b"")
+    assert httpx.post(url, headers=SIGNED, json={"action": "ANNOTATION_CREATED"}).status_code == 202
+
+
+def test_what_is_no_evaluation_or_no_post_is_refused(receiver):
+    for name in ("..%2F..%2Fetc", "%2e%2e", "a b", "index", "x" * 101):
+        assert httpx.post(f"{receiver}/label-studio/{name}", headers=SIGNED).status_code in (404, 405), name
+    assert httpx.get(f"{receiver}/label-studio/spam", headers=SIGNED).status_code == 405
+    for path in ("/", "/docs", "/openapi.json", "/label-studio/"):
+        assert httpx.get(f"{receiver}{path}").status_code == 404
+    assert httpx.get(f"{receiver}/health").json()["status"] == "up"
+
+
+def test_a_large_or_endless_body_is_cut_off(receiver):
+    big = b"x" * (MOST_BYTES + 1)
+    assert httpx.post(f"{receiver}/label-studio/spam", headers=SIGNED, content=big).status_code == 413
+
+    def drip():
+        for _ in range(MOST_BYTES // 1024 + 2):
+            yield b"x" * 1024
+
+    assert httpx.post(f"{receiver}/label-studio/spam", headers=SIGNED, content=drip()).status_code == 413
+    # without the secret nothing is read: the answer is there before the body is
+    host, port = receiver.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(b"POST /label-studio/spam HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 401")
+
+
+def test_a_body_that_does_not_come_ends_the_request(receiver, monkeypatch):
+    monkeypatch.setattr("flows.receiver.READ_SECONDS", 0.2)
+    host, port = receiver.removeprefix("http://").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=20)
+    connection.putrequest("POST", "/label-studio/spam")
+    connection.putheader(SECRET_HEADER, SECRET)
+    connection.putheader("Content-Length", "10")
+    connection.endheaders()
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+@pytest.mark.parametrize("secret", [None, "", "short", "ä" * 20])
+def test_without_a_secret_it_does_not_start(secret, monkeypatch, capsys, tmp_path):
+    with pytest.raises(NoSecret, match="ASSAY_WEBHOOK_SECRET"):
+        checked_secret(secret)
+    monkeypatch.setenv("ASSAY_WEBHOOK_SECRET", secret or "")
+    assert run_command_line(["listen", "--store", str(tmp_path)]) == 2
+    assert "ASSAY_WEBHOOK_SECRET" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_an_error_and_no_traceback():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(AssayError, match="free --port"):
+            serve(MemoryStore(), SECRET, host="127.0.0.1", port=taken.getsockname()[1])
+
+
+def test_a_hint_advances_the_evaluation_and_sends_its_alert(tmp_path, monkeypatch):
+    from services.receivers import webhook_receiver
+
+    world = World(tmp_path, n=40, budget={"labels": 40}, batch_size=20, threshold={"min": 0.99})
+    begin(world.store, world.spec)   # the desk of the spec is simulated: it answers at once
+    with webhook_receiver() as told, receiving(world.store) as url:
+        monkeypatch.setenv("ASSAY_ALERTS", told.url())
+        assert httpx.post(f"{url}/label-studio/small", headers=SIGNED).status_code == 202
+        assert told.arrived.wait(60)
+    assert records.read_outcome(world.store, "small").verdict == "breach"
+    assert [got["reference"] for got in told.received] == ["small/round-0002-breach"]
+
+
+@pytest.mark.services
+def test_the_next_batch_is_on_the_desk_seconds_after_the_last_answer(label_studio, tmp_path, monkeypatch):
+    monkeypatch.setenv(TOKEN_VARIABLE, label_studio.token)
+    spec = small_spec(
+        tmp_path, n=80, name="awake", desk={"kind": "label-studio", "url": label_studio.url},
+        budget={"labels": 12}, batch_size=4,
+    )
+    with (tmp_path / "labels.csv").open(newline="") as opened:
+        truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
+    store = open_store(f"{tmp_path}/ledger")
+    begin(store, spec)
+    api = LabelStudioApi(label_studio.url, label_studio.token)
+    person = SimulatedPerson(api, "awake", truth)
+    advance(store, "awake")
+    port = free_port()
+    with receiving_on(store, port, register=f"http://127.0.0.1:{port}"):
+        until(lambda: hooks(api), "no webhook was registered")
+        for round in (1, 2):
+            person.answer(records.read_plan(store, "awake", round))
+            answered = time.monotonic()
+            until(lambda round=round: store.exists(keys.arrived("awake", round + 1, 1)), "no next batch")
+            # 5 s is the aim on an idle machine (docs/wake-up.md has what was measured)
+            assert time.monotonic() - answered < 30
+        person.answer(records.read_plan(store, "awake", 3))
+        until(lambda: records.read_outcome(store, "awake"), "it did not finish")
+    (hook,) = hooks(api)
+    assert hook["headers"] == SIGNED
+    assert hook["send_payload"] is False
+
+
+def hooks(api):
+    return [hook for hook in api.read("api/webhooks/") if hook["url"].endswith("/label-studio/awake")]
+
+
+def until(true, otherwise, seconds=60):
+    give_up = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < give_up, otherwise
+        time.sleep(0.05)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def receiving_on(store, port, **more):
+    stop = threading.Event()
+    thread = threading.Thread(target=lambda: serve(
+        store, SECRET, host="127.0.0.1", port=port, stop=stop, look_every=0.5, **more
+    ))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(60)
