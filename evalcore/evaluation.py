@@ -17,6 +17,7 @@ from evalcore.draws import Draws
 from evalcore.errors import BadInput
 from evalcore.measures import Measure
 from evalcore.methods.base import Method, MethodState, draw_round, is_exact, with_exact_values
+from evalcore.methods.recycled import Recycled, RecycledState
 from evalcore.price_tag import price_tag
 from evalcore.randomness import stream
 from evalcore.types import Bools, Floats, Ints
@@ -35,6 +36,7 @@ class Question:
     confidence: float
     seed: int
     evaluation: str                # its name: part of every random stream
+    systems: tuple[str, ...] = ()  # further systems judged from the same labels, by the method `recycle`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,7 +101,8 @@ class Estimate:
     variance: float | None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     segment: str | None = None  # "column=value", or None for the whole pool
-    price_tag: Mapping[str, Any] = field(default_factory=dict)  # evalcore.price_tag; empty for a segment
+    price_tag: Mapping[str, Any] = field(default_factory=dict)  # evalcore.price_tag; empty for a part or a system
+    system: str | None = None   # one of the pool's further systems; None for the pool's own predictions
 
 
 def begin(question: Question) -> State:
@@ -226,8 +229,29 @@ def estimates(question: Question, state: State) -> list[Estimate]:
     return [_present(question, state, m, e) for m, e in zip(question.measures, checked, strict=True)]
 
 
-def _present(question: Question, state: State, measure: Measure, arrays: EstimateArrays) -> Estimate:
+def system_estimates(question: Question, state: State) -> list[Estimate]:
+    """The estimates of the further systems: each measure of the first, then of the second ..."""
+    if not question.systems:
+        return []
+    if not isinstance(question.method, Recycled) or not isinstance(state.inner, RecycledState):
+        raise BadInput(f"method {question.method.name!r} judges one system; 'recycle' judges several")
+    return [
+        _present(question, state, m, e, system=name)
+        for s, name in enumerate(question.systems, start=1)
+        for m, e in zip(
+            question.measures,
+            question.method.of_system(state.inner, s, question.confidence),
+            strict=True,
+        )
+    ]
+
+
+def _present(
+    question: Question, state: State, measure: Measure, arrays: EstimateArrays, system: str | None = None
+) -> Estimate:
     exact = bool(is_exact(state.inner, measure)[0])
+    if system is not None:   # a further system is settled where its own interval has closed
+        exact = bool(np.isfinite(arrays.value[0]) and arrays.lower[0] == arrays.upper[0])
     value = _number(arrays.value[0])
     diagnostics = {name: _plain(entry) for name, entry in arrays.diagnostics.items()}
     if state.undecided:
@@ -249,7 +273,7 @@ def _present(question: Question, state: State, measure: Measure, arrays: Estimat
         labels=state.labels,
         variance=_number(arrays.variance[0]) if value is not None else None,
         diagnostics=diagnostics,
-        price_tag=price_tag(
+        price_tag={} if system is not None else price_tag(
             measure,
             question.cells,
             state.inner.labelled[0],
@@ -260,6 +284,7 @@ def _present(question: Question, state: State, measure: Measure, arrays: Estimat
             confidence=question.confidence,
             diagnostics=diagnostics,
         ),
+        system=system,
     )
 
 

@@ -15,6 +15,7 @@ from evalcore.errors import BadInput
 from evalcore.feature_strata import cells_of
 from evalcore.methods.base import Method
 from evalcore.partition_kinds import FeatureTree, without_features
+from evalcore.recycled_shares import pattern_of
 from evalcore.strata import assign, log_density
 from evalcore.types import Array, Floats, Ints
 
@@ -55,10 +56,12 @@ def build_partition(
     probabilities: Floats,
     predictions: Array,
     features: Floats | None = None,
+    systems: Array | None = None,
 ) -> tuple[Partition, Ints]:
     """Cut a pool the way a method wants it: see `partition_by`, and `evalcore.feature_strata` for features.
 
-    features (N, D): needed by methods that cut by them.  Raises BadInput where they are missing.
+    features (N, D): needed by methods that cut by them; systems (N, S): what further systems predict, 0 or 1,
+    cut into atoms of equal predictions.  Raises BadInput where features are missing.
     """
     if len(scores) == 0:
         raise BadInput("the pool is empty: there is nothing to evaluate")
@@ -67,6 +70,10 @@ def build_partition(
         if features is None:
             raise without_features(method.name)
         cells, cell = cells_of(tree.leaves(features), tree.n_leaves, scores, probabilities, predictions)
+        return Partition(edges=np.empty(0), cells=cells), cell
+    if systems is not None:
+        pattern, n_patterns = pattern_of(systems)
+        cells, cell = cells_of(pattern, n_patterns, scores, probabilities, predictions)
         return Partition(edges=np.empty(0), cells=cells), cell
     edges, n_slots = method.edges(scores, predictions)
     boundary = decision_boundary(scores, predictions)
