@@ -101,7 +101,7 @@ class Estimate:
     variance: float | None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     segment: str | None = None  # "column=value", or None for the whole pool
-    price_tag: Mapping[str, Any] = field(default_factory=dict)  # evalcore.price_tag; empty for a part or a system
+    price_tag: Mapping[str, Any] = field(default_factory=dict)  # evalcore.price_tag, of the pool
     system: str | None = None   # one of the pool's further systems; None for the pool's own predictions
 
 

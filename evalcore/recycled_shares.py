@@ -65,11 +65,12 @@ def shares(groups: Groups, n: Floats) -> Floats:
 
 def level(groups: Groups, labels: Ints) -> Floats:
     """The n (R,) whose shares add up to these labels; 0 while there is not one for every cell."""
-    low, high = np.zeros(len(labels)), np.full(len(labels), float(groups.items.max(initial=1)))
+    low: Floats = np.zeros(len(labels))
+    high: Floats = np.full(len(labels), float(groups.items.max(initial=1)))
     for _ in range(60):
         middle = (low + high) / 2
         enough = shares(groups, middle).sum(axis=1) >= labels
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        low, high = np.asarray(np.where(enough, low, middle)), np.asarray(np.where(enough, middle, high))
     reached = shares(groups, high).sum(axis=1) <= labels + 1e-6
     return np.where(reached, high, 0.0)
 

@@ -19,6 +19,7 @@ from evalcore.draws import simulate_labels
 from evalcore.errors import BadInput
 from evalcore.measures import Measure
 from evalcore.methods.base import Method, draw_round, with_exact_values
+from evalcore.methods.recycled import Recycled, RecycledState
 from evalcore.partition import build_partition
 from evalcore.randomness import stream
 from evalcore.types import Array, Floats, Ints
@@ -35,10 +36,12 @@ class LabelledPool:
     prediction: Array    # (N,) 0 or 1
     label: Array         # (N,) 0 or 1
     features: Floats | None = None  # (N, D) for methods that cut by them
+    systems: Array | None = None    # (N, S) what further systems predict, for the method `recycle`
 
-    def confusion(self) -> Floats:
-        """Counts (2, 2) by [prediction, label]."""
-        index = self.prediction.astype(np.int64) * 2 + self.label.astype(np.int64)
+    def confusion(self, system: int = 0) -> Floats:
+        """Counts (2, 2) by [prediction, label]: of the pool's predictions, or of further system 1, 2 ..."""
+        predicted = self.prediction if system == 0 or self.systems is None else self.systems[:, system - 1]
+        index = predicted.astype(np.int64) * 2 + self.label.astype(np.int64)
         return np.bincount(index, minlength=4).reshape(2, 2).astype(np.float64)
 
 
@@ -51,6 +54,7 @@ class Trace:
     lower: Floats
     upper: Floats
     labels: Ints
+    system: int = 0      # which system's measure: 0 for the pool's own predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +79,7 @@ def blocks(repeats: int) -> list[tuple[int, int]]:
 def prepare(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
     """The method's cells of a pool, and their items by label (C, 2)."""
     partition, cell = build_partition(
-        method, pool.score, pool.probability, pool.prediction, pool.features
+        method, pool.score, pool.probability, pool.prediction, pool.features, pool.systems
     )
     positives = np.bincount(cell, weights=pool.label, minlength=partition.cells.n_cells).astype(np.int64)
     return partition.cells, np.stack([partition.cells.size - positives, positives], axis=1)
@@ -97,12 +101,15 @@ def run_block(
     """Run `repeats` evaluations side by side up to the largest budget.
 
     by_label (C, 2): items of each cell by true label.  budgets: rising numbers of distinct labelled items; a
-    batch is cut short to meet a budget exactly.  Raises BadInput for budgets that do not rise or exceed N.
+    batch is cut short to meet a budget exactly.  Returns a trace for each measure; then, from a method that
+    judges several systems, for each measure of each further one.  Raises BadInput for budgets that do not
+    rise or exceed N.
     """
     _check(budgets, batch_size, cells)
     rng = stream(seed, f"replay/{method.name}", block, "draws")
     state = method.start(cells, measures, repeats)
-    kept: list[list[tuple[Floats, Floats, Floats]]] = [[] for _ in measures]
+    further = len(state.predicted) - 1 if isinstance(state, RecycledState) else 0
+    kept: list[list[tuple[Floats, Floats, Floats]]] = [[] for _ in range(len(measures) * (1 + further))]
     counts: list[Ints] = []
     for budget in budgets:
         for size in _batches(budget - (counts[-1] if counts else np.zeros(repeats, np.int64)), batch_size):
@@ -113,13 +120,19 @@ def run_block(
             state = method.observe(state, design, outcome, np.zeros_like(state.excluded))
         counts.append(state.labelled.sum(axis=(1, 2)))
         raw = method.estimate(state, confidence, stream(seed, f"replay/{method.name}", block, f"at {budget}"))
-        for entry, e in zip(kept, with_exact_values(state, raw), strict=True):
+        told = with_exact_values(state, raw)
+        if isinstance(method, Recycled):
+            told += [e for s in range(further) for e in method.of_system(state, s + 1, confidence)]
+        for entry, e in zip(kept, told, strict=True):
             entry.append((e.value, e.lower, e.upper))
     labels = np.stack(counts, axis=1)
     traces = []
-    for measure, entry in zip(measures, kept, strict=True):
+    for i, entry in enumerate(kept):
+        system, j = divmod(i, len(measures))
         value, lower, upper = (np.stack(column, axis=1) for column in zip(*entry, strict=True))
-        traces.append(Trace(measure=measure, value=value, lower=lower, upper=upper, labels=labels))
+        traces.append(
+            Trace(measure=measures[j], value=value, lower=lower, upper=upper, labels=labels, system=system)
+        )
     return traces
 
 
@@ -148,6 +161,7 @@ def join(parts: Sequence[Trace]) -> Trace:
         lower=np.concatenate([p.lower for p in parts]),
         upper=np.concatenate([p.upper for p in parts]),
         labels=np.concatenate([p.labels for p in parts]),
+        system=parts[0].system,
     )
 
 

@@ -62,7 +62,8 @@ def print_standing(
         interval = wording.interval(row)
         known = "" if interval == "none" else f"   {wording.percent(row.confidence)} interval {interval}"
         kind = "" if row.interval == "exact" else f"   ({row.interval})"
-        click.echo(f"  {row.measure:<18} {wording.value(row)}{known}{kind}")
+        what = row.measure if row.system is None else f"{row.measure} of {row.system}"
+        click.echo(f"  {what:<18} {wording.value(row)}{known}{kind}")
     segments = len({row.segment for row in rows if row.value is not None} - {None})
     if segments:
         click.echo(f"  and by segment ({segments}): --json, or assay report {standing.evaluation}")

@@ -38,6 +38,8 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
               help="The positive class, where predictions and labels are class names.")
 @click.option("--features", default="", metavar="NAME[,NAME]",
               help="Columns of numbers, for methods that cut the pool by features (partition=kd-tree).")
+@click.option("--systems", default="", metavar="COLUMN[,COLUMN]",
+              help="Columns with the predictions of further systems, for the method recycle.")
 @click.option("--processes", type=click.IntRange(min=1), default=None,
               help="Processes to use [default: one per processor]; the numbers do not depend on it.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
@@ -45,8 +47,8 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 @json_option
 def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
-    confidence: float, positive: str | None, features: str, processes: int | None, plot: Path | None,
-    as_json: bool,
+    confidence: float, positive: str | None, features: str, systems: str, processes: int | None,
+    plot: Path | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: how far off they are, and how often their intervals cover.
 
@@ -69,10 +71,13 @@ def replay(
         seed=seed,
         batch_size=batch_size,
         confidence=confidence,
+        systems=tuple(_listed(systems)),
     )
     if plot is not None:
         check_plot_path(plot)
-    labelled = read_labelled_pool(pool, positive=positive, features=_listed(features))
+    labelled = read_labelled_pool(
+        pool, positive=positive, features=_listed(features), systems=_listed(systems)
+    )
     with _counting() as tell:
         result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
     if plot is not None:
@@ -124,9 +129,12 @@ def _counting() -> Iterator[Callable[[int, int], None]]:
 
 def _print(result: "ReplayResult") -> None:
     click.echo(f"{result.pool}: {result.n:,} items, {result.repeats} evaluations of each method")
+    from tasks.replay_runner import name_of
+
     for entry in result.methods:
+        what = name_of(entry.measure, entry.system)
         click.echo(
-            f"\n{entry.method}, {entry.measure} (true value {result.truth[entry.measure]:.4f}), "
+            f"\n{entry.method}, {what} (true value {result.truth[what]:.4f}), "
             f"{1000 * entry.seconds_per_round:.1f} ms a round"
         )
         click.echo(_HEADINGS)

@@ -7,7 +7,7 @@ that a ledger already holds: estimates are the stored ones, whatever today's cod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from evalcore.evaluation import Question, State, begin, estimates, observe
+from evalcore.evaluation import Question, State, begin, estimates, observe, system_estimates
 from evalcore.reuse import joint_json
 from evalcore.stopping import StoppingRule, StopReason, stop_reason
 from flows.segmenting import ClosedRound, Segments, by_segment
@@ -63,6 +63,7 @@ class Fold:
             estimates=tuple(estimates(question, self.state)),
             segments=by_segment(question, self.state, self.closed, segments),
             joint=joint_json(question, self.state),
+            systems=tuple(system_estimates(question, self.state)),
         )
 
     def known_labels(self) -> Mapping[tuple[int, int], int]:

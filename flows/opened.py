@@ -85,6 +85,7 @@ def open_evaluation(store: Store, name: str) -> Opened:
             confidence=spec.target.confidence,
             seed=spec.seed,
             evaluation=name,
+            systems=tuple(spec.pool.systems or ()),
         ),
         rule=StoppingRule(
             budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance

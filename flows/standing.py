@@ -64,14 +64,14 @@ class Standing:
 
 
 def estimate_rows(known: RoundEstimate) -> list[EstimateRow]:
-    """The estimates of a round as rows of a report: of the whole pool, then by segment."""
+    """The estimates of a round as rows of a report: of the whole pool, of further systems, by segment."""
     return [
         EstimateRow(
             measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
             interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, segment=e.segment,
-            price_tag=e.price_tag,
+            price_tag=e.price_tag, system=e.system,
         )
-        for e in (*known.estimates, *known.segments)
+        for e in (*known.estimates, *known.systems, *known.segments)
     ]
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from evalcore.methods.registry import method
-from evalcore.partition import build_partition, cut_by_features
+from evalcore.partition import build_partition
 from flows.opened import Opened
 from tasks.effects import retried
-from tasks.frozen import digest_of_frozen, feature_column, feature_table, frozen_parts, rows_by_cell
+from tasks.frozen import cut_tables, digest_of_frozen, frozen_parts, rows_by_cell, table_of
 from tasks.ledger import keys
 from tasks.ledger.differences import Difference, in_one_sentence, value_differences
 from tasks.ledger.store import Store
@@ -65,15 +65,16 @@ def _of_spec(opened: Opened) -> Iterator[str]:
 
 def _of_partition(store: Store, opened: Opened) -> Iterator[tuple[str, list[str]]]:
     columns = ["score", "probability", "prediction"]
-    by_features = cut_by_features(opened.question.method) is not None
-    names = opened.spec.pool.features or () if by_features else ()
-    wanted = [*columns, *map(feature_column, names)]
+    tables = cut_tables(opened.spec)
+    wanted = [*columns, *(name for names in tables.values() for name in names)]
     parts = list(frozen_parts(store, opened.manifest.part_keys, wanted))
     score, probability, prediction = (
         np.concatenate([np.array(part.column(name)) for part in parts]) for name in columns
     )
-    features = np.concatenate([feature_table(part, names) for part in parts]) if by_features else None
-    partition, cell = build_partition(opened.question.method, score, probability, prediction, features)
+    cut_by = {
+        name: np.concatenate([table_of(part, names) for part in parts]) for name, names in tables.items()
+    }
+    partition, cell = build_partition(opened.question.method, score, probability, prediction, **cut_by)
     digest = opened.manifest.partition.digest
     found = list(value_differences(opened.partition.to_json(), partition.to_json()))
     yield keys.partition(opened.name, digest), found

@@ -30,6 +30,7 @@ from tasks.ledger.store import Store, StoreUnreachable
 from tasks.pool_index import PoolIndex
 
 # what reading a value that makes no sense may raise; a store that is away is not among them
+_ADDED = frozenset({"joint", "systems", "price_tag", "system"})   # to estimates, by later versions
 UNREADABLE = (AssayError, ValueError, KeyError, TypeError, IndexError, AttributeError, pa.ArrowException)
 
 
@@ -220,13 +221,14 @@ class RoundsCheck:
 
 
 def _as_far_as(stored: Any, computed: dict[str, Any]) -> dict[str, Any]:
-    """Without what the version that wrote the estimates did not know of: joint regions, price tags."""
-    kept = {name: v for name, v in computed.items() if name != "joint" or name in stored}
+    """Without what the version that wrote the estimates did not know of: see `_ADDED`."""
+    kept = {name: v for name, v in computed.items() if name not in _ADDED or name in stored}
     for part in ("estimates", "segments"):
         then = stored.get(part, ()) if isinstance(stored, dict) else ()
-        if any(isinstance(e, dict) and "price_tag" in e for e in then):
-            continue
-        kept[part] = [{name: v for name, v in e.items() if name != "price_tag"} for e in computed[part]]
+        known = {name for e in then if isinstance(e, dict) for name in e}
+        kept[part] = [
+            {name: v for name, v in e.items() if name not in _ADDED or name in known} for e in computed[part]
+        ]
     return kept
 
 

@@ -6,6 +6,7 @@ score and probability    each a finite number of sane size, a probability within
 prediction               a class name, 0/1 or a boolean; or score > threshold, probability >= threshold
 segments, shown fields   text; a missing value is the empty text
 features                 each a finite number of sane size
+further systems          as `prediction`
 shown_hash               of the item's id and what people will see of it, so that a source which changed after
                          the freeze cannot put another question under an old id
 
@@ -42,10 +43,11 @@ class RowChecker:
         """`paths`: the source's files, for naming offenders."""
         pool = spec.pool
         self._pool, self._labels, self._paths = pool, spec.labels, paths
-        self._schema = schema(pool.segments, pool.features or ())
+        self._schema = schema(pool.segments, pool.features, pool.systems)
+        self._systems = [system.prediction for system in (pool.systems or {}).values()]
         self._codes = _class_codes(spec.labels.positive, spec.labels.negative)
         self._kinds: dict[str, tuple[Kind, str]] = {}
-        named = (*pool.segments, *(pool.features or ()), *pool.display)
+        named = (*pool.segments, *(pool.features or ()), *self._systems, *pool.display)
         roles = [pool.id, pool.score, pool.probability, pool.prediction, *named]
         self.columns: list[str] = list(dict.fromkeys(name for name in roles if name is not None))
 
@@ -56,7 +58,7 @@ class RowChecker:
         ids = self._ids(batch, given[pool.id])
         score, probability = self._scores(batch, given)
         if pool.threshold is None:
-            prediction = self._predictions(batch, given)
+            prediction = self._predictions(batch, str(pool.prediction), given)
         else:
             above = score > pool.threshold if pool.score else probability >= pool.threshold
             prediction = above.astype(np.int8)
@@ -69,6 +71,7 @@ class RowChecker:
             pa.array(prediction, pa.int8()),
             *segments,
             *(pa.array(self._numbers(batch, name, given), pa.float64()) for name in pool.features or ()),
+            *(pa.array(self._predictions(batch, name, given), pa.int8()) for name in self._systems),
             pa.array(np.full(n, batch.file), pa.int32()),
             pa.array(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
             pa.array(shown_hashes(ids, shown), pa.string()) if shown else pa.nulls(n, pa.string()),
@@ -113,8 +116,9 @@ class RowChecker:
                          "a probability is; if this is a score, name it under `score` instead")
         return numbers
 
-    def _predictions(self, batch: SourceBatch, given: dict[str, pa.Array]) -> NDArray[np.int8]:
-        name = str(self._pool.prediction)
+    def _predictions(
+        self, batch: SourceBatch, name: str, given: dict[str, pa.Array]
+    ) -> NDArray[np.int8]:
         self._one_kind(batch, name, given[name])
         text = self._text(batch, name, given)
         encoded = text.dictionary_encode()                     # few distinct values: look each up once

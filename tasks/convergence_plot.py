@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalcore.errors import AssayError, BadInput
-from tasks.replay_runner import MethodResult, ReplayResult
+from tasks.replay_runner import MethodResult, ReplayResult, name_of
 
 _SUFFIXES = (".svg", ".png")
 _INK, _SOFT, _GRID = "#1f2933", "#52606d", "#e4e7eb"
@@ -72,7 +72,7 @@ def _draw(result: ReplayResult, format: str) -> bytes:
         axes = figure.subplots(2, len(measures), sharex=True, squeeze=False, height_ratios=(3, 2))
         for j, name in enumerate(measures):
             for entry in result.methods:
-                if entry.measure == name:
+                if name_of(entry.measure, entry.system) == name:
                     _error_line(axes[0, j], entry, names.index(entry.method))
                     _coverage_line(axes[1, j], entry, names.index(entry.method))
             _dress(axes[0, j], axes[1, j], result, name)

@@ -2,8 +2,9 @@
 
     pool/part-00000-<digest>.parquet    65,536 rows each, in the order they were read
         item_id (string), score, probability (float64), prediction (int8; 1 = positive),
-        one column per segment (string), one per feature (float64, called "assay.feature.NAME"),
-        source_file (int32), source_row (int64), shown_hash (string or null)
+        one column per segment (string), per feature (float64, called "assay.feature.NAME") and per further
+        system (int8, "assay.system.NAME"), source_file (int32), source_row (int64), shown_hash (string or
+        null)
     pool/manifest.json                  which parts there are; written last, it commits the pool
     pool/sources.json                   sizes and versions of the source files; never compared
 
@@ -14,7 +15,7 @@ out, so the same predictions in another format, or cut into other files, are the
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -25,16 +26,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evalcore.partition import Partition
+from evalcore.methods.registry import method
+from evalcore.partition import Partition, cut_by_features
 from evalcore.types import Floats, Ints
 from tasks.ledger import encoding, keys, open_reader
 from tasks.ledger.encoding import DamagedRecord
 from tasks.ledger.store import Store
+from tasks.spec import Spec
 
 PART_ROWS = 65_536
 GROUP_ROWS = 4_096           # what reading one row costs
 PROVENANCE = ("source_file", "source_row")
-FEATURE = "assay.feature."   # what the names of feature columns begin with
+FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such columns begin with
 
 
 class _Record(BaseModel):
@@ -84,9 +87,9 @@ class Manifest(_Record):
         return segment_columns(self.columns)
 
     @property
-    def feature_columns(self) -> list[str]:
-        """The parts' columns of features, in the order of the spec."""
-        return [name for name in self.columns if name.startswith(FEATURE)]
+    def cut_columns(self) -> list[str]:
+        """The parts' columns of features and further systems, which decide cells and nothing later."""
+        return [name for name in self.columns if name.startswith((FEATURE, SYSTEM))]
 
     @property
     def part_keys(self) -> list[str]:
@@ -110,12 +113,19 @@ class FrozenRow:
     shown_hash: str | None           # of the id and the shown fields; None if nothing is shown
 
 
-def feature_column(name: str) -> str:
-    """What a part calls a feature: a column may be a feature and a segment."""
-    return FEATURE + name
+def feature_columns(features: Sequence[str] | None) -> list[str]:
+    """What a part calls its features: a column may be a feature and a segment."""
+    return [FEATURE + name for name in features or ()]
 
 
-def schema(segments: Sequence[str], features: Sequence[str] = ()) -> pa.Schema:
+def system_columns(systems: Iterable[str] | None) -> list[str]:
+    """What a part calls the predictions of further systems."""
+    return [SYSTEM + name for name in systems or ()]
+
+
+def schema(
+    segments: Sequence[str], features: Sequence[str] | None = None, systems: Iterable[str] | None = None
+) -> pa.Schema:
     """The columns of every part."""
     return pa.schema(
         [
@@ -124,7 +134,8 @@ def schema(segments: Sequence[str], features: Sequence[str] = ()) -> pa.Schema:
             ("probability", pa.float64()),
             ("prediction", pa.int8()),
             *((name, pa.string()) for name in segments),
-            *((feature_column(name), pa.float64()) for name in features),
+            *((name, pa.float64()) for name in feature_columns(features)),
+            *((name, pa.int8()) for name in system_columns(systems)),
             ("source_file", pa.int32()),
             ("source_row", pa.int64()),
             ("shown_hash", pa.string()),
@@ -132,15 +143,25 @@ def schema(segments: Sequence[str], features: Sequence[str] = ()) -> pa.Schema:
     )
 
 
-def feature_table(part: pa.Table, features: Sequence[str]) -> Floats:
-    """The features (N, D) of a part."""
-    return np.stack([np.array(part.column(feature_column(name))) for name in features], axis=1)
+def cut_tables(spec: Spec) -> dict[str, list[str]]:
+    """What the spec's method cuts the pool by besides scores, as `build_partition` calls it -> columns."""
+    pool, tables = spec.pool, {}
+    if cut_by_features(method(spec.method)) is not None:
+        tables["features"] = feature_columns(pool.features)
+    if pool.systems:
+        tables["systems"] = system_columns(pool.systems)
+    return tables
+
+
+def table_of(part: pa.Table, columns: Sequence[str]) -> Floats:
+    """These columns (N, D) of a part."""
+    return np.stack([np.array(part.column(name)) for name in columns], axis=1)
 
 
 def segment_columns(columns: Sequence[str]) -> list[str]:
     """Of a part's columns, the segments."""
     own = set(schema([]).names)
-    return [name for name in columns if name not in own and not name.startswith(FEATURE)]
+    return [name for name in columns if name not in own and not name.startswith((FEATURE, SYSTEM))]
 
 
 def part_bytes(table: pa.Table) -> bytes:

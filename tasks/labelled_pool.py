@@ -36,23 +36,29 @@ _LOGIT_EDGE = 1e-12   # probabilities of exactly 0 and 1 get the log-odds of thi
 
 
 def read_labelled_pool(
-    path: str | Path, *, positive: str | None = None, features: Sequence[str] = ()
+    path: str | Path,
+    *,
+    positive: str | None = None,
+    features: Sequence[str] = (),
+    systems: Sequence[str] = (),
 ) -> LabelledPool:
     """The pool in a file, with every row checked.
 
     positive: the positive class, when `prediction` and `label` hold class names and it is known; features:
-    columns of numbers, for methods that cut the pool by them.
+    columns of numbers, for methods that cut the pool by them; systems: columns with the predictions of
+    further systems, in the words of `prediction`.
 
     Raises BadInput naming the file, the column and the first bad rows.
     """
     path = str(path)
-    scored, columns = _read(path, features)
+    scored, columns = _read(path, [*features, *systems])
     n = len(columns["label"])
     if n == 0:
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
     _check_ids(path, columns["item_id"])
     score, probability = _scores(path, scored, columns)
-    prediction, label = _classes(path, columns["prediction"], columns["label"], score, positive)
+    spoken = {name: columns[name] for name in ("prediction", "label", *systems)}
+    prediction, label, *further = _classes(path, spoken, score, positive)
     table = [_numbers(path, name, columns[name]) for name in features]
     return LabelledPool(
         score=score,
@@ -60,6 +66,7 @@ def read_labelled_pool(
         prediction=prediction,
         label=label,
         features=np.stack(table, axis=1) if table else None,
+        systems=np.stack(further, axis=1) if further else None,
     )
 
 
@@ -133,24 +140,24 @@ def _numbers(path: str, name: str, values: pa.Array) -> Floats:
 
 
 def _classes(
-    path: str, prediction: pa.Array, label: pa.Array, score: Floats, positive: str | None
-) -> tuple[Ints, Ints]:
-    """Both columns as 0 and 1."""
-    predicted, true = _words(path, "prediction", prediction), _words(path, "label", label)
-    known = sorted({*np.unique(predicted).tolist(), *np.unique(true).tolist()})
+    path: str, columns: dict[str, pa.Array], score: Floats, positive: str | None
+) -> list[Ints]:
+    """Every column as 0 and 1."""
+    words = {name: _words(path, name, column) for name, column in columns.items()}
+    known = sorted({word for column in words.values() for word in np.unique(column).tolist()})
     if positive is None and all(word.lower() in _CLASSES for word in known):
         codes = np.array([_CLASSES[word.lower()] for word in known], np.int64)
     else:
         if len(known) > 2:
             raise BadInput(
-                f"{path}: 'prediction' and 'label' hold {len(known)} classes ({_listed(known)}); replay "
-                "compares two: write 1 for the class in question and 0 for the rest"
+                f"{path}: {' and '.join(map(repr, words))} hold {len(known)} classes ({_listed(known)}); "
+                "replay compares two: write 1 for the class in question and 0 for the rest"
             )
-        chosen = _higher_scored(path, predicted, score) if positive is None else positive
+        chosen = positive if positive is not None else _higher_scored(path, words["prediction"], score)
         if chosen not in known:
             raise BadInput(f"{path}: no prediction or label is {chosen!r}; they hold {_listed(known)}")
         codes = np.array([int(word == chosen) for word in known], np.int64)
-    return codes[np.searchsorted(known, predicted)], codes[np.searchsorted(known, true)]
+    return [codes[np.searchsorted(known, column)] for column in words.values()]
 
 
 def _higher_scored(path: str, predicted: Array, score: Floats) -> str:

@@ -40,7 +40,7 @@ class PoolIndex:
         self._offsets = np.concatenate([[0], np.cumsum(self._sizes)])
         self._rows_key = keys.partition_rows(evaluation, manifest.partition.digest)
         self._segments = manifest.segment_names
-        self._features = manifest.feature_columns
+        self._cut = manifest.cut_columns
 
     def rows(self, cells: Ints, ranks: Ints) -> list[FrozenRow]:
         """The items at (cell, rank), in the order asked; the same item may be asked for twice.
@@ -64,7 +64,7 @@ class PoolIndex:
             read = read_part_rows(self._store, part_keys[part], [number % PART_ROWS for number in wanted])
             for number, values in zip(wanted, read, strict=True):
                 segments = {name: values.pop(name) for name in self._segments}
-                for name in self._features:      # they decided the cells; a round has no use for them
+                for name in self._cut:           # they decided the cells; a round has no use for them
                     del values[name]
                 found[number] = FrozenRow(row=number, segments=segments, **values)
         return [found[number] for number in numbers.tolist()]

@@ -20,6 +20,7 @@ import numpy as np
 from evalcore.cells import Cells
 from evalcore.errors import BadInput
 from evalcore.measures import Measure, measure
+from evalcore.methods.recycled import Recycled
 from evalcore.methods.registry import method
 from evalcore.replay import (
     BudgetSummary,
@@ -62,6 +63,7 @@ class ReplayRequest:
     seed: int = 1
     batch_size: int = 25
     confidence: float = 0.95
+    systems: tuple[str, ...] = ()        # names of the pool's further systems, for the method recycle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,7 @@ class MethodResult:
     measure: str
     budgets: tuple[BudgetSummary, ...]
     seconds_per_round: float             # of one evaluation: planning, drawing, learning and estimating
+    system: str | None = None            # one of the further systems; None for the pool's own predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +86,13 @@ class ReplayResult:
     repeats: int
     seed: int
     confidence: float
-    truth: dict[str, float]
+    truth: dict[str, float]              # by measure; of a further system by "measure of system"
     methods: tuple[MethodResult, ...]
+
+    @property
+    def of_systems(self) -> bool:
+        """Whether several systems were judged."""
+        return any(entry.system is not None for entry in self.methods)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,8 +124,10 @@ def run_replay(
     exceed the pool, or for a measure that has no value on this pool.
     """
     _check(request, processes)
+    if request.systems and any(not isinstance(method(name), Recycled) for name in request.methods):
+        raise BadInput("--systems are judged by the method recycle alone; write --method recycle")
     measures = [named.find() for named in request.measures]
-    truth = _truth(pool, measures, pool_name)
+    truth = _truth(pool, measures, request.systems, pool_name)
     work = _blocks(pool, request)
     total = request.repeats * len(request.methods)
     done = 0
@@ -156,6 +166,7 @@ def replay_json(result: ReplayResult) -> dict[str, Any]:
         "methods": [
             {
                 "method": entry.method,
+                **({"system": entry.system} if result.of_systems else {}),
                 "measure": entry.measure,
                 "budgets": [asdict(summary) for summary in entry.budgets],
                 "seconds_per_round": entry.seconds_per_round,
@@ -179,16 +190,26 @@ def _check(request: ReplayRequest, processes: int | None) -> None:
             raise BadInput(f"{what}: the same one is named twice")
 
 
-def _truth(pool: LabelledPool, measures: Sequence[Measure], pool_name: str) -> dict[str, float]:
-    confusion = pool.confusion()
-    truth = {m.name: float(m.of_confusion(confusion)) for m in measures}
-    for m in measures:
-        if not np.isfinite(truth[m.name]):
-            raise BadInput(
-                f"{pool_name}: {m.name} has no value on this pool: {m.undefined_when}; "
-                "nothing can be compared with it"
-            )
+def _truth(
+    pool: LabelledPool, measures: Sequence[Measure], systems: Sequence[str], pool_name: str
+) -> dict[str, float]:
+    truth: dict[str, float] = {}
+    for s, system in enumerate((None, *systems)):
+        confusion = pool.confusion(s)
+        for m in measures:
+            what = name_of(m.name, system)
+            truth[what] = float(m.of_confusion(confusion))
+            if not np.isfinite(truth[what]):
+                raise BadInput(
+                    f"{pool_name}: {what} has no value on this pool: {m.undefined_when}; "
+                    "nothing can be compared with it"
+                )
     return truth
+
+
+def name_of(measure: str, system: str | None) -> str:
+    """`f1`, or `f1 of child` for a further system."""
+    return measure if system is None else f"{measure} of {system}"
 
 
 def _blocks(pool: LabelledPool, request: ReplayRequest) -> list[_Block]:
@@ -265,7 +286,8 @@ def _summaries(
     parts: Sequence[tuple[list[_Columns], float]],
 ) -> Iterator[MethodResult]:
     seconds = sum(part[1] for part in parts) / (request.repeats * _rounds(request))
-    for j, m in enumerate(measures):
+    named = [(m, system) for system in (None, *request.systems) for m in measures]
+    for j, (m, system) in enumerate(named):
         trace = join([
             Trace(measure=m, value=value, lower=lower, upper=upper, labels=labels)
             for value, lower, upper, labels in (part[0][j] for part in parts)
@@ -273,8 +295,9 @@ def _summaries(
         yield MethodResult(
             method=name,
             measure=m.name,
-            budgets=tuple(summarise(trace, truth[m.name], request.budgets)),
+            budgets=tuple(summarise(trace, truth[name_of(m.name, system)], request.budgets)),
             seconds_per_round=seconds,
+            system=system,
         )
 
 

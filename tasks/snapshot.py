@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from evalcore.errors import BadInput
 from evalcore.methods.registry import method
-from evalcore.partition import build_partition, cut_by_features
+from evalcore.partition import build_partition
 from evalcore.types import Array, Floats, Ints
 from tasks.checked_rows import OFFENDERS_SHOWN, RowChecker
 from tasks.duplicate_ids import SeenIds, first_duplicates
@@ -34,7 +34,7 @@ from tasks.frozen import (
     Part,
     PartitionEntry,
     SourceEntry,
-    feature_table,
+    cut_tables,
     frozen_parts,
     load_manifest,
     manifest_from,
@@ -45,6 +45,7 @@ from tasks.frozen import (
     read_part_rows,
     rows_by_cell,
     schema,
+    table_of,
 )
 from tasks.ledger import encoding, keys
 from tasks.ledger.encoding import DamagedRecord
@@ -85,7 +86,7 @@ def freeze_pool(
         evaluation=spec.name,
         rows=frozen.rows,
         digest=pool_digest(frozen.value_digests),
-        columns=tuple(schema(spec.pool.segments, spec.pool.features or ()).names),
+        columns=tuple(schema(spec.pool.segments, spec.pool.features, spec.pool.systems).names),
         parts=tuple(frozen.parts),
         sources=tuple(
             SourceEntry(path=file.path, rows=rows)
@@ -121,7 +122,7 @@ class _Freezing:
         self._scores: list[Floats] = []
         self._probabilities: list[Floats] = []
         self._predictions: list[Array] = []
-        self._features: list[Floats] | None = None if cut_by_features(method(spec.method)) is None else []
+        self._tables: dict[str, list[Floats]] = {name: [] for name in cut_tables(spec)}
 
     def run(self) -> Iterator[int]:
         """Read, check and write everything; yields the rows written so far, after each part."""
@@ -157,13 +158,13 @@ class _Freezing:
                 f"lower it to {self.rows} or less"
             )
 
-    def take_numbers(self) -> tuple[Floats, Floats, Array, Floats | None]:
-        """(N,) scores, probabilities, predictions, and features (N, D) for a method that cuts by them.
+    def take_numbers(self) -> tuple[Floats, Floats, Array, dict[str, Floats]]:
+        """(N,) scores, probabilities, predictions; and the tables (N, D) the method cuts by (`cut_tables`).
 
         Forgets them: they are most of what is held.
         """
-        features = None if self._features is None else _joined(self._features)
-        return _joined(self._scores), _joined(self._probabilities), _joined(self._predictions), features
+        tables = {name: _joined(chunks) for name, chunks in self._tables.items()}
+        return _joined(self._scores), _joined(self._probabilities), _joined(self._predictions), tables
 
     def _write(self, table: pa.Table) -> None:
         table = table.combine_chunks()
@@ -186,8 +187,8 @@ class _Freezing:
         self._scores.append(score)
         self._probabilities.append(np.array(table.column("probability")))
         self._predictions.append(prediction)
-        if self._features is not None:
-            self._features.append(feature_table(table, self._spec.pool.features or ()))
+        for name, columns in cut_tables(self._spec).items():
+            self._tables[name].append(table_of(table, columns))
         self.predicted_positives += int(np.count_nonzero(prediction))
         low, high = self.score_range
         self.score_range = (min(low, float(score.min())), max(high, float(score.max())))
@@ -227,12 +228,12 @@ def _cut(
     scores: Floats,
     probabilities: Floats,
     predictions: Array,
-    features: Floats | None,
+    tables: dict[str, Floats],
 ) -> PartitionEntry:
     """Cut the pool for the spec's method; put the cells and, ordered by cell and row, their rows."""
     chosen = method(spec.method)
-    partition, cell = build_partition(chosen, scores, probabilities, predictions, features)
-    del scores, probabilities, predictions, features
+    partition, cell = build_partition(chosen, scores, probabilities, predictions, **tables)
+    del scores, probabilities, predictions, tables
     n_cells = partition.cells.n_cells
     rows = rows_by_cell(cell, n_cells)
     del cell

@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from evalcore.annotators.rules import RuleName
 from evalcore.errors import BadInput, UnknownName
 from evalcore.measures import Measure
+from evalcore.methods.recycled import Recycled
 from evalcore.methods.registry import method
 from evalcore.partition import cut_by_features
 from tasks.ledger.keys import check_name
@@ -118,11 +119,16 @@ class Spec(Part):
         return self
 
     @model_validator(mode="after")
-    def _features_where_they_are_cut(self) -> "Spec":
+    def _columns_fit_the_method(self) -> "Spec":
         if cut_by_features(method(self.method)) is not None and not self.pool.features:
             raise PydanticCustomError("keys", "no features", {"problems": [
                 ("pool.features", f"is needed by the method {self.method!r}, which cuts the pool by "
                                   "features; list columns of numbers, or cut by score: partition=csf")
+            ]})
+        if self.pool.systems and not isinstance(method(self.method), Recycled):
+            raise PydanticCustomError("keys", "no systems", {"problems": [
+                ("pool.systems", f"are judged by the method 'recycle', and this spec says {self.method!r}; "
+                                 "write method: recycle, or leave the systems out")
             ]})
         return self
 

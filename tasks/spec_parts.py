@@ -1,7 +1,7 @@
 """The parts of a spec: what may be written under each key, and what it means.
 
 Every part is frozen and strict: no text is taken for a number, no unknown key is dropped. Keys the design
-keeps for later (`systems`, `warm_start`, more kinds of `task`) are refused by name, so that a spec written
+keeps for later (`warm_start`, more kinds of `task`) are refused by name, so that a spec written
 for a later version never half-works on this one.
 """
 
@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from evalcore.annotators.surprise import CHANCE, MOVES
 from evalcore.errors import BadInput
 from evalcore.measures import Measure, measure
+from evalcore.recycled_shares import MOST_SYSTEMS
 
 FROZEN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row", "shown_hash")
 """Columns of a frozen part besides the segments, which keep their own names."""
@@ -73,12 +74,14 @@ class Part(BaseModel):
         return data
 
 
+class System(Part):
+    """A further system whose predictions are in the pool."""
+
+    prediction: Column = Field(description="a column of class names, 0/1 or booleans")
+
+
 class Pool(Part):
     """Where the predictions are and what their columns mean."""
-
-    reserved = {
-        "systems": "a pool holds one system for now; write its columns as score, probability and prediction"
-    }
 
     source: Location = Field(description="a file, folder or glob of Parquet, CSV or JSONL, local or s3://")
     id: Column = Field(description="the column that names each item, unique in the pool")
@@ -96,6 +99,11 @@ class Pool(Part):
         default=None, min_length=1, description="columns of numbers, for methods that cut by features"
     )
 
+    systems: dict[Annotated[str, Field(min_length=1)], System] | None = Field(
+        default=None, min_length=1, max_length=MOST_SYSTEMS,
+        description="further systems for the method recycle to judge: {name: {prediction: column}}",
+    )
+
     @field_validator("task", mode="before")
     @classmethod
     def _later_tasks(cls, value: Any) -> Any:
@@ -110,6 +118,12 @@ class Pool(Part):
             raise wrong("one column per class is reserved for multiclass pools and not yet supported; "
                         "name the column of the positive class")
         return value
+
+    @field_validator("systems")
+    @classmethod
+    def _in_the_ledger_s_order(cls, systems: dict[str, System] | None) -> dict[str, System] | None:
+        """By name, as the ledger keeps them: the cells are cut in this order."""
+        return systems and dict(sorted(systems.items()))
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Pool":

@@ -81,6 +81,7 @@ class RoundEstimate:
     estimates: tuple[Estimate, ...]
     segments: tuple[Estimate, ...] = ()  # the same by segment, where the spec names any
     joint: Mapping[str, Any] | None = None  # the joint region of several measures (evalcore.ellipsoid)
+    systems: tuple[Estimate, ...] = ()   # the same of the pool's further systems, where the spec names any
 
     def look(self) -> Look:
         """As the stopping rule sees it: by the first measure."""
@@ -269,6 +270,6 @@ def _decode_estimate(blob: bytes, key: str) -> RoundEstimate:
     data: dict[str, Any] = encoding.from_json(blob, key)
     decoded = {
         name: tuple(withheld(Estimate(**e), data["positives"]) for e in data.get(name, ()))
-        for name in ("estimates", "segments")
+        for name in ("estimates", "segments", "systems")
     }
     return RoundEstimate(**{**data, **decoded})

@@ -59,7 +59,9 @@ def estimate_json(row: EstimateRow) -> dict[str, Any]:
 def price_json(row: EstimateRow) -> dict[str, Any]:
     """What random sampling would have needed, and what the labels cannot exclude; null where unknown."""
     tag = row.price_tag
-    unknown = "not computed for a segment" if row.segment else "not recorded by the version that estimated it"
+    unknown = "not recorded by the version that estimated it"
+    if row.segment or row.system:
+        unknown = f"not computed for a {'segment' if row.segment else 'further system'}"
     return {
         "random_labels": tag.get("random_labels"),
         "random_labels_reason": tag.get("random_labels_reason") if tag else unknown,

@@ -108,7 +108,7 @@ def test_a_spec_cannot_be_changed():
     [
         ("nmae", "x", "$.nmae is not a known key; did you mean 'name'?"),
         ("pool.scoer", "x", "$.pool.scoer is not a known key; did you mean 'score'?"),
-        ("pool.systems", {"v1": {}}, "$.pool.systems is reserved and not yet supported"),
+        ("pool.systems", {"v1": {"prediction": "v1"}}, "are judged by the method 'recycle'"),
         ("warm_start", {"evaluation": "a"}, "$.warm_start is reserved and not yet supported"),
         ("pool.task", "numeric", "$.pool.task 'numeric' is reserved and not yet supported; only 'binary' is"),
         ("pool.task", "sorting", "$.pool.task must be 'binary', not 'sorting'"),
