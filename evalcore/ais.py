@@ -76,7 +76,8 @@ class WeightSums:
             crossed=self.crossed + each**2 * first,
             say=self.say + a * n,
             say_squared=self.say_squared + a**2 * n,
-            draws=self.draws + (drawn_new + drawn_known).sum(axis=(1, 2)),
+            # whole draws: one that brought several answers comes in parts
+            draws=self.draws + np.rint((drawn_new + drawn_known).sum(axis=(1, 2))).astype(np.int64),
         )
 
 

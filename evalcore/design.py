@@ -68,6 +68,8 @@ class Outcome:
     drawn_new: Ints      # (R, C, 2) draws that fell on those items, repeats within the round included
     drawn_known: Ints    # (R, C, 2) draws that fell on items labelled in earlier rounds
     undecided: int = 0   # draws of every repeat that fell on items people could not decide
+    # (R, C, 2, 2) of the new items, by label: Σ share of their answers 0 and 1; None: their annotators agree
+    answers: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

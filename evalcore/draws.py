@@ -9,7 +9,7 @@ binomial, however small the unlabelled share of the proposal has become.
     ordinal the how-manieth new item of its cell in this round; an ordinal seen before is a repeat
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -126,23 +126,34 @@ def simple_random(left: Ints, size: Ints, rng: np.random.Generator) -> Ints:
 
 
 def simulate_labels(draws: Draws, left: Ints, rng: np.random.Generator) -> Outcome:
-    """Label the draws of a replay.  left (R, C, 2): unlabelled items by their true label.
+    """Label the draws of a replay.  left (R, C, 2): unlabelled items by their true label."""
+    outcome, _ = simulate_answers(draws, left, np.array([0.0, 1.0]), rng)
+    return replace(outcome, answers=None)
 
-    Items of a cell are exchangeable, so the next new item of a cell is positive with the share of positives
-    among those not yet seen.
+
+def simulate_answers(
+    draws: Draws, left: Ints, share: Floats, rng: np.random.Generator
+) -> tuple[Outcome, Ints]:
+    """Answer the draws of a replay, and the newly labelled items (R, C, K) by kind.
+
+    left (R, C, K): unlabelled items by kind; share (K,), rising: which part of the answers about an item of a
+    kind is positive.  The majority is its label.  Items of a cell are exchangeable, so the next new item of a
+    cell is of a kind with the share of that kind among those not yet seen.
     """
-    n_repeats, n_cells, _ = left.shape
+    n_repeats, n_cells, n_kinds = left.shape
     rows = np.arange(n_repeats)
-    new = np.zeros((n_repeats, n_cells, 2), np.int64)
+    new = np.zeros((n_repeats, n_cells, n_kinds), np.int64)
     drawn = np.zeros_like(new)
     label = np.zeros(draws.cell.shape, np.int64)
     for t in range(draws.cell.shape[1]):
         cell, ordinal = draws.cell[:, t], draws.ordinal[:, t]
         c = np.maximum(cell, 0)
-        seen = new[rows, c]                                     # (R, 2)
+        seen = new[rows, c]                                     # (R, K)
         first = (cell >= 0) & (ordinal == seen.sum(axis=1))
         rest = left[rows, c] - seen
-        label[:, t] = rng.random(n_repeats) * rest.sum(axis=1) < rest[:, 1]
+        above = np.cumsum(rest[:, ::-1], axis=1)                # items of this kind and of the kinds above
+        passed = above <= (rng.random(n_repeats) * above[:, -1])[:, None]
+        label[:, t] = np.maximum(n_kinds - 1 - passed.sum(axis=1), 0)
         again = np.flatnonzero((cell >= 0) & ~first)
         if len(again):                                          # the same item again: the label it had
             same = draws.cell[again, :t] == cell[again, None]
@@ -151,4 +162,9 @@ def simulate_labels(draws: Draws, left: Ints, rng: np.random.Generator) -> Outco
         active = np.flatnonzero(cell >= 0)
         drawn[active, cell[active], label[active, t]] += 1
         new[first, cell[first], label[first, t]] += 1
-    return Outcome(new=new, drawn_new=drawn, drawn_known=draws.known)
+    positive = share > 0.5
+    by_label = [np.stack([x[..., ~positive].sum(axis=-1), x[..., positive].sum(axis=-1)], axis=-1)
+                for x in (new, drawn)]
+    told = new[..., None] * np.stack([1 - share, share], axis=-1)                # (R, C, K, 2)
+    answers = np.stack([told[:, :, ~positive].sum(axis=2), told[:, :, positive].sum(axis=2)], axis=2)
+    return Outcome(new=by_label[0], drawn_new=by_label[1], drawn_known=draws.known, answers=answers), new

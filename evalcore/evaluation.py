@@ -182,8 +182,13 @@ def _known_items(
     return np.concatenate(cells), np.concatenate(ranks), np.concatenate(probabilities)
 
 
-def observe(question: Question, state: State, plan: RoundPlan, labels: Ints) -> State:
+def observe(
+    question: Question, state: State, plan: RoundPlan, labels: Ints, share: Floats | None = None
+) -> State:
     """Close a round.  labels (T,): 0, 1 or UNDECIDED for every draw, repeats included.
+
+    share (T,): which part of the answers about a draw's item was positive, where it was asked; NaN means that
+    all agreed on the label.
 
     The draws of an undecided item weigh nothing, and the item is set aside: the estimate then speaks of the
     items that can be decided.  Raises BadInput for labels of another length or with other values.
@@ -192,11 +197,13 @@ def observe(question: Question, state: State, plan: RoundPlan, labels: Ints) -> 
         raise BadInput(f"a round of {len(plan.cell)} draws needs as many labels, each -1, 0 or 1")
     shape = (1, question.cells.n_cells)
     new, drawn_new, drawn_known = (np.zeros((*shape, 2), np.int64) for _ in range(3))
+    answers = np.zeros((*shape, 2, 2))
+    told = labels.astype(np.float64) if share is None else np.where(np.isfinite(share), share, labels)
     excluded = np.zeros(shape, np.int64)
     asked = dict(state.asked)
     this_round = {(int(c), int(r)) for c, r in zip(plan.cell[plan.ask], plan.rank[plan.ask], strict=True)}
-    rows = zip(plan.cell.tolist(), plan.rank.tolist(), plan.ask.tolist(), labels.tolist(), strict=True)
-    for c, r, ask, y in rows:
+    columns = (plan.cell, plan.rank, plan.ask, labels, told)
+    for c, r, ask, y, part in zip(*(column.tolist() for column in columns), strict=True):
         if ask:
             before = asked.get(c, Asked())
             asked[c] = Asked(rank=(*before.rank, r), label=(*before.label, y))
@@ -204,9 +211,11 @@ def observe(question: Question, state: State, plan: RoundPlan, labels: Ints) -> 
             excluded[0, c] += ask
             continue
         new[0, c, y] += ask
+        answers[0, c, y] += ask * np.array([1 - part, part])
         (drawn_new if (c, r) in this_round else drawn_known)[0, c, y] += 1
     outcome = Outcome(
-        new=new, drawn_new=drawn_new, drawn_known=drawn_known, undecided=int((labels == UNDECIDED).sum())
+        new=new, drawn_new=drawn_new, drawn_known=drawn_known, undecided=int((labels == UNDECIDED).sum()),
+        answers=None if share is None else answers,
     )
     inner = question.method.observe(state.inner, plan.design, outcome, excluded)
     newly = np.bincount(plan.cell[plan.ask], minlength=question.cells.n_cells)

@@ -15,12 +15,12 @@ from itertools import pairwise
 import numpy as np
 
 from evalcore.cells import Cells
-from evalcore.draws import simulate_labels
+from evalcore.draws import simulate_answers, simulate_labels
 from evalcore.errors import BadInput
 from evalcore.measures import Measure
 from evalcore.methods.base import Method, draw_round, with_exact_values
 from evalcore.methods.recycled import Recycled, RecycledState
-from evalcore.partition import build_partition
+from evalcore.partition import Partition, build_partition
 from evalcore.randomness import stream
 from evalcore.types import Array, Floats, Ints
 
@@ -34,15 +34,39 @@ class LabelledPool:
     score: Floats        # (N,)
     probability: Floats  # (N,)
     prediction: Array    # (N,) 0 or 1
-    label: Array         # (N,) 0 or 1
+    label: Array         # (N,) 0 or 1; where annotators differ, what more than half of them would say
     features: Floats | None = None  # (N, D) for methods that cut by them
     systems: Array | None = None    # (N, S) what further systems predict, for the method `recycle`
+    label_probability: Floats | None = None  # (N,) the chance that an annotator calls the item positive
 
     def confusion(self, system: int = 0) -> Floats:
         """Counts (2, 2) by [prediction, label]: of the pool's predictions, or of further system 1, 2 ..."""
         predicted = self.prediction if system == 0 or self.systems is None else self.systems[:, system - 1]
-        index = predicted.astype(np.int64) * 2 + self.label.astype(np.int64)
-        return np.bincount(index, minlength=4).reshape(2, 2).astype(np.float64)
+        positive = self.label if self.label_probability is None else self.label_probability
+        rows = [np.stack([1 - positive, positive], axis=-1)[predicted == f].sum(axis=0) for f in (0, 1)]
+        return np.stack(rows).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Annotators:
+    """People who answer differently: `people` of them are asked about every item."""
+
+    cell: Ints           # (N,)
+    probability: Floats  # (N,) the chance of a positive answer
+    people: int          # odd, so that a majority is a label
+
+    @property
+    def share(self) -> Floats:
+        """The shares (K,) of positive answers that an item can have."""
+        return np.arange(self.people + 1) / self.people
+
+    def answer(self, n_cells: int, repeats: int, rng: np.random.Generator) -> Ints:
+        """What they would say of every item, counted (R, C, K) by share: other people in every repeat."""
+        counts = np.zeros((repeats, n_cells, self.people + 1), np.int64)
+        for r in range(repeats):
+            votes = rng.binomial(self.people, self.probability)
+            np.add.at(counts[r], (self.cell, votes), 1)
+        return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,11 +102,27 @@ def blocks(repeats: int) -> list[tuple[int, int]]:
 
 def prepare(method: Method, pool: LabelledPool) -> tuple[Cells, Ints]:
     """The method's cells of a pool, and their items by label (C, 2)."""
-    partition, cell = build_partition(
-        method, pool.score, pool.probability, pool.prediction, pool.features, pool.systems
-    )
+    partition, cell = _cut(method, pool)
     positives = np.bincount(cell, weights=pool.label, minlength=partition.cells.n_cells).astype(np.int64)
     return partition.cells, np.stack([partition.cells.size - positives, positives], axis=1)
+
+
+def annotators_of(method: Method, pool: LabelledPool, people: int) -> Annotators | None:
+    """Who answers about the items of a pool; None where every item has one label.
+
+    Raises BadInput for a number of people that can tie.
+    """
+    if pool.label_probability is None:
+        return None
+    if people < 1 or people % 2 == 0:
+        raise BadInput(f"--annotators must be an odd number, so that a majority is a label; got {people}")
+    return Annotators(cell=_cut(method, pool)[1], probability=pool.label_probability, people=people)
+
+
+def _cut(method: Method, pool: LabelledPool) -> tuple[Partition, Ints]:
+    return build_partition(
+        method, pool.score, pool.probability, pool.prediction, pool.features, pool.systems
+    )
 
 
 def run_block(
@@ -97,16 +137,21 @@ def run_block(
     confidence: float,
     seed: int,
     block: int = 0,
+    annotators: Annotators | None = None,
 ) -> list[Trace]:
     """Run `repeats` evaluations side by side up to the largest budget.
 
     by_label (C, 2): items of each cell by true label.  budgets: rising numbers of distinct labelled items; a
     batch is cut short to meet a budget exactly.  Returns a trace for each measure; then, from a method that
     judges several systems, for each measure of each further one.  Raises BadInput for budgets that do not
-    rise or exceed N.
+    rise or exceed N.  With `annotators` the labels are theirs, new ones in every repeat.
     """
     _check(budgets, batch_size, cells)
     rng = stream(seed, f"replay/{method.name}", block, "draws")
+    unasked: Ints = np.zeros((repeats, cells.n_cells, 0), np.int64)
+    if annotators is not None:
+        people = stream(seed, f"replay/{method.name}", block, "answers")
+        unasked = annotators.answer(cells.n_cells, repeats, people)
     state = method.start(cells, measures, repeats)
     further = len(state.predicted) - 1 if isinstance(state, RecycledState) else 0
     kept: list[list[tuple[Floats, Floats, Floats]]] = [[] for _ in range(len(measures) * (1 + further))]
@@ -116,7 +161,11 @@ def run_block(
             if not (state.wanted.any(axis=1) & (size > 0)).any():
                 break
             design, draws = draw_round(method, state, size, rng)
-            outcome = simulate_labels(draws, by_label - state.labelled, rng)
+            if annotators is None:
+                outcome = simulate_labels(draws, by_label - state.labelled, rng)
+            else:
+                outcome, answered = simulate_answers(draws, unasked, annotators.share, rng)
+                unasked = unasked - answered
             state = method.observe(state, design, outcome, np.zeros_like(state.excluded))
         counts.append(state.labelled.sum(axis=(1, 2)))
         raw = method.estimate(state, confidence, stream(seed, f"replay/{method.name}", block, f"at {budget}"))
@@ -205,9 +254,14 @@ def replay(
     confidence: float = 0.95,
     seed: int = 1,
     progress: Callable[[int], None] | None = None,
+    people: int = 1,
 ) -> list[Trace]:
-    """Run a method `repeats` times on a labelled pool; `progress` is told how many repeats are done."""
+    """Run a method `repeats` times on a labelled pool; `progress` is told how many repeats are done.
+
+    people: how many annotators answer about each item, where the pool has a `label_probability`.
+    """
     cells, by_label = prepare(method, pool)
+    annotators = annotators_of(method, pool, people)
     parts: list[list[Trace]] = []
     done = 0
     for block, size in blocks(repeats):
@@ -215,6 +269,7 @@ def replay(
             run_block(
                 method, cells, by_label, measures, budgets,
                 repeats=size, batch_size=batch_size, confidence=confidence, seed=seed, block=block,
+                annotators=annotators,
             )
         )
         done += size

@@ -40,6 +40,8 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
               help="Columns of numbers, for methods that cut the pool by features (partition=kd-tree).")
 @click.option("--systems", default="", metavar="COLUMN[,COLUMN]",
               help="Columns with the predictions of further systems, for the method recycle.")
+@click.option("--annotators", type=click.IntRange(min=1), default=1, show_default=True,
+              help="People who answer about each item, where the pool has a label_probability.")
 @click.option("--processes", type=click.IntRange(min=1), default=None,
               help="Processes to use [default: one per processor]; the numbers do not depend on it.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
@@ -47,12 +49,13 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 @json_option
 def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
-    confidence: float, positive: str | None, features: str, systems: str, processes: int | None,
-    plot: Path | None, as_json: bool,
+    confidence: float, positive: str | None, features: str, systems: str, annotators: int,
+    processes: int | None, plot: Path | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: how far off they are, and how often their intervals cover.
 
-    POOL is Parquet, CSV or JSONL with the columns item_id, score and/or probability, prediction and label.
+    POOL is Parquet, CSV or JSONL with the columns item_id, score and/or probability, prediction and label (or
+    label_probability, the chance that an annotator calls the item positive).
     A method sees the labels of the items it draws and no others.
 
     \b
@@ -72,6 +75,7 @@ def replay(
         batch_size=batch_size,
         confidence=confidence,
         systems=tuple(_listed(systems)),
+        annotators=annotators,
     )
     if plot is not None:
         check_plot_path(plot)

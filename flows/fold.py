@@ -42,9 +42,10 @@ class Fold:
         if self.open_round is None:
             raise ValueError("there is no open round to close")
         labels = records.labels_of_draws(self.open_round, decided)
+        shares = records.shares_of_draws(self.open_round, decided)
         return replace(
             self,
-            state=observe(question, self.state, self.open_round.plan, labels),
+            state=observe(question, self.state, self.open_round.plan, labels, shares),
             positives=self.positives + sum(d.label == 1 for d in decided),
             open_round=None,
             last_asked=len(decided),

@@ -111,6 +111,7 @@ def decide(
                 reason=reason,
                 annotations=digests.get(item_id, ()),
                 askings=2 if item_id in again else 1,
+                share=share_of(outcomes[item_id], classes),
             )
         )
     return rows
@@ -123,6 +124,12 @@ def label_and_reason(
     if outcome.label is not None:
         return classes.get(outcome.label), None
     return None, "skipped" if outcome.status == "skipped" else "deleted"
+
+
+def share_of(outcome: Outcome, classes: Mapping[str, int]) -> float | None:
+    """The share of an item's answers that name the positive class; None for an item without a label."""
+    votes = {classes[name]: n for name, n in outcome.votes.items() if name in classes}
+    return None if outcome.label is None or not votes else votes.get(1, 0) / sum(votes.values())
 
 
 def _items(planned: PlannedRound) -> list[Item]:

@@ -16,12 +16,12 @@ from evalcore.evaluation import RoundPlan, begin
 from evalcore.evaluation import plan as plan_draws
 from flows.fold import Fold, why_stop
 from flows.opened import Opened
-from flows.settling import label_and_reason, outcomes_by_asking
+from flows.settling import label_and_reason, outcomes_by_asking, share_of
 from flows.standing import verdict_on
 from tasks.checked_rows import shown_hashes
 from tasks.desks.desk import Annotation
 from tasks.ledger import encoding, keys, records
-from tasks.ledger.differences import TOLERANCE, in_one_sentence, value_differences
+from tasks.ledger.differences import TOLERANCE, in_one_sentence, same_number, value_differences
 from tasks.ledger.integrity import Integrity
 from tasks.ledger.posts import read_posts, removed_on_purpose
 from tasks.ledger.records import Decided, PlannedRound
@@ -164,6 +164,9 @@ class RoundsCheck:
         for one in decided:
             outcome = outcomes[one.item_id]
             label, reason = label_and_reason(outcome, self._opened.classes)
+            share = share_of(outcome, self._opened.classes)
+            if one.share is not None and (share is None or not same_number(one.share, share)):
+                yield f"{one.item_id!r}: share {one.share!r} of positive answers, but they give {share!r}"
             if (one.label, one.reason) != (label, reason):
                 yield (
                     f"{one.item_id!r}: label {one.label!r} (reason {one.reason!r}), but its answers give "

@@ -6,7 +6,8 @@ Columns, in Parquet, CSV or JSONL:
     score         any real number, higher is more positive; and/or
     probability   of the positive class, in 0..1
     prediction    0/1, or the name of a class
-    label         the truth, in the same words as `prediction`
+    label         the truth, in the same words as `prediction`; or
+    label_probability   where annotators differ: the chance, in 0..1, that one of them calls the item positive
 
 and whatever columns of numbers are asked for as features.
 
@@ -17,6 +18,7 @@ calibration nor better knowledge that is what a method has to live with, in repl
 """
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +32,8 @@ from evalcore.types import Array, Floats, Ints
 from tasks.sources.reader import open_source
 from tasks.sources.values import as_numbers, as_text
 
-_NEEDED = ("item_id", "prediction", "label")
+_NEEDED = ("item_id", "prediction")
+_TRUTHS = ("label", "label_probability")
 _CLASSES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 _LOGIT_EDGE = 1e-12   # probabilities of exactly 0 and 1 get the log-odds of this
 
@@ -52,21 +55,24 @@ def read_labelled_pool(
     """
     path = str(path)
     scored, columns = _read(path, [*features, *systems])
-    n = len(columns["label"])
+    n = len(columns["item_id"])
     if n == 0:
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
     _check_ids(path, columns["item_id"])
     score, probability = _scores(path, scored, columns)
-    spoken = {name: columns[name] for name in ("prediction", "label", *systems)}
-    prediction, label, *further = _classes(path, spoken, score, positive)
+    spoken = {name: columns[name] for name in ("prediction", "label", *systems) if name in columns}
+    classes = dict(zip(spoken, _classes(path, spoken, score, positive), strict=True))
+    chance = _chances(path, "label_probability", columns) if "label" not in columns else None
+    further = [classes[name] for name in systems]
     table = [_numbers(path, name, columns[name]) for name in features]
     return LabelledPool(
         score=score,
         probability=probability,
-        prediction=prediction,
-        label=label,
+        prediction=classes["prediction"],
+        label=classes["label"] if chance is None else (chance > 0.5).astype(np.int64),
         features=np.stack(table, axis=1) if table else None,
         systems=np.stack(further, axis=1) if further else None,
+        label_probability=chance,
     )
 
 
@@ -76,8 +82,9 @@ def _read(path: str, features: Sequence[str]) -> tuple[list[str], dict[str, pa.A
         raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
     source = open_source(path)
     missing = ""
-    for scored in (["score", "probability"], ["score"], ["probability"]):
-        wanted = list(dict.fromkeys([*_NEEDED, *scored, *features]))
+    ways = product(_TRUTHS, (["score", "probability"], ["score"], ["probability"]))
+    for truth, scored in ways:
+        wanted = list(dict.fromkeys([*_NEEDED, truth, *scored, *features]))
         try:
             batches = [batch.columns for batch in source.batches(wanted)]
         except BadInput as error:
@@ -87,6 +94,8 @@ def _read(path: str, features: Sequence[str]) -> tuple[list[str], dict[str, pa.A
             continue
         return scored, {name: _joined([b.column(i) for b in batches]) for i, name in enumerate(wanted)}
     lacks = [name for name in (*features, *_NEEDED) if f"no column {name!r}" in missing]
+    if not lacks and all(f"no column {name!r}" in missing for name in _TRUTHS):
+        lacks = ["label"]
     named = f"no column {lacks[0]!r}" if lacks else "neither a column 'score' nor a column 'probability'"
     raise BadInput(
         f"{path}: {named}; a labelled pool has item_id, prediction, label, and score or probability or both"
@@ -104,17 +113,23 @@ def _scores(path: str, scored: Sequence[str], columns: dict[str, pa.Array]) -> t
     if "probability" not in scored:
         score = _numbers(path, "score", columns["score"])
         return score, np.asarray(expit(score))
-    probability = _numbers(path, "probability", columns["probability"])
-    outside = ~((probability >= 0) & (probability <= 1))
-    if outside.any():
-        first = probability[np.argmax(outside)]
-        raise BadInput(
-            f"{path}, column 'probability': row {_rows(outside)}: {first:g} is not between 0 and 1; if these "
-            "are scores, call the column 'score'"
-        )
+    probability = _chances(path, "probability", columns)
     if "score" in scored:
         return _numbers(path, "score", columns["score"]), probability
     return np.asarray(logit(np.clip(probability, _LOGIT_EDGE, 1 - _LOGIT_EDGE))), probability
+
+
+def _chances(path: str, name: str, columns: dict[str, pa.Array]) -> Floats:
+    """A column of numbers between 0 and 1."""
+    chance = _numbers(path, name, columns[name])
+    outside = ~((chance >= 0) & (chance <= 1))
+    if outside.any():
+        first = chance[np.argmax(outside)]
+        remedy = "; if these are scores, call the column 'score'" if name == "probability" else ""
+        raise BadInput(
+            f"{path}, column {name!r}: row {_rows(outside)}: {first:g} is not between 0 and 1{remedy}"
+        )
+    return chance
 
 
 def _check_ids(path: str, values: pa.Array) -> None:

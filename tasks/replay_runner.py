@@ -23,9 +23,11 @@ from evalcore.measures import Measure, measure
 from evalcore.methods.recycled import Recycled
 from evalcore.methods.registry import method
 from evalcore.replay import (
+    Annotators,
     BudgetSummary,
     LabelledPool,
     Trace,
+    annotators_of,
     blocks,
     join,
     prepare,
@@ -64,6 +66,7 @@ class ReplayRequest:
     batch_size: int = 25
     confidence: float = 0.95
     systems: tuple[str, ...] = ()        # names of the pool's further systems, for the method recycle
+    annotators: int = 1                  # people who answer about each item, where they differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +108,7 @@ class _Block:
     request: ReplayRequest
     index: int
     repeats: int
+    annotators: Annotators | None = None
 
 
 def run_replay(
@@ -216,8 +220,12 @@ def _blocks(pool: LabelledPool, request: ReplayRequest) -> list[_Block]:
     work = []
     for name in request.methods:
         cells, by_label = prepare(method(name), pool)
+        annotators = annotators_of(method(name), pool, request.annotators)
         work += [
-            _Block(method=name, cells=cells, by_label=by_label, request=request, index=index, repeats=size)
+            _Block(
+                method=name, cells=cells, by_label=by_label, request=request, index=index, repeats=size,
+                annotators=annotators,
+            )
             for index, size in blocks(request.repeats)
         ]
     return work
@@ -239,6 +247,7 @@ def _run_one(block: _Block) -> tuple[list[_Columns], float]:
             confidence=request.confidence,
             seed=request.seed,
             block=block.index,
+            annotators=block.annotators,
         )
         seconds = time.perf_counter() - start
     return [(t.value, t.lower, t.upper, t.labels) for t in traces], seconds

@@ -41,6 +41,11 @@ class MethodState:
         """Unlabelled items (R, C) whose label can change a measure."""
         return np.asarray(self.left * relevant_cells(self.measures, self.cells))
 
+    @property
+    def answered(self) -> Floats:
+        """Labelled items (R, C, 2) by label; by their answers, in methods that count several of an item."""
+        return self.labelled.astype(np.float64)
+
     def with_labels(self, outcome: Outcome, excluded: Ints) -> Self:
         """The state after a round, its labels and its undecided items (R, C) counted."""
         return replace(self, labelled=self.labelled + outcome.new, excluded=self.excluded + excluded)
@@ -120,8 +125,8 @@ def draw_round(
 
 def known_confusion(state: MethodState) -> Floats:
     """Labelled items by [prediction, label]: (R, 2, 2)."""
-    by_prediction = [state.labelled[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
-    return np.stack(by_prediction, axis=1).astype(np.float64)
+    by_prediction = [state.answered[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
+    return np.stack(by_prediction, axis=1)
 
 
 def is_exact(state: MethodState, measure: Measure) -> Bools:

@@ -9,13 +9,17 @@ sum to about n), and the posterior follows without EM.  The proposal is Proposit
 
 for labelled and unlabelled items alike.
 
-Several labels of an item are several draws: a round may bring different labels for the same item.  An
-evaluation that keeps one effective label an item repeats that label for free; the estimate then speaks of the
-labels given, and is exact once all are.
+Several annotators of an item are several labels of it: a draw of an item with k answers counts each answer
+for w / k, in the model and in the estimate.  Draws of items that were labelled before, in this round or in
+earlier ones, use the answers on record; they fall evenly on the items of a cell and a label, so each brings
+the mean of those items' answers.  The variance takes a draw for one answer picked at random, which errs to
+the wide side.  The estimate speaks of the answers given, and is exact once all are; with one annotator an
+item they are its labels.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +39,13 @@ from evalcore.types import Floats, Ints
 class StochasticState(TreeState):
     """The weighted counts behind the model."""
 
-    counts: Floats       # (R, 2, L) Σ w of the draws, by label and leaf
+    counts: Floats       # (R, 2, L) Σ w of the draws, by answer and leaf
+    votes: Floats        # (R, C, 2, 2) of the labelled items, by label: Σ share of their answers 0 and 1
+
+    @property
+    def answered(self) -> Floats:
+        """Labelled items (R, C, 2), every one shared out among its answers."""
+        return np.asarray(self.votes.sum(axis=2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,7 @@ class DirichletTreeStochastic(DirichletTreeMethod):
             sums=WeightSums.none(repeats),
             round=0,
             counts=counts,
+            votes=np.zeros((repeats, cells.n_cells, 2, 2)),
         )
 
     def propose(self, state: TreeState, size: Ints) -> Design:
@@ -92,6 +103,12 @@ class DirichletTreeStochastic(DirichletTreeMethod):
         """Weigh every draw, in the model and in the estimate alike."""
         if not isinstance(state, StochasticState):
             raise TypeError(f"a state of {self.name} is needed, got {type(state).__name__}")
+        votes = _answers(outcome)
+        outcome = replace(
+            outcome,
+            drawn_new=_shared_out(outcome.drawn_new, votes, outcome.new),
+            drawn_known=_shared_out(outcome.drawn_known, state.votes, state.labelled),
+        )
         counts = state.counts + _by_leaf(state.tree, _weighted(state.cells, design, outcome))
         return replace(
             state.with_labels(outcome, excluded),
@@ -99,7 +116,25 @@ class DirichletTreeStochastic(DirichletTreeMethod):
             sums=state.sums.add(state.cells, design, outcome, self._say(state, design, outcome)),
             round=state.round + 1,
             counts=counts,
+            votes=state.votes + votes,
         )
+
+
+def _answers(outcome: Outcome) -> Floats:
+    """Σ share of the answers (R, C, 2, 2) of the new items by label; where none is told, the labels."""
+    agreed: Floats = outcome.new[..., None] * np.eye(2)
+    return agreed if outcome.answers is None else outcome.answers
+
+
+def _shared_out(drawn: Ints, votes: Floats, items: Ints) -> Any:
+    """Draws (R, C, 2) by answer, from draws (R, C, 2) by label: each brings the mean answers of its items.
+
+    votes (R, C, 2, 2): Σ share of the answers of these items (R, C, 2) by label.
+    """
+    own = np.broadcast_to(np.eye(2), votes.shape)
+    some = (items > 0)[..., None]
+    mean = np.where(some, votes / np.where(some, items[..., None], 1), own)
+    return np.asarray((drawn[..., None] * mean).sum(axis=2))
 
 
 def _weighted(cells: Cells, design: Design, outcome: Outcome) -> Floats:

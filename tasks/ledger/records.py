@@ -27,7 +27,7 @@ import numpy as np
 from evalcore.design import Design
 from evalcore.evaluation import UNDECIDED, Estimate, RoundPlan
 from evalcore.stopping import Look
-from evalcore.types import Ints
+from evalcore.types import Floats, Ints
 from evalcore.unfound import withheld
 from tasks.ledger import encoding, keys
 from tasks.ledger.store import KeyMissing, Store
@@ -66,6 +66,7 @@ class Decided:
     reason: NoLabel | None             # why there is no label
     annotations: tuple[str, ...]       # digests of the answers in rounds/<n>/annotations/
     askings: int | None = None         # times it was asked; None in ledgers of before this was recorded
+    share: float | None = None         # of its answers that name the positive class; None as for askings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,16 @@ def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Ints:
     return labels
 
 
+def shares_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats | None:
+    """(T,) the share of positive answers about every item asked; NaN, or None, where none is recorded."""
+    share = {(d.cell, d.rank): d.share for d in decided if d.share is not None}
+    if not share:
+        return None
+    plan = planned.plan
+    places = zip(plan.cell.tolist(), plan.rank.tolist(), strict=True)
+    return np.array([share.get(place, np.nan) for place in places], np.float64)
+
+
 def write_plan(store: Store, evaluation: str, planned: PlannedRound) -> PlannedRound:
     """Put the plan, then the design of whichever plan won."""
     import pyarrow as pa
@@ -182,6 +193,7 @@ def write_labels(
         "reason": pa.array([d.reason for d in decided], pa.string()),
         "annotations": pa.array([list(d.annotations) for d in decided], pa.list_(pa.string())),
         "askings": pa.array([d.askings for d in decided], pa.int8()),
+        "share": pa.array([d.share for d in decided], pa.float64()),
     }
     key = keys.labels(evaluation, number)
     return _decode_labels(store.put(key, encoding.to_parquet(columns)), key)
