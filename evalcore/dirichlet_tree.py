@@ -61,14 +61,17 @@ def dirichlet_tree(
     *,
     branching: int = 2,
     strength: float = 1.0,
+    evidence: Floats | None = None,
     flat: bool = False,
     tolerance: float = 1e-6,
     max_steps: int = 1000,
 ) -> DirichletTree:
     """Hang the strata of these cells on a complete tree (`flat`: all leaves directly below the root).
 
-    strength: how many items a stratum's supplied probabilities are worth.  Raises BadInput for a branching
-    factor below 2 or a strength that is not positive.
+    strength: how many items a stratum's supplied probabilities are worth; evidence (C, 2): pseudo-labels by
+    cell and label that count on top of them (`evalcore.monitoring.inheritance`).
+
+    Raises BadInput for a branching factor below 2 or a strength that is not positive.
     """
     if branching < 2 or strength <= 0:
         raise BadInput(f"a Dirichlet tree needs branching ≥ 2 and strength > 0, got {branching}, {strength}")
@@ -87,13 +90,17 @@ def dirichlet_tree(
     rate = np.divide(positive, size, out=np.zeros(n_leaves), where=occupied)
     # a supplied probability of exactly 0 or 1 would rule a class out for good
     rate = np.clip(rate, 1e-12, 1 - 1e-12)
+    prior = strength * np.where(occupied, np.stack([1 - rate, rate]), 0.0)
+    if evidence is not None:
+        for y in (0, 1):
+            prior[y] += np.bincount(cells.stratum, weights=evidence[:, y], minlength=n_leaves)
     return DirichletTree(
         branching=branching,
         depth=depth,
         occupied=occupied,
         slot=cells.stratum,
         slot_size=size,
-        prior=strength * np.where(occupied, np.stack([1 - rate, rate]), 0.0),
+        prior=prior,
         smoothing=0.0 if flat else 1.0,
         tolerance=tolerance,
         max_steps=max_steps,

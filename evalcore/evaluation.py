@@ -16,7 +16,7 @@ from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.draws import Draws
 from evalcore.errors import BadInput
 from evalcore.measures import Measure
-from evalcore.methods.base import Method, MethodState, draw_round, is_exact, with_exact_values
+from evalcore.methods.base import Method, MethodState, WarmMethod, draw_round, is_exact, with_exact_values
 from evalcore.methods.recycled import Recycled, RecycledState
 from evalcore.price_tag import price_tag
 from evalcore.randomness import stream
@@ -37,6 +37,7 @@ class Question:
     seed: int
     evaluation: str                # its name: part of every random stream
     systems: tuple[str, ...] = ()  # further systems judged from the same labels, by the method `recycle`
+    evidence: Floats | None = None  # (C, 2) pseudo-labels the label model starts from, by cell and label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,7 +108,13 @@ class Estimate:
 
 def begin(question: Question) -> State:
     """Before the first round."""
-    inner = question.method.start(question.cells, question.measures, 1)
+    method = question.method
+    if question.evidence is None:
+        inner = method.start(question.cells, question.measures, 1)
+    elif isinstance(method, WarmMethod):
+        inner = method.start_from(question.cells, question.measures, 1, question.evidence)
+    else:
+        raise BadInput(f"warm_start: the label model of method {method.name!r} takes no earlier labels")
     return State(round=0, labels=0, undecided=0, inner=inner, reached=np.zeros(question.cells.n_cells))
 
 

@@ -38,6 +38,14 @@ class Measure:
     gradient: Callable[[Floats], Floats]    # R (..., d) -> (..., d), NaN where undefined
     bounds: tuple[float, float]             # the smallest and largest value it can take
     undefined_when: str                     # said to people when it is 0/0
+    linear: Callable[[float], tuple[float, Floats]] | None = None   # see `margin`
+
+    def margin(self, limit: float) -> tuple[float, Floats] | None:
+        """(k, t) such that g ≥ limit exactly when the pool's mean of k + t[prediction, label] is ≥ 0.
+
+        t (2, 2).  None for measures that are no ratio of means: no mean decides about those.
+        """
+        return None if self.linear is None else self.linear(limit)
 
     def of_confusion(self, counts: Floats) -> Floats:
         """The measure (...) of confusion counts (..., 2, 2) indexed [prediction, label]."""
@@ -71,7 +79,12 @@ def _ratio(name: str, above: Floats, below: Floats, undefined_when: str) -> Meas
             g = np.stack([1 / risk[..., 1], -risk[..., 0] / risk[..., 1] ** 2], axis=-1)
         return np.where(risk[..., 1:] > 0, g, np.nan)
 
-    return Measure(name, np.stack([above, below], axis=-1), value, gradient, (0.0, 1.0), undefined_when)
+    def linear(limit: float) -> tuple[float, Floats]:
+        return 0.0, above - limit * below
+
+    return Measure(
+        name, np.stack([above, below], axis=-1), value, gradient, (0.0, 1.0), undefined_when, linear
+    )
 
 
 def _accuracy() -> Measure:
@@ -82,7 +95,10 @@ def _accuracy() -> Measure:
     def gradient(risk: Floats) -> Floats:
         return -np.ones_like(risk)
 
-    return Measure("accuracy", _ERROR[..., None], value, gradient, (0.0, 1.0), "the pool is empty")
+    def linear(limit: float) -> tuple[float, Floats]:
+        return 1 - limit, -_ERROR
+
+    return Measure("accuracy", _ERROR[..., None], value, gradient, (0.0, 1.0), "the pool is empty", linear)
 
 
 def _f_beta(name: str, beta: float) -> Measure:

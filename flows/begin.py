@@ -21,6 +21,7 @@ from tasks.desk_effects import prepare_desk
 from tasks.desks.desk import Desk
 from tasks.effects import effect, retried
 from tasks.frozen import Manifest
+from tasks.inherited import write_inherited
 from tasks.ledger import encoding, keys
 from tasks.ledger.store import KeyMissing, Store
 from tasks.snapshot import freeze_pool
@@ -97,7 +98,7 @@ def _freeze(
     spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[], None]
 ) -> Manifest:
     """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
-    return freeze_pool(spec, store, progress, claim)
+    return freeze_pool(spec, store, progress, claim, inherited=write_inherited(store, spec))
 
 
 def _claim(store: Store, spec: Spec) -> None:

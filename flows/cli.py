@@ -22,6 +22,7 @@ from flows.cli_demo import demo
 from flows.cli_evaluation import advance_command, begin_command, run
 from flows.cli_listen import listen
 from flows.cli_look import report, status
+from flows.cli_monitor import history, monitor
 from flows.cli_output import print_json
 from flows.cli_replay import replay
 from flows.cli_spec import init
@@ -45,7 +46,8 @@ def assay(verbose: bool) -> None:
 
 
 for command in (
-    demo, run, begin_command, advance_command, status, report, verify, replay, init, alerts, listen
+    demo, run, begin_command, advance_command, status, report, verify, replay, init, alerts, listen,
+    monitor, history,
 ):
     assay.add_command(command)
 

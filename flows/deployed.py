@@ -3,6 +3,7 @@
     evaluate    begin (or resume) one evaluation and drive it for a while      on demand
     sweep       advance every open evaluation, send what alerts wait           scheduled
     deliver     send what alerts wait                                          when one is raised
+    monitor     open, advance and judge the windows of one monitor             scheduled, one for each
 
 A flow that stops because people still have to answer ends as Completed with the name "Waiting": nothing is
 wrong, and no worker is held for hours. Prefect's record of runs is for people to look at; whatever matters is
@@ -19,9 +20,12 @@ from evalcore.errors import BadInput
 from flows.begin import begin
 from flows.delivering import deliver, summary
 from flows.evaluate import Patience, drive
+from flows.monitor import tick
+from flows.monitor_history import read_monitor_history
+from flows.opened import utc_now
 from flows.sweep import sweep_store
 from tasks import events
-from tasks.ledger import open_store
+from tasks.ledger import keys, open_store
 from tasks.settings import Settings
 from tasks.spec import load_spec
 
@@ -86,3 +90,26 @@ def deliver_alerts(store: str = "", owner: str = "") -> State:
     if any(one.status in ("failed", "expired") for one in told):
         return Failed(message=summary(told))
     return Completed(message=summary(told) or "nothing to send")
+
+
+@flow(name="assay-monitor", flow_run_name="{name}", persist_result=False)
+def monitor(name: str, store: str = "") -> State:
+    """Take a monitor as far as the clock and today's labels allow, and tell what it said.
+
+    name    of a monitor that `assay monitor SPEC` registered
+    store   where its ledger is; ASSAY_STORE unless given
+    """
+    ledger = open_store(store or Settings().store)
+    done = tick(ledger, name, now=utc_now())
+    told = read_monitor_history(ledger, name).to_json()
+    events.monitor_ticked(ledger.url, name, told, [
+        {"number": v.number, "window": v.window, "verdict": v.verdict, "revision": v.revision,
+         "estimate": v.overall.measured.value, "lower": v.overall.measured.lower,
+         "upper": v.overall.measured.upper, "labels": v.overall.measured.labels, "measure": v.measure}
+        for v in done.verdicts
+    ])
+    deliver(ledger, [keys.monitor(name)])
+    if done.failed:
+        first = sorted(done.failed)[0]
+        return Failed(message=f"{done.summary()}; window {first}: {done.failed[first]}")
+    return Completed(name="Waiting" if done.waiting else None, message=done.summary())

@@ -24,13 +24,14 @@ class Fold:
     positives: int                           # labelled items of the positive class
     looks: tuple[RoundEstimate, ...] = ()    # of the closed rounds; one short while the last is not written
     open_round: PlannedRound | None = None   # planned, and not closed
-    last_asked: int = 0                      # items the last closed round asked
+    last_asked: int = 0                      # items the last closed round asked people about
+    reused: int = 0                          # items whose label an earlier evaluation had bought
     closed: tuple[ClosedRound, ...] = ()     # what was drawn in them, for estimates by segment
 
     @property
     def asked(self) -> int:
         """Items that people were asked and that are settled, labelled or not."""
-        return self.state.labels + self.state.undecided
+        return self.state.labels + self.state.undecided - self.reused
 
     @property
     def estimate_due(self) -> bool:
@@ -43,12 +44,14 @@ class Fold:
             raise ValueError("there is no open round to close")
         labels = records.labels_of_draws(self.open_round, decided)
         shares = records.shares_of_draws(self.open_round, decided)
+        reused = sum(d.reason == "reused" for d in decided)
         return replace(
             self,
             state=observe(question, self.state, self.open_round.plan, labels, shares),
             positives=self.positives + sum(d.label == 1 for d in decided),
             open_round=None,
-            last_asked=len(decided),
+            last_asked=len(decided) - reused,
+            reused=self.reused + reused,
             closed=(*self.closed, ClosedRound(planned=self.open_round, labels=labels)),
         )
 
@@ -100,7 +103,8 @@ def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:
     """Why to stop now, or None. Items that people could not decide were paid for: the budget counts them."""
     if folded.estimate_due:
         return None
+    rule = replace(rule, budget=rule.budget + folded.reused)   # labels that cost nothing
     reason = stop_reason(rule, [known.look() for known in folded.looks])
-    if reason is None and folded.asked >= rule.budget:
+    if reason is None and folded.asked + folded.reused >= rule.budget:
         return "budget"
     return reason

@@ -1,7 +1,7 @@
 """An evaluation that has begun: its question, as the ledger holds it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -9,12 +9,14 @@ from uuid import uuid4
 from evalcore.errors import BadInput
 from evalcore.evaluation import Question
 from evalcore.methods.registry import method
+from evalcore.monitoring.inheritance import evidence_by_cell
 from evalcore.partition import Partition
 from evalcore.stopping import StoppingRule
 from tasks.desks import open_desk
 from tasks.desks.desk import Desk
 from tasks.effects import retried
 from tasks.frozen import Manifest, load_partition, manifest_from
+from tasks.inherited import as_arrays, read_inherited, reusable
 from tasks.ledger import encoding, keys
 from tasks.ledger.store import KeyMissing, Store
 from tasks.spec import Spec
@@ -35,6 +37,7 @@ class Opened:
     partition: Partition
     question: Question
     rule: StoppingRule
+    inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
 
     @property
     def segments(self) -> Mapping[str, Mapping[str, int]]:
@@ -72,6 +75,8 @@ def open_evaluation(store: Store, name: str) -> Opened:
     manifest = manifest_from(manifest_blob, keys.manifest(name))
     partition = load_partition(store, manifest)
     spec = Spec.from_json(recorded["spec"], origin=keys.spec(name))
+    key = manifest.inherited_key
+    taken_over = [] if key is None else read_inherited(store, key)
     return Opened(
         name=name,
         spec=spec,
@@ -86,10 +91,12 @@ def open_evaluation(store: Store, name: str) -> Opened:
             seed=spec.seed,
             evaluation=name,
             systems=tuple(spec.pool.systems or ()),
+            evidence=None if key is None else evidence_by_cell(partition, as_arrays(taken_over)),
         ),
         rule=StoppingRule(
             budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance
         ),
+        inherited=reusable(taken_over),
     )
 
 

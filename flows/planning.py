@@ -19,6 +19,8 @@ def plan_round(store: Store, opened: Opened, folded: Fold, draws: RoundPlan) -> 
     """
     index = PoolIndex(store, opened.name, opened.manifest, opened.partition)
     rows = index.rows(draws.cell, draws.rank)
+    asked = [t for t, ask in enumerate(draws.ask) if ask]
+    inherited = {t: opened.inherited.get((rows[t].item_id, rows[t].shown_hash or "")) for t in asked}
     shown = iter(index.shown(opened.spec, [row for row, ask in zip(rows, draws.ask, strict=True) if ask]))
     known = folded.known_labels()
     addresses = zip(draws.cell.tolist(), draws.rank.tolist(), strict=True)
@@ -30,4 +32,5 @@ def plan_round(store: Store, opened: Opened, folded: Fold, draws: RoundPlan) -> 
         known=[known.get(address) for address in addresses],
         segments=[row.segments for row in rows],
         shown=[next(shown) if ask else None for ask in draws.ask],
+        inherited={t: label for t, label in inherited.items() if label is not None},
     )

@@ -35,7 +35,7 @@ def by_segment(
     estimate says so.
     """
     exact = [bool(is_exact(state.inner, m)[0]) for m in question.measures]
-    chances = _chances(rounds)
+    chances = chances_of(rounds)
     kind = {"weighed": "ais-normal", "alike": "delta-normal"}.get(chances or "", "none")
     result: list[Estimate] = []
     for column, values in segments.items():
@@ -57,7 +57,7 @@ def by_segment(
     return tuple(result)
 
 
-def _chances(rounds: Sequence[ClosedRound]) -> Literal["weighed", "alike"] | None:
+def chances_of(rounds: Sequence[ClosedRound]) -> Literal["weighed", "alike"] | None:
     """How the draws of all rounds came about: by a proposal, or with the same chance for every item."""
     if all(r.planned.plan.design.replacement or r.planned.plan.census for r in rounds):
         return "weighed"

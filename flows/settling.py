@@ -51,7 +51,7 @@ class Judged:
 
 
 def first_batch(evaluation: str, planned: PlannedRound) -> Batch:
-    """Everything a round asks."""
+    """Everything a round asks of people."""
     return Batch(evaluation=evaluation, round=planned.number, items=_items(planned))
 
 
@@ -101,6 +101,9 @@ def decide(
     rows = []
     for t in planned.asked():
         item_id = planned.item_id[t]
+        if t in planned.inherited:
+            rows.append(_reused(planned, t))
+            continue
         label, reason = label_and_reason(outcomes[item_id], classes)
         rows.append(
             Decided(
@@ -132,5 +135,13 @@ def share_of(outcome: Outcome, classes: Mapping[str, int]) -> float | None:
     return None if outcome.label is None or not votes else votes.get(1, 0) / sum(votes.values())
 
 
+def _reused(planned: PlannedRound, t: int) -> Decided:
+    """An item that showed the same before, under the same id: its label stands, and nobody is asked."""
+    return Decided(
+        item_id=planned.item_id[t], cell=int(planned.plan.cell[t]), rank=int(planned.plan.rank[t]),
+        label=planned.inherited[t], reason="reused", annotations=(),
+    )
+
+
 def _items(planned: PlannedRound) -> list[Item]:
-    return [Item(item_id=planned.item_id[t], shown=planned.shown[t] or {}) for t in planned.asked()]
+    return [Item(item_id=planned.item_id[t], shown=planned.shown[t] or {}) for t in planned.to_people()]

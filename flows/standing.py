@@ -128,7 +128,7 @@ def current_standing(store: Store, opened: Opened) -> Standing:
     planned = records.read_plan(store, opened.name, number)
     if planned is None or records.read_labels(store, opened.name, number) is not None:
         return standing_of(opened, "open", known)
-    waiting_for = {"round": number, "items": len(planned.asked()), "desk": opened.spec.desk.kind}
+    waiting_for = {"round": number, "items": len(planned.to_people()), "desk": opened.spec.desk.kind}
     return standing_of(opened, "waiting", known, waiting_for=waiting_for)
 
 

@@ -95,6 +95,7 @@ def _recompute(store: Store, found: Integrity) -> tuple[int, int]:
     if manifest is not None:
         digest = manifest.partition.digest
         base |= {*manifest.part_keys, keys.partition(name, digest), keys.partition_rows(name, digest)}
+        base |= set() if manifest.inherited_key is None else {manifest.inherited_key}
     if manifest is None or base & found.damaged:
         found.notes.append("nothing was recomputed: spec or pool are not what they were")
         return 0, 0

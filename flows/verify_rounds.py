@@ -123,6 +123,9 @@ class RoundsCheck:
                 ("prediction", int(planned.prediction[t]), row.prediction),
                 ("label", planned.known[t], known.get(address)),
                 ("segments", dict(planned.segments[t]), dict(row.segments)),
+                ("inherited label", planned.inherited.get(t),
+                 self._opened.inherited.get((row.item_id, row.shown_hash or ""))
+                 if planned.plan.ask[t] else None),
                 ("fields shown", None if shown is None else list(shown),
                  sorted(display) if planned.plan.ask[t] else None),
             )
@@ -161,7 +164,11 @@ class RoundsCheck:
             for item_id in removed_on_purpose([post for post in posts if post.asking == asking])
         }
         outcomes = outcomes_by_asking(ids, answers, annotators)
-        for one in decided:
+        for t, one in zip(asked, decided, strict=True):
+            if t in planned.inherited:
+                if (one.label, one.reason, one.annotations) != (planned.inherited[t], "reused", ()):
+                    yield f"{one.item_id!r}: its label is not the one it had"
+                continue
             outcome = outcomes[one.item_id]
             label, reason = label_and_reason(outcome, self._opened.classes)
             share = share_of(outcome, self._opened.classes)

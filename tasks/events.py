@@ -85,6 +85,33 @@ def table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None
         _lost("artifact", key, error)
 
 
+def monitor_ticked(
+    store_url: str, monitor: str, told: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]
+) -> None:
+    """Tell Prefect, if we run in a flow, how a monitor stands, and every new verdict.
+
+    told: the history, as `assay history --json` prints it.
+    """
+    if not in_flow_run():
+        return
+    from prefect.artifacts import create_markdown_artifact
+
+    from tasks.report.history import history_markdown, history_rows
+
+    key = artifact_key(f"monitor-{monitor}")
+    try:
+        create_markdown_artifact(markdown=history_markdown(told), key=key, description=f"{monitor}: windows")
+    except Exception as error:
+        _lost("artifact", key, error)
+    rows = [{k: v for k, v in row.items() if k != "signals"} for row in history_rows(told)]
+    if rows:
+        table(f"{key}-table", rows, f"{monitor}: windows and segments")
+    for verdict in verdicts:
+        payload = {"monitor": monitor, **verdict}
+        event = f"{VERDICT}{verdict['verdict']}"
+        _event(event, store_url, f"monitors/{monitor}", str(verdict["number"]), payload)
+
+
 def artifact_key(evaluation: str) -> str:
     """A key Prefect accepts (lower-case letters, digits, dashes), different for different names."""
     slug = re.sub(r"[^a-z0-9]+", "-", evaluation.lower()).strip("-") or "evaluation"

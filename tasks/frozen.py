@@ -80,6 +80,12 @@ class Manifest(_Record):
     score_range: tuple[float, float]
     segments: dict[str, dict[str, int]]         # segment -> value -> rows
     partition: PartitionEntry
+    inherited: str | None = None                # inherited-<digest>.parquet: labels of earlier evaluations
+
+    @property
+    def inherited_key(self) -> str | None:
+        """The ledger key of the inherited labels; None for a cold start."""
+        return None if self.inherited is None else f"{self.evaluation}/{self.inherited}"
 
     @property
     def segment_names(self) -> list[str]:

@@ -63,11 +63,13 @@ def freeze_pool(
     store: Store,
     progress: Callable[[int], None] | None = None,
     before_commit: Callable[[], None] | None = None,
+    inherited: str | None = None,
 ) -> Manifest:
     """Freeze the spec's predictions, or find them frozen; the manifest that stands.
 
     `progress` is told the number of rows frozen so far; `before_commit` is called when all is well and only
-    the manifest is missing, and may still refuse by raising. Raises BadInput naming the file, column and
+    the manifest is missing, and may still refuse by raising; `inherited` names the key, below the evaluation,
+    of the labels it starts from. Raises BadInput naming the file, column and
     first offending rows, or the field of the spec, and leaves no manifest then; StoreError if the ledger
     fails.
     """
@@ -96,10 +98,11 @@ def freeze_pool(
         score_range=frozen.score_range,
         segments={name: dict(sorted(counts.items())) for name, counts in frozen.segments.items()},
         partition=_cut(spec, store, *frozen.take_numbers()),
+        inherited=inherited,
     )
     versions = [{"path": file.path, "size": file.size, "version": file.version} for file in source.files]
     store.put(keys.pool_sources(spec.name), encoding.to_json({"files": versions}))
-    blob = encoding.to_json(manifest.model_dump(mode="json"))
+    blob = encoding.to_json(manifest.model_dump(mode="json", exclude_none=True))
     if before_commit:
         before_commit()
     return manifest_from(store.put(key, blob), key)

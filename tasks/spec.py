@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from evalcore.annotators.rules import RuleName
 from evalcore.errors import BadInput, UnknownName
 from evalcore.measures import Measure
+from evalcore.methods.base import WarmMethod
 from evalcore.methods.recycled import Recycled
 from evalcore.methods.registry import method
 from evalcore.partition import cut_by_features
@@ -41,6 +42,7 @@ from tasks.spec_parts import (
     SimulatedDesk,
     Target,
     Threshold,
+    WarmStart,
     wrong,
 )
 from tasks.spec_template import spec_template
@@ -51,10 +53,6 @@ __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
 
 class Spec(Part):
     """One evaluation, as asked for."""
-
-    reserved: ClassVar[Mapping[str, str]] = {
-        "warm_start": "start without it; labels of another evaluation cannot be used yet"
-    }
 
     name: str = Field(description="a name for the evaluation, unique in its store")
     pool: Pool = Field(description="where the predictions are and what their columns mean")
@@ -73,6 +71,9 @@ class Spec(Part):
     store: Location | None = Field(default=None, description="the ledger: a folder or s3://bucket/prefix")
     threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
     alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
+    warm_start: WarmStart | None = Field(
+        default=None, description="whose labels to start from: {evaluation: NAME, discount: 0.5}"
+    )
     seed: int = Field(default=0, ge=0, description="fixes every random choice")
 
     @field_validator("name")
@@ -108,6 +109,20 @@ class Spec(Part):
         except UnknownName as error:
             raise wrong(str(error)) from None
         return name
+
+    @model_validator(mode="after")
+    def _can_start_warm(self) -> "Spec":
+        if self.warm_start is None:
+            return self
+        problem = None
+        if not isinstance(method(self.method), WarmMethod):
+            problem = (f"cannot be used by method {self.method!r}: its label model takes no earlier labels; "
+                       "use dirichlet-tree, or leave it out")
+        elif self.warm_start.evaluation == self.name:
+            problem = "names the evaluation itself; name an earlier one"
+        if problem:
+            raise PydanticCustomError("keys", "warm start", {"problems": [("warm_start", problem)]})
+        return self
 
     @model_validator(mode="after")
     def _people_see_something(self) -> "Spec":

@@ -1,7 +1,7 @@
 """The parts of a spec: what may be written under each key, and what it means.
 
 Every part is frozen and strict: no text is taken for a number, no unknown key is dropped. Keys the design
-keeps for later (`warm_start`, more kinds of `task`) are refused by name, so that a spec written
+keeps for later (more kinds of `task`) are refused by name, so that a spec written
 for a later version never half-works on this one.
 """
 
@@ -324,3 +324,10 @@ class Threshold(Part):
         if self.min is not None and self.max is not None and self.min > self.max:
             raise wrong(f"`min` {self.min:g} is above `max` {self.max:g}: nothing could pass")
         return self
+
+
+class WarmStart(Part):
+    """An earlier evaluation whose labels the label model starts from."""
+
+    evaluation: str = Field(min_length=1, description="name of an evaluation in the same store")
+    discount: float = Field(default=0.5, gt=0, le=1, description="what one of its labels is worth")

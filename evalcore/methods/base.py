@@ -10,7 +10,7 @@ exact, whatever the method would have said; and what is left to ask.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -107,6 +107,17 @@ class Method(Protocol):
 
     def estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
         """The estimate of each measure, in order; the rng is for intervals that need simulation."""
+        ...
+
+
+@runtime_checkable
+class WarmMethod(Method, Protocol):
+    """A method whose label model can start from labels of another pool."""
+
+    def start_from(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
+    ) -> Any:
+        """The state before any label of this pool; evidence (C, 2): pseudo-labels by cell and label."""
         ...
 
 

@@ -78,7 +78,13 @@ class DirichletTreeMethod:
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
         """The prior: the supplied probabilities, worth one item a stratum."""
-        tree = dirichlet_tree(cells, branching=self.branching, flat=self.flat)
+        return self.start_from(cells, measures, repeats, None)
+
+    def start_from(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
+    ) -> TreeState:
+        """The same, with pseudo-labels (C, 2) from an earlier pool on top."""
+        tree = dirichlet_tree(cells, branching=self.branching, flat=self.flat, evidence=evidence)
         empty = unlabelled(cells, measures, repeats)
         return TreeState(
             **empty,

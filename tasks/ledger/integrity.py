@@ -3,7 +3,7 @@
 Digests alone answer this; nothing is decoded that was not found intact first. What is covered:
 
     spec.json, pool/manifest.json, plans, designs, labels, estimates, seals, outcome.json    by the seals
-    pool parts, partitions, answers                                                          by their names
+    pool parts, partitions, inherited labels, answers                                        by their names
 
 A round that is still open has no seal yet; its plan is judged by recomputing it. times.json, identity.json,
 pool/sources.json and posts/ hold times and random words, alerts/ what people were told: they may be there,
@@ -26,7 +26,9 @@ _ALERT = r"alerts/[A-Za-z0-9][A-Za-z0-9_-]*(\.json|\.sent/[^/]+\.json|\.tries/[^
 _BESIDE = re.compile(rf"times\.json|identity\.json|pool/sources\.json|{_ALERT}")
 _BESIDE_ROUND = re.compile(r"times\.json|posts/\d{4,}(\.arrived)?\.json")
 _ANSWER = re.compile(r"annotations/([0-9a-f]{64})\.json")
-_LEFT_OVER = re.compile(r"pool/part-\d{5,}-[0-9a-f]{16}\.parquet|partitions/[0-9a-f]{32}\.(json|rows)")
+_LEFT_OVER = re.compile(
+    r"pool/part-\d{5,}-[0-9a-f]{16}\.parquet|partitions/[0-9a-f]{32}\.(json|rows)|inherited-[0-9a-f]{16}\.parquet"
+)
 _STEPS = (keys.plan, keys.design, keys.labels, keys.estimate, keys.seal)
 
 
@@ -114,7 +116,8 @@ def _frozen(found: Integrity) -> list[str]:
         return []
     digest = found.manifest.partition.digest
     pair = [keys.partition(found.evaluation, digest), keys.partition_rows(found.evaluation, digest)]
-    return [*found.manifest.part_keys, *pair]
+    inherited = found.manifest.inherited_key
+    return [*found.manifest.part_keys, *([] if inherited is None else [inherited]), *pair]
 
 
 def _check_seals(store: Store, found: Integrity) -> None:
@@ -172,7 +175,7 @@ def _check_names(store: Store, found: Integrity) -> None:
                 found.add(key, "its bytes are not those its name is the digest of")
     if found.manifest is None:
         return
-    for key in found.manifest.part_keys:
+    for key in _frozen(found)[:-2]:
         if key in found.keys:
             found.checked.add(key)
             if not key.endswith(f"-{keys.digest(store.get(key))[:16]}.parquet"):

@@ -12,6 +12,7 @@ from evalcore.errors import BadInput
 
 OPEN_PREFIX = "index/open/"
 ALERTS_PREFIX = "index/alerts/"
+MONITORS_PREFIX = "monitors/"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -20,10 +21,10 @@ def check_name(name: str) -> str:
 
     Raises BadInput otherwise.
     """
-    if not _NAME.fullmatch(name) or name == "index":
+    if not _NAME.fullmatch(name) or name in ("index", "monitors"):
         raise BadInput(
             f"{name!r} cannot be the name of an evaluation: use 1 to 100 letters, digits, dots, dashes and "
-            "underscores, beginning with a letter or digit (and not the word 'index')"
+            "underscores, beginning with a letter or digit (and not the words 'index' and 'monitors')"
         )
     return name
 
@@ -51,6 +52,11 @@ def pool_part(evaluation: str, part: int, digest: str) -> str:
 def pool_sources(evaluation: str) -> str:
     """The files the pool was read from, with their versions: beside the record, never compared."""
     return f"{evaluation}/pool/sources.json"
+
+
+def inherited(evaluation: str, digest: str) -> str:
+    """Labels of earlier evaluations that this one starts from; the digest is that of the bytes."""
+    return f"{evaluation}/inherited-{digest[:16]}.parquet"
 
 
 def partition(evaluation: str, digest: str) -> str:
@@ -181,3 +187,33 @@ def alert_sent(owner: str, key: str, channel: str) -> str:
 def alert_index(owner: str, key: str) -> str:
     """Marks an alert that some channel may still have to be told. No name has a `+`: no key holds another."""
     return ALERTS_PREFIX + f"{owner.replace('/', '+')}+{key}"
+
+
+def monitor(name: str) -> str:
+    """A monitor as the owner of its keys and alerts: no slash at the end."""
+    return MONITORS_PREFIX + name
+
+
+def monitor_spec(name: str) -> str:
+    """What was asked of a monitor; its presence means that there is one."""
+    return f"{monitor(name)}/spec.json"
+
+
+def monitor_opening(name: str, window: str, number: int) -> str:
+    """One evaluation that a monitor opened for a window: its first, a follow-up, or one of a revision."""
+    return f"{monitor(name)}/windows/{window}/openings/{number:04d}.json"
+
+
+def monitor_windows(name: str) -> str:
+    """The prefix of all windows of a monitor."""
+    return f"{monitor(name)}/windows/"
+
+
+def monitor_verdict(name: str, number: int) -> str:
+    """One verdict, numbered over the life of the monitor in the order they were given."""
+    return f"{monitor_verdicts(name)}{number:06d}.json"
+
+
+def monitor_verdicts(name: str) -> str:
+    """The prefix of a monitor's verdicts."""
+    return f"{monitor(name)}/verdicts/"

@@ -5,7 +5,8 @@
                     of an item that was labelled in an earlier round
     design.parquet  one row per cell (evalcore.design)
     labels.parquet  one row per item asked: item_id, cell, rank, label (null: people could not decide), reason
-                    (why there is no label), annotations (digests of the answers it was decided from), askings
+                    (why there is no label, or "reused": it is the one an earlier evaluation bought, as the
+                    plan's column `inherited` has it), annotations (digests of the answers behind it), askings
                     (2 where it was asked again)
     estimate.json   the estimates, with what the stopping rule looks at
 
@@ -19,7 +20,7 @@ probabilities.
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +37,7 @@ _DESIGN = "assay.design"
 _NO_LABEL = -2  # in memory only: a draw whose label is not known from an earlier round
 
 NoLabel = Literal["skipped", "deleted"]
+Reason = Literal["skipped", "deleted", "reused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,10 +51,15 @@ class PlannedRound:
     known: Sequence[int | None]                  # (T,) label from an earlier round
     segments: Sequence[Mapping[str, str]]        # (T,)
     shown: Sequence[Mapping[str, str] | None]    # (T,) what people see; None unless asked
+    inherited: Mapping[int, int] = field(default_factory=dict)   # draw -> label an earlier evaluation bought
 
     def asked(self) -> list[int]:
-        """The draws that ask somebody something."""
+        """The draws whose label is new to this evaluation: what its labels.parquet holds."""
         return [int(t) for t in np.flatnonzero(self.plan.ask)]
+
+    def to_people(self) -> list[int]:
+        """The draws that ask somebody something: the rest of the new ones keep the label they had."""
+        return [t for t in self.asked() if t not in self.inherited]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +70,7 @@ class Decided:
     cell: int
     rank: int
     label: int | None                  # 0, 1, or None: people could not decide
-    reason: NoLabel | None             # why there is no label
+    reason: Reason | None              # why there is no label; or that nobody had to be asked for it
     annotations: tuple[str, ...]       # digests of the answers in rounds/<n>/annotations/
     askings: int | None = None         # times it was asked; None in ledgers of before this was recorded
     share: float | None = None         # of its answers that name the positive class; None as for askings
@@ -154,6 +161,10 @@ def write_plan(store: Store, evaluation: str, planned: PlannedRound) -> PlannedR
         "segments": pa.array([_text(s) for s in planned.segments], pa.string()),
         "shown": pa.array([None if s is None else _text(s) for s in planned.shown], pa.string()),
     }
+    if planned.inherited:
+        columns["inherited"] = pa.array(
+            [planned.inherited.get(t) for t in range(len(plan.cell))], pa.int8()
+        )
     blob = encoding.to_parquet(columns, {_DESIGN: base64.b64encode(design).decode()})
     key = keys.plan(evaluation, planned.number)
     winner = store.put(key, blob)
@@ -269,6 +280,7 @@ def _decode_plan(blob: bytes, key: str, number: int) -> PlannedRound:
         known=columns["label"],
         segments=[encoding.from_json(s.encode(), key) for s in columns["segments"]],
         shown=[None if s is None else encoding.from_json(s.encode(), key) for s in columns["shown"]],
+        inherited={t: y for t, y in enumerate(columns.get("inherited", ())) if y is not None},
     )
 
 

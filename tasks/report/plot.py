@@ -18,7 +18,7 @@ _INK, _SOFT, _GRID = "#1f2933", "#52606d", "#e4e7eb"
 _LINE, _BAND = "#1d4e79", "#c6d8e8"
 _THRESHOLD, _TRUTH = "#9b2c2c", "#2f6b3a"
 _STEPS = [1, 2, 2.5, 5, 10]           # of ticks
-_RC: Any = {
+STYLE: Any = {
     "svg.hashsalt": "assay",
     "svg.fonttype": "none",
     "font.family": "DejaVu Sans",       # ships with matplotlib: the layout is the same on every machine
@@ -82,7 +82,7 @@ def _draw(
     from matplotlib.figure import Figure
 
     single = len(of) == 1 and prefix == "f1-"
-    with rc_context(_RC if single else _RC | {"font.size": 8}):
+    with rc_context(STYLE if single else STYLE | {"font.size": 8}):
         figure = Figure(figsize=size, layout="constrained")
         FigureCanvasSVG(figure)
         axes = figure.subplots(-(-len(of) // columns), columns, squeeze=False).ravel()
@@ -92,7 +92,7 @@ def _draw(
             ax.set_axis_off()
         sink = io.StringIO()
         figure.savefig(sink, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
-    return _embeddable(sink.getvalue(), size, prefix, title, description)
+    return embeddable(sink.getvalue(), size, prefix, title, description)
 
 
 def _plot(ax: Any, data: ReportData, of: EstimateRow, *, detailed: bool) -> None:
@@ -184,7 +184,7 @@ def _range(
     return max(low - air, lowest - hair), min(high + air, 1.0 + hair)
 
 
-def _embeddable(svg: str, size: tuple[float, float], prefix: str, title: str, description: str) -> str:
+def embeddable(svg: str, size: tuple[float, float], prefix: str, title: str, description: str) -> str:
     """The <svg> element alone, with a title and a description for those who cannot see it.
 
     size: of the figure in inches; matplotlib draws 72 units to the inch.

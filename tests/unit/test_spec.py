@@ -109,7 +109,7 @@ def test_a_spec_cannot_be_changed():
         ("nmae", "x", "$.nmae is not a known key; did you mean 'name'?"),
         ("pool.scoer", "x", "$.pool.scoer is not a known key; did you mean 'score'?"),
         ("pool.systems", {"v1": {"prediction": "v1"}}, "are judged by the method 'recycle'"),
-        ("warm_start", {"evaluation": "a"}, "$.warm_start is reserved and not yet supported"),
+        ("warm_start", {"evaluation": "trial"}, "$.warm_start names the evaluation itself"),
         ("pool.task", "numeric", "$.pool.task 'numeric' is reserved and not yet supported; only 'binary' is"),
         ("pool.task", "sorting", "$.pool.task must be 'binary', not 'sorting'"),
         ("pool.probability", {"a": "pa"}, "$.pool.probability one column per class is reserved"),

@@ -1,0 +1,141 @@
+"""Windows of time: which one a moment belongs to, what it is called, and what a source template says of it.
+
+    {year}                      2026         a window a year
+    {year} {month}              2026-11      a month
+    {year} {week}               2026-W47     an ISO week; {year} is then the ISO year
+    {date}, {year}{month}{day}  2026-11-20   a day
+    {date} {hour}               2026-11-20T06  an hour
+
+All in UTC.  The finest placeholder decides.  A window's name goes into the names of evaluations and sorts by
+time among windows of its kind.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from evalcore.errors import BadInput
+
+Kind = Literal["hour", "day", "week", "month", "year"]
+_PLACEHOLDER = re.compile(r"\{([a-z]*)\}")
+_KNOWN = ("date", "year", "month", "week", "day", "hour")
+_NAMES: dict[Kind, tuple[re.Pattern[str], str]] = {
+    "year": (re.compile(r"\d{4}"), "2026"),
+    "month": (re.compile(r"\d{4}-\d{2}"), "2026-11"),
+    "week": (re.compile(r"\d{4}-W\d{2}"), "2026-W47"),
+    "day": (re.compile(r"\d{4}-\d{2}-\d{2}"), "2026-11-20"),
+    "hour": (re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}"), "2026-11-20T06"),
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """From `start` up to but not including `end`, both UTC."""
+
+    start: datetime
+    end: datetime
+    kind: Kind
+
+    @property
+    def name(self) -> str:
+        """As people write it."""
+        s = self.start
+        match self.kind:
+            case "year":
+                return f"{s:%Y}"
+            case "month":
+                return f"{s:%Y-%m}"
+            case "week":
+                return f"{s:%G}-W{s:%V}"
+            case "day":
+                return f"{s:%Y-%m-%d}"
+            case "hour":
+                return f"{s:%Y-%m-%dT%H}"
+
+    def next(self) -> "Window":
+        """The one after it."""
+        return at(self.end, self.kind)
+
+    def fill(self, template: str) -> str:
+        """A template with its placeholders filled in."""
+        s = self.start
+        year = f"{s:%G}" if self.kind == "week" else f"{s:%Y}"
+        values = {"date": f"{s:%Y-%m-%d}", "year": year, "month": f"{s:%m}", "week": f"{s:%V}",
+                  "day": f"{s:%d}", "hour": f"{s:%H}"}
+        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), template)
+
+
+def kind_of(template: str) -> Kind:
+    """How long the windows of a source template are.  Raises BadInput for one that does not say."""
+    names = set(_PLACEHOLDER.findall(template))
+    strange = sorted(names - set(_KNOWN))
+    if strange:
+        known = ", ".join(f"{{{name}}}" for name in _KNOWN)
+        raise BadInput(f"{{{strange[0]}}} is no placeholder; there are {known}")
+    if not names:
+        raise BadInput("names no window of time; put {date}, {year}, {month}, {week} or {hour} into it")
+    day = "date" in names or {"year", "month", "day"} <= names
+    if "hour" in names and day:
+        return "hour"
+    if day and not names & {"hour", "week"}:
+        return "day"
+    if names == {"year", "week"}:
+        return "week"
+    if names == {"year", "month"}:
+        return "month"
+    if names == {"year"}:
+        return "year"
+    raise BadInput(
+        "does not say which window it means: use {year}; {year} and {month}; {year} and {week}; {date}; or "
+        "{date} and {hour}"
+    )
+
+
+def named(name: str, kind: Kind) -> Window:
+    """The window of this name.  Raises BadInput for a name that is none of its kind."""
+    pattern, example = _NAMES[kind]
+    try:
+        if not pattern.fullmatch(name):
+            raise ValueError
+        match kind:
+            case "year":
+                start = datetime(int(name), 1, 1, tzinfo=UTC)
+            case "week":
+                start = datetime.fromisocalendar(int(name[:4]), int(name[6:]), 1).replace(tzinfo=UTC)
+            case "month":
+                start = datetime.fromisoformat(f"{name}-01").replace(tzinfo=UTC)
+            case "day" | "hour":
+                start = datetime.fromisoformat(name).replace(tzinfo=UTC)
+    except ValueError:
+        raise BadInput(f"{name!r} is not a {kind}; one is written {example}") from None
+    return at(start, kind)
+
+
+def at(moment: datetime, kind: Kind) -> Window:
+    """The window a moment (UTC) belongs to."""
+    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    match kind:
+        case "hour":
+            start = moment.replace(minute=0, second=0, microsecond=0)
+            return Window(start, start + timedelta(hours=1), kind)
+        case "day":
+            return Window(day, day + timedelta(days=1), kind)
+        case "week":
+            start = day - timedelta(days=day.weekday())
+            return Window(start, start + timedelta(days=7), kind)
+        case "month":
+            start = day.replace(day=1)
+            return Window(start, (start + timedelta(days=32)).replace(day=1), kind)
+        case "year":
+            start = day.replace(month=1, day=1)
+            return Window(start, start.replace(year=start.year + 1), kind)
+
+
+def due(first: Window, last: Window | None, now: datetime, settle: timedelta) -> Iterator[Window]:
+    """The windows from `first` (to `last`) that ended at least `settle` ago, in order."""
+    window = first
+    while window.end + settle <= now and (last is None or window.start <= last.start):
+        yield window
+        window = window.next()

@@ -1,0 +1,118 @@
+"""What is said of a window: ok, breach or inconclusive, and what would decide.
+
+    breach          the evidence since the last breach reached 1/error_rate (`evalcore.monitoring.lifetime`):
+                    said wrongly even once between two real ones with chance error_rate at most.  Where a
+                    breach stands already, a window whose own interval lies beyond the limit confirms it
+    ok              this window's interval lies within the limits.  A claim about one window at the interval's
+                    own confidence: it pages nobody, and no lifetime is promised for it
+    inconclusive    neither; with the number of labels that would take the interval off the limit
+
+An exact value decides by itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import Literal
+
+from scipy.special import ndtri
+
+from evalcore.monitoring.betting import Side
+
+Verdict = Literal["ok", "breach", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """What the measure must not be below (or above)."""
+
+    side: Side
+    value: float
+    name: str      # floor, ceiling, reference or previous
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What the labels of a window say about one measure."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    confidence: float
+    labels: int
+    exact: bool = False
+
+
+def pooled(parts: Sequence[Measured]) -> Measured:
+    """One estimate from independent samples of the same window, each with the say of its labels.
+
+    The distances to the ends of the intervals add up like standard errors.  An exact part is the answer.
+    """
+    exact = [p for p in parts if p.exact]
+    if exact:
+        return exact[-1]
+    told = [p for p in parts if p.value is not None and p.lower is not None and p.upper is not None]
+    labels = sum(p.labels for p in parts)
+    if not told:
+        return Measured(value=None, lower=None, upper=None, confidence=parts[0].confidence, labels=labels)
+    total = sum(p.labels for p in told)
+    value = down = up = 0.0
+    for p in told:
+        if p.value is None or p.lower is None or p.upper is None:
+            continue
+        share = p.labels / total
+        value += share * p.value
+        down += (share * (p.value - p.lower)) ** 2
+        up += (share * (p.upper - p.value)) ** 2
+    return Measured(
+        value=value, lower=value - sqrt(down), upper=value + sqrt(up),
+        confidence=told[0].confidence, labels=labels,
+    )
+
+
+def verdict_of(
+    measured: Measured, limits: Sequence[Limit], alarm: bool, standing: bool = False
+) -> Verdict:
+    """The verdict on a window; `alarm`: the evidence of its life is enough; `standing`: a breach was called
+    before it and nothing has been ok since."""
+    if alarm:
+        return "breach"
+    if measured.lower is None or measured.upper is None:
+        return "inconclusive"
+    outside = any(
+        measured.upper < limit.value if limit.side == "below" else measured.lower > limit.value
+        for limit in limits
+    )
+    if standing and outside:
+        return "breach"
+    inside = all(
+        measured.lower >= limit.value if limit.side == "below" else measured.upper <= limit.value
+        for limit in limits
+    )
+    return "ok" if inside else "inconclusive"
+
+
+def labels_to_decide(measured: Measured, limits: Sequence[Limit], pool: int) -> int | None:
+    """About how many more labels would take the interval off the nearest limit.
+
+    By the square-root law: n labels gave half-width h, the estimate is d away, n (h/d)² labels give d.  None
+    when there is no interval, the estimate lies on the limit, or the pool of `pool` items holds too few.
+    """
+    if measured.value is None or measured.lower is None or measured.upper is None or not measured.labels:
+        return None
+    crossed = [x.value for x in limits if measured.lower <= x.value <= measured.upper]
+    distance = min((abs(measured.value - x) for x in crossed), default=0.0)
+    if not distance:
+        return None
+    needed = ceil(measured.labels * ((measured.upper - measured.lower) / 2 / distance) ** 2)
+    return max(needed - measured.labels, 1) if needed <= pool else None
+
+
+def cautious(measured: Measured, side: Side, error: float) -> float | None:
+    """The end of a one-sided interval of another window, at `error`, on the side that accuses least."""
+    if measured.value is None or measured.lower is None or measured.upper is None:
+        return None
+    scale = float(ndtri(1 - error) / ndtri(0.5 + measured.confidence / 2))
+    if side == "below":
+        return measured.value - scale * (measured.value - measured.lower)
+    return measured.value + scale * (measured.upper - measured.value)

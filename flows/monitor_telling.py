@@ -1,0 +1,87 @@
+"""What a monitor's verdicts are worth telling, and in which words.
+
+A breach, the return to ok after one, and a window that cannot be worked on. Signals never page anyone, and
+neither does a window that stays inconclusive: the history says so. Who hears of what, and how often, is the
+outbox's business.
+"""
+
+from collections.abc import Sequence
+
+from tasks.alerts.alert import Alert, Kind, Severity
+from tasks.alerts.outbox import raise_alert
+from tasks.ledger import keys
+from tasks.ledger.monitor_records import Judged, WindowVerdict, last_certain
+from tasks.ledger.store import Store
+from tasks.monitor_spec import MonitorSpec
+
+
+def tell(store: Store, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequence[WindowVerdict]) -> None:
+    """Raise the alerts of a verdict, once. `verdicts`: all of them, this one included."""
+    earlier = [v for v in verdicts if v.number < verdict.number]
+    for place in (verdict.overall, *verdict.segments):
+        kind = _kind(place, last_certain(earlier, place.segment))
+        if kind is not None:
+            raise_alert(store, keys.monitor(spec.name), _alert(spec, verdict, place, kind))
+
+
+def tell_failure(store: Store, spec: MonitorSpec, window: str, message: str) -> None:
+    """Raise that a window could not be worked on; the same message once."""
+    raise_alert(store, keys.monitor(spec.name), Alert(
+        key=f"failed-{keys.digest(f'{window} {message}'.encode())[:16]}",
+        severity="warning",
+        kind="failure",
+        subject=f"{spec.name}: window {window} cannot be worked on",
+        body=message,
+        group="failure",
+    ))
+
+
+def _kind(place: Judged, before: Judged | None) -> Kind | None:
+    if place.verdict == "breach":
+        return "breach"
+    if before is not None and before.verdict == "breach" and place.verdict == "ok":
+        return "recovery"
+    return None
+
+
+def _alert(spec: MonitorSpec, verdict: WindowVerdict, place: Judged, kind: Kind) -> Alert:
+    where = "" if place.segment is None else f" in {place.segment}"
+    severity: dict[Kind, Severity] = {"breach": "critical", "recovery": "info"}
+    said = {"breach": "is in breach", "recovery": "has recovered"}[kind]
+    return Alert(
+        # the number is the verdict's: a window that is reissued is told again
+        key=f"verdict-{verdict.number:06d}" + ("" if place.segment is None else f"-{_slug(verdict, place)}"),
+        severity=severity[kind],
+        kind=kind,
+        subject=f"{spec.name}: {verdict.measure}{where} {said}, window {verdict.window}",
+        body="\n".join(_body(verdict, place, kind)),
+        links=tuple(part.evaluation for part in verdict.parts),
+        group=place.segment or "",
+    )
+
+
+def _slug(verdict: WindowVerdict, place: Judged) -> str:
+    return f"segment-{[s.segment for s in verdict.segments].index(place.segment) + 1:03d}"
+
+
+def _body(verdict: WindowVerdict, place: Judged, kind: Kind) -> list[str]:
+    m = place.measured
+    where = "" if place.segment is None else f" in {place.segment}"
+    value = "undefined" if m.value is None else f"{m.value:.4f}"
+    interval = "" if m.lower is None or m.upper is None else (
+        f", {m.confidence:.0%} interval {m.lower:.4f} to {m.upper:.4f} ({verdict.interval})"
+    )
+    lines = [f"{verdict.measure}{where} in window {verdict.window}: {value}{interval}, on {m.labels} labels."]
+    for limit, evidence in zip(place.limits, place.evidence, strict=True):
+        word = {"below": "at least", "above": "at most"}[limit.side]
+        lines.append(
+            f"It should be {word} {limit.value:.4f} ({limit.name}). Log evidence against that: "
+            f"{evidence:.2f}; a breach is called at {place.needed:.2f}."
+        )
+    if kind == "breach":
+        lines.append(
+            "The evidence is of all windows since the last breach: this window's own interval may still "
+            "reach the limit."
+        )
+    lines.append(f"Evaluations: {', '.join(part.evaluation for part in verdict.parts)}.")
+    return lines

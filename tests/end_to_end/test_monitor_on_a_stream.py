@@ -1,0 +1,168 @@
+"""A monitor over a stream of days, with simulated annotators: drops, late predictions, budgets, races."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+
+import numpy as np
+import pytest
+from doubles.stream import a_monitor, after, monitor_data, write_day, write_stream
+
+from evalcore.errors import BadInput
+from flows.monitor import MonitorNameTaken, UnknownMonitor, open_monitor, register, tick
+from flows.monitor_history import read_monitor_history
+from flows.verify import verify
+from tasks.ledger.memory_store import MemoryStore
+from tasks.ledger.monitor_records import read_openings, read_verdicts
+from tasks.monitor_spec import MonitorSpec
+
+
+def _watched(spec, days, store=None):
+    store = MemoryStore() if store is None else store
+    register(store, spec)
+    done = tick(store, spec.name, now=after(days))
+    return store, done, read_monitor_history(store, spec.name).rows
+
+
+def test_a_drop_is_called_a_breach_and_told_once_and_what_came_before_is_not(tmp_path):
+    write_stream(tmp_path, 5, drop_from=3, worse=0.45)
+    store, done, rows = _watched(a_monitor(tmp_path, quiet_labels=100), 5)
+    assert not done.failed
+    assert [row.state != "breach" for row in rows] == [True, True, True, False, False]
+    told = [key for key in store.keys("monitors/stream/alerts/") if key.endswith(".json")]
+    assert told == [f"monitors/stream/alerts/verdict-{n:06d}.json" for n in (4, 5)]
+    # nothing is left to do, and doing it again changes nothing
+    before = {key: store.get(key) for key in store.keys("")}
+    assert tick(store, "stream", now=after(5)).summary() == "nothing is due"
+    assert {key: store.get(key) for key in store.keys("")} == before
+    assert verify(store, "stream-2026-11-04").verified
+
+
+def test_a_quiet_window_gets_a_small_check_and_a_shifted_one_the_full_budget(tmp_path):
+    write_stream(tmp_path, 3, shift_from=2)
+    _, _, rows = _watched(a_monitor(tmp_path, quiet_labels=40), 3)
+    assert [row.openings[0].why for row in rows] == ["first", "quiet", "suspicious"]
+    assert [row.bought for row in rows] == [100, 40, 100]
+    assert "psi" in rows[2].raised
+    assert not rows[1].raised
+
+
+def test_the_months_labels_are_never_exceeded_and_what_is_left_out_says_so(tmp_path):
+    write_stream(tmp_path, 4)
+    _, _, rows = _watched(a_monitor(tmp_path, monthly_labels=150, quiet_labels=40, follow_ups=5), 4)
+    assert sum(row.bought for row in rows) == 150
+    assert rows[-1].state == "unlabelled"
+
+
+def test_an_inconclusive_window_buys_what_would_decide(tmp_path):
+    write_stream(tmp_path, 1)
+    store, _, rows = _watched(a_monitor(tmp_path, follow_ups=1), 1)
+    verdicts = read_verdicts(store, "stream")
+    if verdicts[0].verdict == "inconclusive":
+        assert [v.revision for v in verdicts] == [0, 1]
+        asked = min(verdicts[0].labels_to_decide, 100)
+        assert rows[0].bought == verdicts[0].parts[0].bought + asked
+    else:
+        pytest.fail("the fixture should be near its floor")
+
+
+def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_path):
+    write_stream(tmp_path, 2)
+    spec = a_monitor(tmp_path)
+    store, _, _ = _watched(spec, 2)
+    source = tmp_path / "predictions-2026-11-02.csv"
+    source.write_text(source.read_text())                      # another time stamp, the same rows
+    assert tick(store, "stream", now=after(3)).opened == []    # the third day's file is missing, and fails
+    day = date(2026, 11, 2)
+    rng = np.random.default_rng(1)
+    logit = 4 * rng.standard_normal(400)
+    write_day(tmp_path, day, logit, rng.random(400) < 1 / (1 + np.exp(-logit)))
+    done = tick(store, "stream", now=after(3))
+    assert [o.why for o in done.opened] == ["late predictions"]
+    row = next(r for r in read_monitor_history(store, "stream").rows if r.window == "2026-11-02")
+    assert row.revision == 1
+    assert row.verdict.parts[0].evaluation == "stream-2026-11-02-r1"
+    assert [v.window for v in read_verdicts(store, "stream")] == ["2026-11-01", "2026-11-02", "2026-11-02"]
+    # after the days of grace nothing is reissued any more
+    write_day(tmp_path, day, logit[:300], np.zeros(300, bool))
+    assert tick(store, "stream", now=after(30), only="2026-11-02").opened == []
+
+
+def test_a_window_whose_predictions_are_missing_holds_up_no_other(tmp_path):
+    write_stream(tmp_path, 3)
+    (tmp_path / "predictions-2026-11-02.csv").rename(tmp_path / "elsewhere.csv")
+    store, done, rows = _watched(a_monitor(tmp_path), 3)
+    assert list(done.failed) == ["2026-11-02"]
+    assert "no file matches" in done.failed["2026-11-02"]
+    assert [row.window for row in rows] == ["2026-11-01", "2026-11-03"]
+    assert len(list(store.keys("monitors/stream/alerts/failed"))) == 1
+    (tmp_path / "elsewhere.csv").rename(tmp_path / "predictions-2026-11-02.csv")
+    tick(store, "stream", now=after(3))
+    assert [r.window for r in read_monitor_history(store, "stream").rows] == [
+        "2026-11-01", "2026-11-02", "2026-11-03"
+    ]
+
+
+def test_people_who_are_slow_hold_up_their_own_window_only(tmp_path):
+    write_stream(tmp_path, 2)
+    data = monitor_data(tmp_path)
+    data["desk"]["delay"] = 3600.0
+    _, done, rows = _watched(MonitorSpec.from_data(data, "x"), 2)
+    assert sorted(done.waiting) == ["stream-2026-11-01", "stream-2026-11-02"]
+    assert [row.state for row in rows] == ["waiting", "waiting"]
+
+
+def test_two_ticks_at_once_leave_what_one_leaves(tmp_path):
+    write_stream(tmp_path, 3, drop_from=2)
+    spec = a_monitor(tmp_path, quiet_labels=50)
+    alone, _, _ = _watched(spec, 3)
+    shared = MemoryStore()
+    register(shared, spec)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: tick(shared, "stream", now=after(3)), range(2)))
+    tick(shared, "stream", now=after(3))
+    assert {v.window: v.verdict for v in read_verdicts(shared, "stream")} == {
+        v.window: v.verdict for v in read_verdicts(alone, "stream")
+    }
+    assert all(len(several) == 1 for several in read_openings(shared, "stream").values())
+
+
+def test_a_drop_from_the_reference_is_told_against_what_the_reference_surely_was(tmp_path):
+    write_stream(tmp_path, 4, drop_from=2, worse=0.45)
+    data = monitor_data(tmp_path, quiet_labels=100, drop={"by": 0.02})
+    del data["threshold"]
+    _, _, rows = _watched(MonitorSpec.from_data(data, "x"), 4)
+    assert rows[0].verdict.overall.limits == ()
+    limit = rows[1].verdict.overall.limits[0]
+    assert limit.name == "reference"
+    # half of 5% on one side is the lower end of a 95% interval; the other half is left for the life
+    assert limit.value == pytest.approx(rows[0].verdict.overall.measured.lower - 0.02)
+    assert [row.state for row in rows[2:]] == ["breach", "breach"]
+
+
+def test_a_drop_from_the_windows_before_needs_the_evidence_of_one_window(tmp_path):
+    write_stream(tmp_path, 5, drop_from=4, worse=0.45)
+    data = monitor_data(tmp_path, quiet_labels=100, drop={"by": 0.0, "than": "previous", "windows": 3})
+    del data["threshold"]
+    _, _, rows = _watched(MonitorSpec.from_data(data, "x"), 5)
+    assert [row.state == "breach" for row in rows] == [False] * 4 + [True]
+
+
+def test_segments_are_judged_beside_the_pool(tmp_path):
+    write_stream(tmp_path, 2, drop_from=1, worse=0.4)
+    data = monitor_data(tmp_path, quiet_labels=100)
+    data["pool"]["segments"] = ["half"]
+    _, _, rows = _watched(MonitorSpec.from_data(data, "x"), 2)
+    assert {one.segment for one in rows[1].verdict.segments} == {"half=a", "half=b"}
+    assert any(one.verdict == "breach" for one in rows[1].verdict.segments)
+
+
+def test_another_spec_under_the_same_name_is_refused_and_an_unknown_name_too(tmp_path):
+    store = MemoryStore()
+    register(store, a_monitor(tmp_path))
+    register(store, a_monitor(tmp_path))
+    with pytest.raises(MonitorNameTaken, match="monitor"):
+        register(store, a_monitor(tmp_path, error_rate=0.01))
+    with pytest.raises(UnknownMonitor, match="it holds stream"):
+        open_monitor(store, "strean")
+    with pytest.raises(BadInput, match="not a day"):
+        tick(store, "stream", now=after(1), only="2026-W47")
