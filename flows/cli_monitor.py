@@ -77,9 +77,8 @@ def history(name: str, out: Path | None, store: str | None, as_json: bool) -> in
     else:
         _print_history(told)
     if out is not None:
-        from tasks.report.history import history_files
-
         from tasks.report import write_files
+        from tasks.report.history import history_files
 
         write_files(history_files(told.to_json()), out)
         for written in sorted(out.iterdir()):

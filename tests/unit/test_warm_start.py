@@ -1,4 +1,4 @@
-"""Labels of an earlier evaluation: what they are worth, that they are used, and that nobody is asked twice."""
+"""Labels of an earlier evaluation: what they are worth, that they count, and that nobody is asked twice."""
 
 from dataclasses import replace
 from datetime import date
@@ -40,7 +40,9 @@ def _inherited(*rows):
 
 
 def test_an_inherited_label_goes_to_its_stratum_or_the_nearest_with_its_prediction():
-    rows = _inherited((-3, 0, 0, 0.5), (0.3, 0, 1, 0.5), (1.5, 0, 1, 0.25), (1.5, 1, 1, 0.25), (-3, 1, 0, 1.0))
+    rows = _inherited(
+        (-3, 0, 0, 0.5), (0.3, 0, 1, 0.5), (1.5, 0, 1, 0.25), (1.5, 1, 1, 0.25), (-3, 1, 0, 1.0)
+    )
     got = evidence_by_cell(_partition(), rows)
     assert got.tolist() == [[0.5, 0.0], [0.0, 0.75], [1.0, 0.25]]
 
