@@ -25,6 +25,7 @@ from evalcore.randomness import stream
 from evalcore.types import Array, Floats, Ints
 
 BLOCK = 50  # repeats that share a random stream
+_WIDE = ("wide_lower", "wide_upper")  # diagnostics that are intervals too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,6 +80,8 @@ class Trace:
     upper: Floats
     labels: Ints
     system: int = 0      # which system's measure: 0 for the pool's own predictions
+    wide_lower: Floats | None = None   # the wide interval, of methods that report one
+    wide_upper: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +157,7 @@ def run_block(
         unasked = annotators.answer(cells.n_cells, repeats, people)
     state = method.start(cells, measures, repeats)
     further = len(state.predicted) - 1 if isinstance(state, RecycledState) else 0
-    kept: list[list[tuple[Floats, Floats, Floats]]] = [[] for _ in range(len(measures) * (1 + further))]
+    kept: list[list[tuple[Floats, ...]]] = [[] for _ in range(len(measures) * (1 + further))]
     counts: list[Ints] = []
     for budget in budgets:
         for size in _batches(budget - (counts[-1] if counts else np.zeros(repeats, np.int64)), batch_size):
@@ -173,14 +176,19 @@ def run_block(
         if isinstance(method, Recycled):
             told += [e for s in range(further) for e in method.of_system(state, s + 1, confidence)]
         for entry, e in zip(kept, told, strict=True):
-            entry.append((e.value, e.lower, e.upper))
+            wide = [e.diagnostics[end] for end in _WIDE if end in e.diagnostics]
+            entry.append((e.value, e.lower, e.upper, *wide))
     labels = np.stack(counts, axis=1)
     traces = []
     for i, entry in enumerate(kept):
         system, j = divmod(i, len(measures))
-        value, lower, upper = (np.stack(column, axis=1) for column in zip(*entry, strict=True))
+        value, lower, upper, *wide = (np.stack(column, axis=1) for column in zip(*entry, strict=True))
+        ends = dict(zip(_WIDE, wide, strict=False))
         traces.append(
-            Trace(measure=measures[j], value=value, lower=lower, upper=upper, labels=labels, system=system)
+            Trace(
+                measure=measures[j], value=value, lower=lower, upper=upper, labels=labels, system=system,
+                **ends,
+            )
         )
     return traces
 
@@ -211,7 +219,14 @@ def join(parts: Sequence[Trace]) -> Trace:
         upper=np.concatenate([p.upper for p in parts]),
         labels=np.concatenate([p.labels for p in parts]),
         system=parts[0].system,
+        wide_lower=_joined([p.wide_lower for p in parts]),
+        wide_upper=_joined([p.wide_upper for p in parts]),
     )
+
+
+def _joined(parts: Sequence[Floats | None]) -> Floats | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[BudgetSummary]:

@@ -22,14 +22,14 @@ from evalcore.recalibration.allocation import pivotal
 from evalcore.recalibration.configurations import CONFIGURATIONS, Configuration
 from evalcore.recalibration.evidence import Evidence
 from evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
-from evalcore.recalibration.planning import plan_batch
+from evalcore.recalibration.planning import BatchPlan, plan_batch
 from evalcore.recalibration.reporting import report
 from evalcore.recalibration.sequential import RoundSums
 from evalcore.recalibration.shape import pool_shape
 from evalcore.strata import csf_edges, rank_edges
 from evalcore.types import Floats, Ints
 
-REPEATS_AT_ONCE = 4      # repeats whose report draws are held in memory together
+REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,6 +50,22 @@ class RecalibratedState(MethodState):
     def k(self) -> Floats:
         """Labelled positives (R, C)."""
         return self.labelled[..., 1].astype(np.float64)
+
+    def parts(self) -> list[slice]:
+        """The repeats, a few at a time."""
+        return [slice(at, at + REPEATS_AT_ONCE) for at in range(0, len(self.labelled), REPEATS_AT_ONCE)]
+
+    def evidence(self) -> list[tuple[slice, Evidence]]:
+        """All that is known, a few repeats at a time."""
+        whole = Evidence(
+            model=self.model,
+            fit=self.fit,
+            n=self.n,
+            k=self.k,
+            left=self.left.astype(np.float64),
+            sums=self.sums,
+        )
+        return [(part, whole.rows(part)) for part in self.parts()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +116,15 @@ class Recalibrated:
     def propose(self, state: RecalibratedState, size: Ints) -> Design:
         """Inclusion probabilities: search and Neyman, planned in virtual steps."""
         left = state.left
-        plan = plan_batch(
-            state.model,
-            state.fit,
-            state.measures,
-            state.n,
-            state.k,
-            left.astype(np.float64),
-            np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64),
-            self.planning_draws,
-            # the draws behind a plan are a quadrature: the same round of any evaluation uses the same ones
-            stream(0, self.name, state.rounds, "planning"),
-        )
+        wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
+        plan = BatchPlan.join([
+            plan_batch(
+                e.model, e.fit, state.measures, e.n, e.k, e.left, wanted[part], self.planning_draws,
+                # the draws behind a plan are a quadrature: the same round of any evaluation has the same ones
+                stream(0, self.name, state.rounds, "planning"),
+            )
+            for part, e in state.evidence()
+        ])
         return Design(
             replacement=False,
             size=np.broadcast_to(state.cells.size, left.shape),
@@ -144,24 +157,18 @@ class Recalibrated:
             sums=sums,
             rounds=state.rounds + 1,
         )
-        return replace(after, fit=fit(after.model, after.n, after.k, state.fit.coefficients))
+        fits = [
+            fit(after.model, after.n[part], after.k[part], state.fit.coefficients[part])
+            for part in after.parts()
+        ]
+        return replace(after, fit=Fit.join(fits))
 
     def estimate(
         self, state: RecalibratedState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """Posterior and design combined, with the hull of four intervals."""
-        evidence = Evidence(
-            model=state.model,
-            fit=state.fit,
-            n=state.n,
-            k=state.k,
-            left=state.left.astype(np.float64),
-            sums=state.sums,
-        )
         parts = [
-            report(evidence.rows(slice(at, at + REPEATS_AT_ONCE)), state.measures, confidence,
-                   self.report_draws, rng)
-            for at in range(0, len(state.labelled), REPEATS_AT_ONCE)
+            report(e, state.measures, confidence, self.report_draws, rng) for _, e in state.evidence()
         ]
         return [_joined(several) for several in zip(*parts, strict=True)]
 

@@ -34,6 +34,15 @@ class BatchPlan:
     model: Floats        # (R, C) p̄ before the batch
     slope: Floats        # (R, C) ∂(first measure)/∂(a positive)
 
+    @staticmethod
+    def join(parts: Sequence["BatchPlan"]) -> "BatchPlan":
+        """Several sets of repeats as one."""
+        return BatchPlan(
+            inclusion=np.concatenate([p.inclusion for p in parts]),
+            model=np.concatenate([p.model for p in parts]),
+            slope=np.concatenate([p.slope for p in parts]),
+        )
+
 
 def virtual_step(labels: Floats) -> Floats:
     """Labels to plan at once when so many (R,) are there."""

@@ -21,9 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
-from evalcore.recalibration.label_model import Fit, LabelModel, log_likelihood
+from evalcore.recalibration.label_model import Fit, LabelModel, softplus
 from evalcore.types import Floats
 
 LARGEST_EXCESS = 6.0     # cap on the log weight of a draw over that of the mode
@@ -107,26 +106,49 @@ def posteriors(
     contaminations: Sequence[Contamination | None],
 ) -> list[Posterior]:
     """The same draws under several beliefs about hidden positives."""
-    n_repeats, n_config, _ = fitted.coefficients.shape
+    n_repeats, n_config, n_basis = fitted.coefficients.shape
     n_cells = model.basis.shape[1]
-    shift = np.matmul(given.normal, np.linalg.inv(fitted.root))                # (R, H, S/H, m): L⁻ᵀe
+    across = fitted.root.transpose(0, 1, 3, 2)
+    # (R, H, S/H, m): L⁻ᵀe; an inverse pays only for more right-hand sides than unknowns
+    if given.normal.shape[1] > n_basis:
+        shift = np.matmul(given.normal, np.linalg.inv(fitted.root))
+    else:
+        columns = np.broadcast_to(given.normal.transpose(0, 2, 1), (*across.shape[:3], len(given.normal[0])))
+        shift = np.linalg.solve(across, columns).transpose(0, 1, 3, 2)
     beta = fitted.coefficients[:, :, None, :] + shift
     f = model.mean[:, None, :] + np.matmul(beta, model.basis.transpose(0, 2, 1))
-    active = np.flatnonzero((n > 0).any(axis=0))
-    n_a, k_a = n[:, None, active], k[:, None, active]
-    exact = log_likelihood(np.take(f, active, axis=-1), n_a[:, None], k_a[:, None])
-    excess = exact - 0.5 * (beta**2).sum(axis=-1) + 0.5 * (given.normal**2).sum(axis=-1)
-    excess = np.minimum(excess - fitted.log_joint[:, :, None], LARGEST_EXCESS)
-    base = (excess + fitted.log_evidence[:, :, None] - exact).reshape(n_repeats, -1)
+    f = f.reshape(n_repeats, -1, n_cells)                                      # (R, S, C)
+    small = np.exp(-np.abs(f))
+    rate = np.where(f >= 0, 1.0, small) / (1 + small)
+    beyond = model.shape.log_rank > given.log_cut[:, None]                     # (S, C)
+    rate *= np.where(beyond, CUT_RATE, 1.0)
 
-    rate = expit(f).reshape(n_repeats, -1, n_cells)
-    rate *= np.where(model.shape.log_rank > given.log_cut[:, None], CUT_RATE, 1.0)      # (S, C)
+    # log p and log(1 − p) of the cells with labels, before and after the cut
+    active = np.flatnonzero((n > 0).any(axis=0))
+    hit = np.flatnonzero((k > 0).any(axis=0))
+    rest = (n - k)[:, active, None]
+    f_active = np.take(f, active, axis=-1)
+    empty = -softplus(f_active)
+    exact = np.matmul(empty, n[:, active, None])[..., 0] + np.matmul(f_active, k[:, active, None])[..., 0]
+    faint = np.take(rate, active, axis=-1)
+    empty = np.where(beyond[:, active], -faint * (1 + 0.5 * faint), empty)     # log1p(−p), p ≤ 1e-3
+    missed = np.matmul(empty, rest)[..., 0]
+    seen = np.take(rate, hit, axis=-1)
+    weight_hit = k[:, hit, None]
+
+    e = given.normal
+    excess = exact - 0.5 * (beta**2).sum(axis=-1).reshape(n_repeats, -1) + 0.5 * (e**2).sum(axis=-1).ravel()
+    by_draw = np.repeat(np.arange(n_config), e.shape[1])
+    excess = np.minimum(excess - fitted.log_joint[:, by_draw], LARGEST_EXCESS)
+    base = excess + fitted.log_evidence[:, by_draw] - exact
+    known = k.sum(axis=1)[:, None] + np.matmul(rate, left[:, :, None])[..., 0]
     result = []
     for contamination in contaminations:
-        edited = rate if contamination is None else _contaminated(rate, model, given, contamination)
-        seen = np.clip(np.take(edited, active, axis=-1), 1e-15, 1 - 1e-12)
-        log_weight = base + (k_a * np.log(seen) + (n_a - k_a) * np.log1p(-seen)).sum(axis=-1)
-        total = k.sum(axis=1)[:, None] + np.matmul(edited, left[:, :, None])[..., 0]
+        eta = np.zeros(len(by_draw)) if contamination is None else _hidden_share(model, given, contamination)
+        edited = rate if contamination is None else rate + eta[:, None] * (1 - rate)
+        found = np.log(np.maximum(seen + eta[:, None] * (1 - seen), 1e-300))
+        log_weight = base + missed + rest.sum(axis=1) * np.log1p(-eta) + np.matmul(found, weight_hit)[..., 0]
+        total = known + eta * (left.sum(axis=1)[:, None] - (known - k.sum(axis=1)[:, None]))
         surprise = np.log(np.maximum(total, 0.3) / model.shape.positives) / TOTAL_SCALE
         log_weight -= 0.5 * (TOTAL_DF + 1) * np.log1p(surprise**2 / TOTAL_DF)
         weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
@@ -142,10 +164,12 @@ def posteriors(
     return result
 
 
-def _contaminated(rate: Floats, model: LabelModel, given: Noise, contamination: Contamination) -> Floats:
+def _hidden_share(model: LabelModel, given: Noise, contamination: Contamination) -> Floats:
+    """η (S,): the share of the items without a visible sign that are positive all the same."""
     scale = np.log(contamination.median * model.shape.positives / model.shape.n_items)
-    eta = np.minimum(np.exp(scale + contamination.sigma * given.log_share), LARGEST_CONTAMINATION)
-    return np.asarray(rate + eta[:, None] * (1 - rate))
+    return np.asarray(
+        np.minimum(np.exp(scale + contamination.sigma * given.log_share), LARGEST_CONTAMINATION)
+    )
 
 
 def finite_counts(post: Posterior, left: Floats, predicted: Floats, rng: np.random.Generator) -> Floats:

@@ -1,0 +1,207 @@
+"""`recalibrated` on hundreds of pools that nothing was tuned on (`benchmarks.lottery`).
+
+    python -m benchmarks.unseen --pools 0-299 --cache unseen.jsonl
+    python -m benchmarks.unseen --write --cache unseen.jsonl               # docs/unseen.md
+
+Each pool gets a few repeats with batches of 10, 25, 50 or 100 and its own asking: F1 alone, or one of the
+measures with all the others beside it.  No single pool is measured well; all together show where intervals
+fail, and what the error is beside that of published methods with the same scores.
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from benchmarks.certify import DEFENSIVE
+from benchmarks.lottery import draw
+from evalcore.measures import Measure, measure, names
+from evalcore.methods.recalibrated import Recalibrated
+from evalcore.methods.registry import method
+from evalcore.methods.static_is import StaticIS
+from evalcore.randomness import stream
+from evalcore.replay import LabelledPool, Trace, prepare, run_block
+
+BUDGETS = (50, 100, 200, 300, 500, 1000)
+REPORT_DRAWS = 1000
+BESIDE = ("passive", DEFENSIVE, "dirichlet-tree")
+WANTED = 0.93
+SUMS = ("n", "squared", "error", "covers", "wide", "width", "undefined")
+OUT = Path(__file__).parent.parent / "docs" / "unseen.md"
+
+
+def asked(index: int) -> tuple[int, list[Measure]]:
+    """Batch size and measures of pool `index`."""
+    rng = stream(7, f"lottery/{index}/asking")
+    batch = int(rng.choice([10, 25, 50, 100]))
+    every = [measure(name, 2.0 if name == "fbeta" else None) for name in names()]
+    f1 = [m for m in every if m.name == "f1"]
+    if rng.random() < 0.5:
+        return batch, f1
+    if rng.random() < 0.5:
+        return batch, f1 + [m for m in every if m.name != "f1"]
+    order = rng.permutation(len(every))
+    return batch, [every[i] for i in order]
+
+
+def run(index: int, repeats: int, beside: bool, budgets: Sequence[int] = BUDGETS) -> dict[str, Any]:
+    """One pool: sums by method, measure and budget."""
+    ticket = draw(index)
+    batch, measures = asked(index)
+    line: dict[str, Any] = {
+        "pool": index, "kind": ticket.kind, "says": ticket.says, "batch": batch,
+        "asked": [m.name for m in measures], "methods": {},
+    }
+    hows: list[Any] = [replace(Recalibrated(), report_draws=REPORT_DRAWS)]
+    if beside and measures[0].name == "f1":
+        hows += [StaticIS(name=DEFENSIVE, epsilon=0.1) if m == DEFENSIVE else method(m) for m in BESIDE]
+    for how in hows:
+        start = time.time()
+        cells, by_label = prepare(how, ticket.pool)
+        at = [b for b in budgets if b < cells.n_items]
+        own = isinstance(how, Recalibrated)
+        traces = run_block(
+            how, cells, by_label, measures if own else measures[:1], at,
+            repeats=repeats, batch_size=batch, confidence=0.95, seed=3,
+        )
+        line["methods"][how.name] = {
+            t.measure.name: dict(zip(map(str, at), _sums(t, ticket.pool), strict=True)) for t in traces
+            if np.isfinite(t.measure.of_confusion(ticket.pool.confusion()))
+        }
+        line["methods"][how.name]["seconds"] = round(time.time() - start, 2)
+    return line
+
+
+def _sums(trace: Trace, pool: LabelledPool) -> list[dict[str, float]]:
+    truth = float(trace.measure.of_confusion(pool.confusion()))
+    result = []
+    for j in range(trace.value.shape[1]):
+        value, lower, upper = trace.value[:, j], trace.lower[:, j], trace.upper[:, j]
+        missing = ~np.isfinite(value)
+        error = np.where(missing, 0.0, value) - truth
+        covers = ~missing & (lower <= truth + 1e-9) & (truth <= upper + 1e-9)
+        wide = covers
+        if trace.wide_lower is not None and trace.wide_upper is not None:
+            low, high = trace.wide_lower[:, j], trace.wide_upper[:, j]
+            wide = ~missing & (low <= truth + 1e-9) & (truth <= high + 1e-9)
+        width = np.where(missing, 1.0, upper - lower)
+        each = (np.ones(len(value)), error**2, error, covers, covers | wide, width, missing)
+        result.append({name: float(np.sum(x)) for name, x in zip(SUMS, each, strict=True)})
+    return result
+
+
+def _lines(cache: Path) -> list[dict[str, Any]]:
+    if not cache.exists():
+        return []
+    return [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()]
+
+
+def coverage_table(lines: Sequence[dict[str, Any]], by: str = "kind", only: str = "") -> str:
+    """Coverage by kind (or measure) and budget, pools pooled: covered share, and the wide interval's."""
+    totals: dict[tuple[str, int], np.ndarray] = {}
+    for line in lines:
+        for name, budgets in line["methods"]["recalibrated"].items():
+            if name == "seconds" or (only and name != only):
+                continue
+            group = line["kind"] if by == "kind" else name if by == "measure" else str(line["batch"])
+            for budget, entry in budgets.items():
+                so_far = totals.setdefault((group, int(budget)), np.zeros(5))
+                n = entry["n"]
+                so_far += [n, entry["covers"], entry["wide"], entry["width"], entry["undefined"]]
+    rows = [f"| {by} | " + " | ".join(f"{b}" for b in BUDGETS) + " |", "|---" * (len(BUDGETS) + 1) + "|"]
+    for group in sorted({g for g, _ in totals}):
+        cells = []
+        for budget in BUDGETS:
+            if (group, budget) not in totals:
+                cells.append("-")
+                continue
+            n, covers, wide, width, undefined = totals[group, budget]
+            star = "*" if binom.cdf(covers, n, WANTED) < 0.01 else ""
+            note = f" ({undefined / n:.2f} undefined)" if undefined / n >= 0.005 else ""
+            cells.append(f"{covers / n:.3f}{star} / {wide / n:.3f} w {width / n:.2f}{note}")
+        rows.append(f"| {group} | " + " | ".join(cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def ratio_table(lines: Sequence[dict[str, Any]]) -> str:
+    """Geometric mean over pools of MSE over the smallest of the published ones', by kind and budget."""
+    logs: dict[tuple[str, int], list[float]] = {}
+    for line in lines:
+        methods = line["methods"]
+        if len(methods) == 1:
+            continue
+        for budget, own in methods["recalibrated"].get("f1", {}).items():
+            best = min(methods[m]["f1"][budget]["squared"] for m in BESIDE if budget in methods[m]["f1"])
+            # errors below 0.002 are nobody's trouble, and ratios of nothing to nothing are noise
+            floor = own["n"] * 4e-6
+            value = np.log(max(own["squared"], floor) / max(best, floor))
+            logs.setdefault((line["kind"], int(budget)), []).append(value)
+    rows = ["| kind | pools | " + " | ".join(f"{b}" for b in BUDGETS) + " | all |", "|---" * 9 + "|"]
+    for kind in sorted({k for k, _ in logs}):
+        cells = [f"{np.exp(np.mean(logs[kind, b])):.2f}" if (kind, b) in logs else "-" for b in BUDGETS]
+        every = [x for (k, _), several in logs.items() if k == kind for x in several]
+        rows.append(f"| {kind} | {len(logs[kind, 50])} | " + " | ".join(cells)
+                    + f" | {np.exp(np.mean(every)):.2f} |")
+    return "\n".join(rows) + "\n"
+
+
+def worst(lines: Sequence[dict[str, Any]], several: int = 25) -> str:
+    """The (pool, measure, budget) whose intervals failed most often."""
+    found = []
+    for line in lines:
+        for name, budgets in line["methods"]["recalibrated"].items():
+            if name == "seconds":
+                continue
+            lowest = min(budgets.items(), key=lambda item: item[1]["covers"] / item[1]["n"])
+            entry = lowest[1]
+            found.append((
+                entry["covers"] / entry["n"],
+                f"{entry['covers'] / entry['n']:.2f} wide {entry['wide'] / entry['n']:.2f} at {lowest[0]} "
+                f"{name} bias {entry['error'] / entry['n']:+.3f} undefined {entry['undefined'] / entry['n']:.2f}"
+                f" pool {line['pool']} batch {line['batch']} {line['kind']}: {line['says']}",
+            ))
+    return "\n".join(text for _, text in sorted(found)[:several])
+
+
+def main() -> None:
+    """Run pools, or show the cache."""
+    parser = argparse.ArgumentParser(description="Many pools, few repeats.")
+    parser.add_argument("--pools", default="0-99")
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--alone", action="store_true", help="without the published methods")
+    parser.add_argument("--show", action="store_true")
+    given = parser.parse_args()
+    if not given.show:
+        first, last = map(int, given.pools.split("-"))
+        done = {line["pool"] for line in _lines(given.cache)}
+        warnings.simplefilter("error")
+        for index in range(first, last + 1):
+            if index in done:
+                continue
+            try:
+                line = run(index, given.repeats, not given.alone)
+            except Exception as error:                # the next pool is worth running all the same
+                print("FAILED", index, draw(index).says, repr(error), file=sys.stderr, flush=True)
+                continue
+            with given.cache.open("a", encoding="utf-8") as out:
+                out.write(json.dumps(line) + "\n")
+    lines = _lines(given.cache)
+    print(coverage_table(lines, "kind", "f1"))
+    print(coverage_table(lines, "kind"))
+    print(coverage_table(lines, "measure"))
+    print(coverage_table(lines, "batch", "f1"))
+    print(ratio_table(lines))
+    print(worst(lines))
+
+
+if __name__ == "__main__":
+    main()
