@@ -29,11 +29,13 @@ from evalcore.methods.registry import method
 from evalcore.methods.static_is import StaticIS
 from evalcore.randomness import stream
 from evalcore.replay import LabelledPool, Trace, prepare, run_block
+from evalcore.types import Floats
 
 BUDGETS = (50, 100, 200, 300, 500, 1000)
-REPORT_DRAWS = 1000
+REPORT_DRAWS = 600
 BESIDE = ("passive", DEFENSIVE, "dirichlet-tree")
 WANTED = 0.93
+FULL, SHORT = 4, 300         # every fourth pool is run to the largest budget, the others to this one
 SUMS = ("n", "squared", "error", "covers", "wide", "width", "undefined")
 OUT = Path(__file__).parent.parent / "docs" / "unseen.md"
 
@@ -66,7 +68,8 @@ def run(index: int, repeats: int, beside: bool, budgets: Sequence[int] = BUDGETS
     for how in hows:
         start = time.time()
         cells, by_label = prepare(how, ticket.pool)
-        at = [b for b in budgets if b < cells.n_items]
+        most = budgets[-1] if index % FULL == 0 else SHORT
+        at = [b for b in budgets if b < cells.n_items and b <= most]
         own = isinstance(how, Recalibrated)
         traces = run_block(
             how, cells, by_label, measures if own else measures[:1], at,
@@ -104,9 +107,15 @@ def _lines(cache: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()]
 
 
+def by_line(entry: dict[str, float]) -> str:
+    """What one entry of the sums says, for the list of the worst."""
+    covers, wide, error, undefined = (entry[x] / entry["n"] for x in ("covers", "wide", "error", "undefined"))
+    return f"{covers:.2f} wide {wide:.2f} bias {error:+.3f} undefined {undefined:.2f}"
+
+
 def coverage_table(lines: Sequence[dict[str, Any]], by: str = "kind", only: str = "") -> str:
     """Coverage by kind (or measure) and budget, pools pooled: covered share, and the wide interval's."""
-    totals: dict[tuple[str, int], np.ndarray] = {}
+    totals: dict[tuple[str, int], Floats] = {}
     for line in lines:
         for name, budgets in line["methods"]["recalibrated"].items():
             if name == "seconds" or (only and name != only):
@@ -164,9 +173,8 @@ def worst(lines: Sequence[dict[str, Any]], several: int = 25) -> str:
             entry = lowest[1]
             found.append((
                 entry["covers"] / entry["n"],
-                f"{entry['covers'] / entry['n']:.2f} wide {entry['wide'] / entry['n']:.2f} at {lowest[0]} "
-                f"{name} bias {entry['error'] / entry['n']:+.3f} undefined {entry['undefined'] / entry['n']:.2f}"
-                f" pool {line['pool']} batch {line['batch']} {line['kind']}: {line['says']}",
+                f"{by_line(entry)} at {lowest[0]} {name}, pool {line['pool']}, batch {line['batch']}, "
+                f"{line['kind']}: {line['says']}",
             ))
     return "\n".join(text for _, text in sorted(found)[:several])
 

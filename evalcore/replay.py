@@ -96,6 +96,8 @@ class BudgetSummary:
     undefined: float
     coverage: float
     width: float
+    coverage_wide: float | None = None   # of the wide interval, of methods that report one
+    width_wide: float | None = None
 
 
 def blocks(repeats: int) -> list[tuple[int, int]]:
@@ -245,6 +247,14 @@ def _at(trace: Trace, truth: float, j: int, budget: int) -> BudgetSummary:
     squared = error**2
     covers = ~undefined & (lower <= truth + 1e-9) & (truth <= upper + 1e-9)
     width = np.where(undefined, 1.0, upper - lower)
+    wide: dict[str, float] = {}
+    if trace.wide_lower is not None and trace.wide_upper is not None:
+        low, high = trace.wide_lower[:, j], trace.wide_upper[:, j]
+        inside = ~undefined & (low <= truth + 1e-9) & (truth <= high + 1e-9)
+        wide = {
+            "coverage_wide": float(inside.mean()),
+            "width_wide": float(np.where(undefined, 1.0, high - low).mean()),
+        }
     n = len(value)
     return BudgetSummary(
         labels=budget,
@@ -255,6 +265,7 @@ def _at(trace: Trace, truth: float, j: int, budget: int) -> BudgetSummary:
         undefined=float(undefined.mean()),
         coverage=float(covers.mean()),
         width=float(width.mean()),
+        **wide,
     )
 
 

@@ -141,9 +141,11 @@ def _print(result: "ReplayResult") -> None:
             f"\n{entry.method}, {what} (true value {result.truth[what]:.4f}), "
             f"{1000 * entry.seconds_per_round:.1f} ms a round"
         )
-        click.echo(_HEADINGS)
+        wide = any(b.coverage_wide is not None for b in entry.budgets)
+        click.echo(_HEADINGS + ("  wide coverage  wide width" if wide else ""))
         for b in entry.budgets:
             click.echo(
                 f"  {b.labels:>8,} {b.mse:>10.6f} {b.mse_se:>9.6f} {b.bias:>9.4f} {b.coverage:>9.3f} "
                 f"{b.width:>7.3f} {b.undefined:>9.3f}"
+                + (f" {b.coverage_wide:>14.3f} {b.width_wide:>11.3f}" if wide else "")
             )

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from multiprocessing import get_context
 from typing import Any
 
@@ -34,10 +34,10 @@ from evalcore.replay import (
     run_block,
     summarise,
 )
-from evalcore.types import Floats, Ints
+from evalcore.types import Ints
 
 Progress = Callable[[int, int], None]                 # evaluations done, evaluations in all
-_Columns = tuple[Floats, Floats, Floats, Ints]        # value, lower, upper, labels: each (R, budgets)
+_Columns = dict[str, Any]                             # the arrays of a Trace, each (R, budgets), by name
 
 _WORTH_STARTING = 4   # blocks from which on the default is a process per processor
 
@@ -172,7 +172,11 @@ def replay_json(result: ReplayResult) -> dict[str, Any]:
                 "method": entry.method,
                 **({"system": entry.system} if result.of_systems else {}),
                 "measure": entry.measure,
-                "budgets": [asdict(summary) for summary in entry.budgets],
+                # what a method does not report is left out
+                "budgets": [
+                    {name: x for name, x in asdict(summary).items() if x is not None}
+                    for summary in entry.budgets
+                ],
                 "seconds_per_round": entry.seconds_per_round,
             }
             for entry in result.methods
@@ -250,7 +254,8 @@ def _run_one(block: _Block) -> tuple[list[_Columns], float]:
             annotators=block.annotators,
         )
         seconds = time.perf_counter() - start
-    return [(t.value, t.lower, t.upper, t.labels) for t in traces], seconds
+    arrays = [f.name for f in fields(Trace) if f.name != "measure"]
+    return [{name: getattr(t, name) for name in arrays} for t in traces], seconds
 
 
 def _run(
@@ -297,10 +302,7 @@ def _summaries(
     seconds = sum(part[1] for part in parts) / (request.repeats * _rounds(request))
     named = [(m, system) for system in (None, *request.systems) for m in measures]
     for j, (m, system) in enumerate(named):
-        trace = join([
-            Trace(measure=m, value=value, lower=lower, upper=upper, labels=labels)
-            for value, lower, upper, labels in (part[0][j] for part in parts)
-        ])
+        trace = join([Trace(measure=m, **part[0][j]) for part in parts])
         yield MethodResult(
             method=name,
             measure=m.name,

@@ -86,7 +86,7 @@ class Recalibrated:
     configurations: tuple[Configuration, ...] = CONFIGURATIONS
     n_strata: int = 64
     planning_draws: int = 96
-    report_draws: int = 4000
+    report_draws: int = 2000
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""

@@ -7,6 +7,9 @@ Configuration h says f_c = logit p(y = 1 | cell c) ~ N(μ_h, K_h) with
 level, slope, density correction and a rough remainder; l and t as in `shape`.  The anchored ones put
 μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number of predicted positives: the
 system is taken to be roughly right about how many positives there are, and not about which scores they have.
+Two more stand for a system that is broken: scores that say nothing, μ_c the same everywhere, and scores that
+point the wrong way, μ_c = a − b z_c with the b of a working score and a such that the number of positives
+stays.  A dozen labels at the top decide between these and the others.
 One configuration takes the supplied probabilities nearly at their word: where they deserve it a few dozen
 labels give it all the weight, and where they do not, none.  With less room still it gains more on calibrated
 pools, and ruins balanced ones, where probabilities that are slightly off take hundreds of labels to refute.
@@ -23,6 +26,7 @@ from evalcore.types import Floats
 
 SMOOTHNESS = 0.15        # ℓ, as a share of the cells
 EXCESS = 0.1             # positives expected beyond the predicted ones, as a share
+BROKEN = -2.5            # prior log weight of a score that says nothing, or the opposite
 LOWEST, HIGHEST = -16.0, 9.0  # no prior mean is surer than this
 
 
@@ -31,7 +35,7 @@ class Configuration:
     """One set of prior beliefs, and its prior log weight."""
 
     name: str
-    anchor: Literal["prediction", "probability"]
+    anchor: Literal["prediction", "probability", "flat", "inverted"]
     log_weight: float
     steepness: float = 1.0   # factor on b
     density: float = 0.0     # d
@@ -73,6 +77,8 @@ CONFIGURATIONS = (
         level_sd=0.5,
         rough_sd=0.3,
     ),
+    Configuration(name="flat", anchor="flat", log_weight=BROKEN),
+    Configuration(name="inverted", anchor="inverted", log_weight=BROKEN, rough_sd=1.2),
 )
 
 
@@ -93,8 +99,28 @@ def _mean(shape: PoolShape, configuration: Configuration) -> Floats:
     if configuration.anchor == "probability":
         return shape.log_odds
     offset = -configuration.density * shape.density
+    if configuration.anchor == "flat":
+        return np.full(len(shape.size), _level(shape, np.zeros(len(shape.size))))
     slope = configuration.steepness * anchored_slope(shape, offset)
+    if configuration.anchor == "inverted":
+        falling = -slope * shape.score
+        return np.clip(falling + _level(shape, falling), LOWEST, HIGHEST)
     return np.clip(slope * shape.score + offset, LOWEST, HIGHEST)
+
+
+def _expected(shape: PoolShape) -> float:
+    """Positives a prior expects: a tenth more than predicted, or less where nearly all are predicted."""
+    return shape.positives + EXCESS * min(shape.positives, shape.n_items - shape.positives)
+
+
+def _level(shape: PoolShape, f: Floats) -> float:
+    """a with Σ N_c expit(f_c + a) = the positives expected, by bisection."""
+    target = min(_expected(shape), shape.n_items - 0.5)
+    low, high = -60.0 - float(f.max()), 60.0 - float(f.min())
+    for _ in range(80):
+        a = (low + high) / 2
+        low, high = (low, a) if (shape.size * expit(f + a)).sum() > target else (a, high)
+    return (low + high) / 2
 
 
 def anchored_slope(shape: PoolShape, offset: Floats) -> float:
@@ -104,8 +130,7 @@ def anchored_slope(shape: PoolShape, offset: Floats) -> float:
     predicted negatives.  Where a tenth of the pool or more is predicted positive the slope is kept at 2 per
     standard deviation of the score: on a balanced pool the count says little about the slope.
     """
-    excess = EXCESS * min(shape.positives, shape.n_items - shape.positives)
-    target = shape.positives + excess
+    target = _expected(shape)
     low, high = 1e-6, 1e6
     for _ in range(80):
         b = float(np.sqrt(low * high))

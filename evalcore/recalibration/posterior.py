@@ -14,7 +14,9 @@ corrects everything the Laplace fit got wrong and adds what a Gaussian process c
 * Contamination: positives that the score does not see, spread evenly: p ← p + η (1 − p), η = ρ PP/N with ρ
   lognormal.
 
-    R repeats   H configurations   S draws in all (H times those of each)   C cells
+Configurations share the draws by their evidence, so that none is spent on what the labels have ruled out.
+
+    R repeats   H configurations   S draws in all   C cells
 """
 
 from collections.abc import Sequence
@@ -23,9 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalcore.recalibration.label_model import Fit, LabelModel, softplus
-from evalcore.types import Floats
+from evalcore.types import Floats, Ints
 
 LARGEST_EXCESS = 6.0     # cap on the log weight of a draw over that of the mode
+EVEN_DRAWS = 0.1         # share of the draws that configurations get alike while they are not ruled out
+RULED_OUT = 12.0         # log evidence below the best, beyond which a configuration gets no draw
 CUT_SHARE = 0.5          # draws with an empty tail
 CUT_RATE = 1e-3          # what is left of the rates beyond the cut
 TOTAL_DF, TOTAL_SCALE = 4.0, 1.0
@@ -40,15 +44,15 @@ class Contamination:
     sigma: float
 
 
-NARROW = Contamination(median=0.025, sigma=1.5)
-WIDE = Contamination(median=0.05, sigma=1.5)
+NARROW = Contamination(median=0.1, sigma=1.5)
+WIDE = Contamination(median=0.3, sigma=1.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Noise:
     """The random numbers behind a set of draws; shared by all repeats."""
 
-    normal: Floats       # (H, S/H, m) e
+    normal: Floats       # (S, m) e; each even row is followed by its negative
     log_cut: Floats      # (S,) log r*, infinite where the tail is not cut
     log_share: Floats    # (S,) standard normal behind log ρ
 
@@ -61,6 +65,7 @@ class Posterior:
     weight: Floats       # (R, S) sums to 1
     by_configuration: Floats  # (R, H) posterior weight of each
     cut: Floats          # (R,) posterior weight of the draws with an empty tail
+    log_evidence: Floats  # (R,) of the whole mixture, up to a constant shared by all contaminations
 
     @property
     def mean(self) -> Floats:
@@ -74,19 +79,49 @@ class Posterior:
 
 
 def noise(model: LabelModel, draws: int, rng: np.random.Generator) -> Noise:
-    """Random numbers for about `draws` draws: antithetic normals, stratified cuts."""
-    n_config, _, n_basis = model.basis.shape
-    half = max(draws // n_config // 2, 2)
-    normal = rng.standard_normal((n_config, half, n_basis))
-    total = 2 * half * n_config
+    """Random numbers for `draws` draws, rounded to even: antithetic normals, stratified cuts."""
+    half = max(draws // 2, 2 * len(model.names))
+    normal = rng.standard_normal((half, model.basis.shape[2]))
+    total = 2 * half
     strata = (rng.permutation(total) + rng.random(total)) / total
     low, high = np.log(model.shape.positives), np.log(max(model.shape.n_items, model.shape.positives + 1))
     cut = np.where(strata < CUT_SHARE, low + (high - low) * strata / CUT_SHARE, np.inf)
     return Noise(
-        normal=np.concatenate([normal, -normal], axis=1),
+        normal=np.stack([normal, -normal], axis=1).reshape(total, -1),
         log_cut=cut,
         log_share=rng.standard_normal(total),
     )
+
+
+def _shared_out(log_evidence: Floats, draws: int) -> Ints:
+    """How many of the draws each configuration gets: (R, H), even, in proportion to its evidence."""
+    behind = log_evidence - log_evidence.max(axis=1, keepdims=True)
+    alive = behind > -RULED_OUT
+    share = np.exp(np.where(alive, behind, -np.inf))
+    share = (1 - EVEN_DRAWS) * share / share.sum(axis=1, keepdims=True)
+    share += EVEN_DRAWS * alive / alive.sum(axis=1, keepdims=True)
+    ends = np.round(np.cumsum(share, axis=1) * (draws // 2))
+    ends[:, -1] = draws // 2
+    return np.asarray(2 * np.diff(ends, axis=1, prepend=0.0), dtype=np.int64)
+
+
+def _laplace(model: LabelModel, fitted: Fit, given: Noise) -> tuple[Ints, Floats, Floats, Floats]:
+    """Draws of the Laplace fits: configuration (R, S), β (R, S, m), f (R, S, C), draws of each (R, H)."""
+    n_draws, n_basis = given.normal.shape
+    counts = _shared_out(fitted.log_evidence, n_draws)
+    n_repeats, n_config = counts.shape
+    whose = np.empty((n_repeats, n_draws), np.int64)
+    beta = np.empty((n_repeats, n_draws, n_basis))
+    f = np.empty((n_repeats, n_draws, model.basis.shape[1]))
+    for r in range(n_repeats):
+        whose[r] = np.repeat(np.arange(n_config), counts[r])
+        at = np.cumsum(counts[r]) - counts[r]
+        for h in np.flatnonzero(counts[r]):
+            own = slice(at[h], at[h] + counts[r, h])
+            shift = np.linalg.solve(fitted.root[r, h].T, given.normal[own].T)      # L⁻ᵀe
+            beta[r, own] = fitted.coefficients[r, h] + shift.T
+            f[r, own] = model.mean[h] + beta[r, own] @ model.basis[h].T
+    return whose, beta, f, counts.astype(np.float64)
 
 
 def posterior(
@@ -106,18 +141,8 @@ def posteriors(
     contaminations: Sequence[Contamination | None],
 ) -> list[Posterior]:
     """The same draws under several beliefs about hidden positives."""
-    n_repeats, n_config, n_basis = fitted.coefficients.shape
-    n_cells = model.basis.shape[1]
-    across = fitted.root.transpose(0, 1, 3, 2)
-    # (R, H, S/H, m): L⁻ᵀe; an inverse pays only for more right-hand sides than unknowns
-    if given.normal.shape[1] > n_basis:
-        shift = np.matmul(given.normal, np.linalg.inv(fitted.root))
-    else:
-        columns = np.broadcast_to(given.normal.transpose(0, 2, 1), (*across.shape[:3], len(given.normal[0])))
-        shift = np.linalg.solve(across, columns).transpose(0, 1, 3, 2)
-    beta = fitted.coefficients[:, :, None, :] + shift
-    f = model.mean[:, None, :] + np.matmul(beta, model.basis.transpose(0, 2, 1))
-    f = f.reshape(n_repeats, -1, n_cells)                                      # (R, S, C)
+    n_config = fitted.coefficients.shape[1]
+    whose, beta, f, counts = _laplace(model, fitted, given)
     small = np.exp(-np.abs(f))
     rate = np.where(f >= 0, 1.0, small) / (1 + small)
     beyond = model.shape.log_rank > given.log_cut[:, None]                     # (S, C)
@@ -136,36 +161,43 @@ def posteriors(
     seen = np.take(rate, hit, axis=-1)
     weight_hit = k[:, hit, None]
 
-    e = given.normal
-    excess = exact - 0.5 * (beta**2).sum(axis=-1).reshape(n_repeats, -1) + 0.5 * (e**2).sum(axis=-1).ravel()
-    by_draw = np.repeat(np.arange(n_config), e.shape[1])
-    excess = np.minimum(excess - fitted.log_joint[:, by_draw], LARGEST_EXCESS)
-    base = excess + fitted.log_evidence[:, by_draw] - exact
+    excess = exact - 0.5 * (beta**2).sum(axis=-1) + 0.5 * (given.normal**2).sum(axis=-1)
+    excess = np.minimum(excess - np.take_along_axis(fitted.log_joint, whose, axis=1), LARGEST_EXCESS)
+    with np.errstate(divide="ignore"):
+        each = fitted.log_evidence - np.log(counts)
+    base = excess + np.take_along_axis(each, whose, axis=1) - exact
     known = k.sum(axis=1)[:, None] + np.matmul(rate, left[:, :, None])[..., 0]
     result = []
     for contamination in contaminations:
-        eta = np.zeros(len(by_draw)) if contamination is None else _hidden_share(model, given, contamination)
+        eta = _hidden_share(model, given, contamination)
         edited = rate if contamination is None else rate + eta[:, None] * (1 - rate)
         found = np.log(np.maximum(seen + eta[:, None] * (1 - seen), 1e-300))
         log_weight = base + missed + rest.sum(axis=1) * np.log1p(-eta) + np.matmul(found, weight_hit)[..., 0]
         total = known + eta * (left.sum(axis=1)[:, None] - (known - k.sum(axis=1)[:, None]))
         surprise = np.log(np.maximum(total, 0.3) / model.shape.positives) / TOTAL_SCALE
         log_weight -= 0.5 * (TOTAL_DF + 1) * np.log1p(surprise**2 / TOTAL_DF)
-        weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-        weight /= weight.sum(axis=1, keepdims=True)
+        top = log_weight.max(axis=1, keepdims=True)
+        weight = np.exp(log_weight - top)
+        total_weight = weight.sum(axis=1, keepdims=True)
+        weight /= total_weight
         result.append(
             Posterior(
                 rate=edited,
                 weight=weight,
-                by_configuration=weight.reshape(n_repeats, n_config, -1).sum(axis=2),
+                by_configuration=np.stack(
+                    [np.bincount(h, w, n_config) for h, w in zip(whose, weight, strict=True)]
+                ),
                 cut=(weight * np.isfinite(given.log_cut)).sum(axis=1),
+                log_evidence=(top + np.log(total_weight))[:, 0],
             )
         )
     return result
 
 
-def _hidden_share(model: LabelModel, given: Noise, contamination: Contamination) -> Floats:
+def _hidden_share(model: LabelModel, given: Noise, contamination: Contamination | None) -> Floats:
     """η (S,): the share of the items without a visible sign that are positive all the same."""
+    if contamination is None:
+        return np.zeros(len(given.log_cut))
     scale = np.log(contamination.median * model.shape.positives / model.shape.n_items)
     return np.asarray(
         np.minimum(np.exp(scale + contamination.sigma * given.log_share), LARGEST_CONTAMINATION)

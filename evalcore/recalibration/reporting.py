@@ -40,12 +40,13 @@ from evalcore.recalibration.posterior import (
     posteriors,
 )
 from evalcore.recalibration.totals import by_prediction
-from evalcore.types import Floats
+from evalcore.types import Bools, Floats
 
 LEAST_VARIANCE = 1e-10
 CLEAR_GAP = 9.0          # squared standard errors between design and model that speak against the model
 CORRELATED = 4.0         # κ on sparse pools
 FEW_LABELS = 100.0
+ANNOUNCED = 0.1          # a wide interval is announced from this much more width on
 ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many
 
 
@@ -132,13 +133,15 @@ def _estimate(
         ],
         measure.bounds,
     )
-    # with no positive found and a fair chance that the measure does not exist, there is nothing to report
-    # nor is an exact 0 or 1 to be reported then: the mean, which is neither, stands for the median
+    # found labels bound the value for certain; with nothing predicted positive, say, F1 is 0 if it exists
+    least, most = totals.attainable(measure, known, free, items)
+    # with no positive found an exact 0 or 1 is not to be reported: the mean, which is neither, stands in,
+    # and where the measure may not exist at all nothing but what is certain bounds it
     unseen = known.sum(axis=1) == 0
+    value = np.clip(np.where(unseen, mean, value), least, most)
     nothing = unseen & (undefined > (1 - confidence) / 2)
-    value = np.where(unseen, mean, value)
-    value = np.where(nothing & ((undefined > 0.5) | (v_post <= 2 * LEAST_VARIANCE)), np.nan, value)
-    lower, upper = (np.where(nothing, end, x) for end, x in zip(measure.bounds, (lower, upper), strict=True))
+    lower = np.where(nothing, least, np.clip(lower, least, most))
+    upper = np.where(nothing, most, np.clip(upper, least, most))
     # at any time: the design's estimate alone, whose error is a martingale
     weight = e.sums.weight[:, q]
     variation = np.where(usable, v_design, 0.0) * weight**2
@@ -156,6 +159,7 @@ def _estimate(
             "design_value": np.where(usable, design, np.nan),
             "wide_lower": np.fmin(lower, wide_ends[0]),
             "wide_upper": np.fmax(upper, wide_ends[1]),
+            "wide_announced": _reaches_further(lower, upper, *wide_ends),
             "anytime_lower": np.fmax(design - anytime, measure.bounds[0]),
             "anytime_upper": np.fmin(design + anytime, measure.bounds[1]),
             "undefined_chance": undefined,
@@ -176,6 +180,15 @@ def _posterior_ends(values: Floats, weight: Floats, n: Floats, confidence: float
             values[r : r + 1], weight[r : r + 1], [tail[r], 1 - tail[r]]
         )[0]
     return lower, upper
+
+
+def _reaches_further(lower: Floats, upper: Floats, wide_lower: Floats, wide_upper: Floats) -> Bools:
+    """Whether (R,) the wide interval reaches beyond the other by more than a tenth of that one's width.
+
+    Then the labels cannot tell whether positives hide among low scores in numbers that matter.
+    """
+    beyond = np.fmax(lower - wide_lower, 0.0) + np.fmax(wide_upper - upper, 0.0)
+    return np.asarray(beyond > ANNOUNCED * (upper - lower))
 
 
 def _delta(slope: Floats, variance: Floats) -> Floats:

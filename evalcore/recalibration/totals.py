@@ -28,6 +28,32 @@ def gradient(measure: Measure, hits: Floats, missed: Floats, by_prediction: Floa
     return np.where(np.isfinite(slope), slope, 0.0)
 
 
+def attainable(
+    measure: Measure, known: Floats, free: Floats, by_prediction: Floats
+) -> tuple[Floats, Floats]:
+    """The least and largest value (R,) the labels still allow, if the measure exists at all.
+
+    known, free (R, 2): positives found and items unlabelled, by prediction.  Every measure rises with TP and
+    falls with FN, so the ends are two corners; where a corner has no value, its neighbour by one positive or
+    one negative has.  Without a value at any of them, the measure's range.
+    """
+    least, most = known, known + free
+    ends = []
+    for hits, missed, instead in (
+        (least[:, 1], most[:, 0], measure.bounds[0]),
+        (most[:, 1], least[:, 0], measure.bounds[1]),
+    ):
+        corners = [(hits, missed)]
+        for step in (1.0, -1.0):
+            corners += [(np.clip(hits + step, least[:, 1], most[:, 1]), missed),
+                        (hits, np.clip(missed + step, least[:, 0], most[:, 0]))]
+        end: Floats = np.full(len(hits), np.nan)
+        for h, m in corners:
+            end = np.where(np.isfinite(end), end, value(measure, h, m, by_prediction))
+        ends.append(np.where(np.isfinite(end), end, instead))
+    return np.minimum(*ends), np.maximum(*ends)
+
+
 def by_prediction(by_cell: Floats, predicted: Floats) -> Floats:
     """Sums (R, 2) of (R, C) over the cells of each prediction; predicted (C,) 0 or 1."""
     return np.stack([by_cell @ (1 - predicted), by_cell @ predicted], axis=1)

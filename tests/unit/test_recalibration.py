@@ -146,7 +146,9 @@ def test_the_expected_reduction_is_that_of_brute_force():
     # two cells, three weighted draws.  M = M_s + g (y - p_s): enumerate (draw, label) and compare variances
     rate = np.array([[[0.2, 0.6], [0.5, 0.1], [0.9, 0.3]]])
     weight, drawn, slope = np.array([[0.5, 0.3, 0.2]]), np.array([[0.4, 0.6, 0.7]]), np.array([[0.05, -0.2]])
-    post = Posterior(rate=rate, weight=weight, by_configuration=weight, cut=np.zeros(1))
+    post = Posterior(
+        rate=rate, weight=weight, by_configuration=weight, cut=np.zeros(1), log_evidence=np.zeros(1)
+    )
     for c in (0, 1):
         joint = np.stack([weight[0] * (1 - rate[0, :, c]), weight[0] * rate[0, :, c]])     # (label, draw)
         value = np.stack([
@@ -172,6 +174,46 @@ def test_gradients_by_totals_are_the_finite_differences(name: str):
     by_hits = totals.value(m, hits + h, missed, items) - totals.value(m, hits - h, missed, items)
     expected = np.stack([by_missed, by_hits], axis=1) / (2 * h)
     assert totals.gradient(m, hits, missed, items) == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+def test_found_labels_bound_a_measure_for_certain():
+    items = np.array([[90.0, 10.0]])
+    known, free = np.array([[2.0, 4.0]]), np.array([[50.0, 3.0]])
+    # TP between 4 and 7, FN between 2 and 52: F1 between 8/(10 + 56) and 14/(10 + 9)
+    low, high = totals.attainable(F1, known, free, items)
+    assert (low[0], high[0]) == pytest.approx((8 / 66, 14 / 19))
+    # nothing predicted positive: F1 is 0 as soon as there is one positive, and precision never exists
+    nothing, none = np.array([[100.0, 0.0]]), np.zeros((1, 2))
+    rest = np.array([[60.0, 0.0]])
+    assert [x[0] for x in totals.attainable(F1, none, rest, nothing)] == [0, 0]
+    assert [x[0] for x in totals.attainable(measure("precision"), none, rest, nothing)] == [0, 1]
+
+
+@pytest.mark.parametrize("predicted", [0, 1])
+def test_without_both_kinds_of_prediction_the_probabilities_say_how_many_positives(predicted: int):
+    # 5000 · 0.01 + 100 · 0.5 = 100 expected; the top cell holds 100 items, so they begin inside it
+    cells = Cells(
+        stratum=np.arange(2), prediction=np.full(2, predicted), size=np.array([5000, 100]), n_slots=2,
+        mean_score=np.array([-3.0, -1.0]), mean_probability=np.array([0.01, 0.5]), log_density=np.zeros(2),
+    )
+    shape = pool_shape(cells)
+    assert shape.positives == pytest.approx(100)
+    # middle ranks are 50 and 2600: rank 100 lies 50/2550 of the way down from the top cell
+    assert shape.score[1] == pytest.approx(2 * 50 / 2550)
+
+
+def test_a_score_that_points_the_wrong_way_is_found_out():
+    cells = _cells([5000, 3000, 1500, 400, 60, 40], [0, 0, 0, 0, 1, 1])
+    model = label_model(pool_shape(cells), CONFIGURATIONS)
+    # nothing but negatives at the top, a few positives at the bottom
+    n, k = np.array([[30.0, 10.0, 5.0, 5.0, 10.0, 10.0]]), np.array([[4.0, 1.0, 0.0, 0.0, 0.0, 0.0]])
+    given = noise(model, 400, stream(8, "wrong way"))
+    post = posterior(model, fit(model, n, k), n, k, cells.size - n, given)
+    assert model.names[int(post.by_configuration[0].argmax())] in ("inverted", "flat")
+    # the bottom has 4 in 30
+    assert post.mean[0, -1] < 0.5 * post.mean[0, 0]
+    # draws go where the evidence is: most of them count
+    assert post.effective[0] > 0.2
 
 
 def test_the_anchored_slope_expects_a_tenth_more_positives_than_predicted():
@@ -245,7 +287,8 @@ def test_weighted_draws_agree_with_importance_sampling_from_the_prior():
 def test_finite_counts_have_the_moments_of_the_sum_of_binomials():
     rate = np.tile(np.array([0.9, 0.3, 0.01]), (1, 60_000, 1))
     post = Posterior(
-        rate=rate, weight=np.full((1, 60_000), 1 / 60_000), by_configuration=np.ones((1, 1)), cut=np.zeros(1)
+        rate=rate, weight=np.full((1, 60_000), 1 / 60_000), by_configuration=np.ones((1, 1)), cut=np.zeros(1),
+        log_evidence=np.zeros(1),
     )
     left = np.array([[10.0, 20.0, 100.0]])
     got = finite_counts(post, left, np.ones(3), stream(4, "finite"))[0]
@@ -317,6 +360,7 @@ def test_the_stored_rounds_give_the_same_state_again():
     first = estimates(question, live)[0]
     assert first.diagnostics["wide_lower"] <= first.lower
     assert first.diagnostics["wide_upper"] >= first.upper
+    assert isinstance(first.diagnostics["wide_announced"], bool)
     assert 0 <= first.diagnostics["unlabelled_share"] <= 1
     assert first.diagnostics["random_labels"] > 0
 
