@@ -25,7 +25,8 @@ The paper's abstract, its reported savings and its promise (unbiased, variance o
 at hand when this was written, its listings were not: the two options are reconstructed from that promise.
 With equal sample sizes and overlaps PIR = |P ∩ C|/|P| and CIR = |P ∩ C|/|C|, a share min(PIR, CIR) of the
 child's labels is recycled, less a little for chance; averaged over all overlaps alike that is one third, the
-paper's 33%.
+paper's 33%.  docs/using-methods.md has the grid.  Live evaluations and replays of several systems go through
+the method `recycle` (evalcore.methods.recycled), which takes option "all".
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """Estimates for parts of the pool (a region, a product line) from the labels the whole pool's question got.
 
-A segment is a domain in the sense of survey sampling (Cochran 1977, section 5A.14): its items came into the
-sample with the chances the whole design gave them.  n draws weigh w = 1 / (N q); of a segment with N_s items
+A segment is a domain in the sense of survey sampling (Cochran 1977, on subpopulations): its items came into
+the sample with the chances the whole design gave them.  n draws weigh w = 1 / (N q); of a segment with N_s
+items
 
     R̂_s = (N / N_s) Σ w ℓ / n,   the sum over its own draws, draws elsewhere counting 0
 

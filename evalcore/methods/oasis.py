@@ -60,6 +60,7 @@ class Oasis:
     partition: PartitionKind = "csf"   # how the pool is cut
     epsilon: float = 1e-3
     prior_strength: float = 1.0    # pseudo-draws a stratum
+    self_normalised: bool = True   # the estimator: Σ w ℓ / Σ w, or Σ w ℓ / n
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """By default strata of equal √frequency."""
@@ -142,5 +143,7 @@ class Oasis:
     def estimate(
         self, state: OasisState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """The self-normalised estimate of each measure from all draws."""
-        return [estimate(m, state.sums, confidence, self_normalised=True) for m in state.measures]
+        """The estimate of each measure from all draws."""
+        return [
+            estimate(m, state.sums, confidence, self_normalised=self.self_normalised) for m in state.measures
+        ]

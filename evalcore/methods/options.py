@@ -14,7 +14,7 @@ from evalcore.methods.base import Method
 _SHARES = frozenset({"trust", "secondary_mixing", "reuse", "epsilon"})
 _OLDER = {"strata": "partition"}  # names that settings had once; a method's own setting comes first
 _MOST = 65_536  # no setting that is a whole number has a use beyond this
-_NOT_SETTINGS = frozenset({"name", "interval", "interval_note", "interval_kind", "self_normalised", "flat"})
+_NOT_SETTINGS = frozenset({"name", "interval", "interval_note", "interval_kind", "flat"})
 
 
 def with_options(chosen: Method, written: str) -> Method:

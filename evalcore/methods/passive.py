@@ -1,7 +1,7 @@
 """`passive`: a simple random sample, without replacement.  The baseline everything is measured against.
 
 The sample confusion counts estimate the pool's; a measure g(R) gets the delta-method variance with the
-finite-population correction (Cochran 1977, eq. 2.20 and 6.12):
+finite-population correction (Cochran 1977, chapters 2 and 6):
 
     Var(Ĝ) ≈ (1 - n/N) s² / n,   s² the sample variance of J(R̂)·ℓ
 """

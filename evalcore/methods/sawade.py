@@ -1,8 +1,8 @@
 """`sawade`: active estimation of F-measures.
 
 Sawade, Landwehr & Scheffer (2010).  A generalised risk is G = E[w ℓ] / E[w]; with w = α f + (1 - α) y it is
-F_α = TP / (α PP + (1 - α) P), precision at α = 1 and recall at α = 0.  The best sampling distribution
-(theorem 1) is q(x) ∝ p(x) √ E[w² (ℓ - G)² | x], and with p = p(y = 1 | x)
+F_α = TP / (α PP + (1 - α) P), precision at α = 1 and recall at α = 0.  The best sampling distribution is
+q(x) ∝ p(x) √ E[w² (ℓ - G)² | x], and with p = p(y = 1 | x)
 
     F_α (corollary 2)        √( p (1 - F)² + α² (1 - p) F² )   where f = 1
                              (1 - α) √( p F² )                 where f = 0

@@ -4,9 +4,10 @@ Marchant & Rubinstein (2021), "Ours-8" of their experiments: cumulative-√frequ
 of depth 8, deterministic oracle, Proposition 2 with ε_t = ε_0 times the unlabelled share, the
 importance-weighted estimate and its normal interval.
 
-Options beyond the paper's experiments: `combination` weighs the rounds (`evalcore.combination`), and `reuse`
-mixes a share δ of the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and
-lets the same labels answer for measures nobody asked about at the time (section 3, "sample reuse").
+Options beyond the paper's experiments: `combination` weighs the rounds (`evalcore.combination`),
+`self_normalised` divides by the weights drawn, `partition` cuts the pool otherwise, and `reuse` mixes a
+share δ of the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and lets the
+same labels answer for measures nobody asked about at the time (section 3, "sample reuse").
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from evalcore.combination import CombinationRule, round_weight
 from evalcore.design import Design, EstimateArrays, Outcome
 from evalcore.dirichlet_tree import DirichletTree, dirichlet_tree, fit
 from evalcore.draws import Draws, with_replacement
-from evalcore.ellipsoid import Region, confidence_region
+from evalcore.ellipsoid import NoRegion, Region, confidence_region
 from evalcore.errors import BadInput
 from evalcore.measures import Measure
 from evalcore.methods.base import MethodState, unlabelled
@@ -59,6 +60,7 @@ class DirichletTreeMethod:
     secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
     flat: bool = False           # all leaves directly below the root
     combination: CombinationRule = "plain"
+    self_normalised: bool = False  # the estimator: Σ w ℓ / Σ w instead of Σ w ℓ / n
     reuse: float = 0.0           # δ: share of every proposal spread over the whole pool
     partition: PartitionKind = "csf"   # how the pool is cut
 
@@ -137,8 +139,13 @@ class DirichletTreeMethod:
         self, state: TreeState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """The importance-weighted estimate of each measure from all draws."""
-        return [estimate(measure, state.sums, confidence) for measure in state.measures]
+        return [
+            estimate(measure, state.sums, confidence, self_normalised=self.self_normalised)
+            for measure in state.measures
+        ]
 
     def region(self, state: TreeState, confidence: float) -> Region:
-        """The joint confidence region of all measures, first repeat."""
+        """The joint confidence region of all measures, first repeat.  Raises NoRegion if self-normalised."""
+        if self.self_normalised:
+            raise NoRegion("the joint region belongs to the importance-weighted estimate")
         return confidence_region(state.measures, state.sums, confidence)

@@ -16,6 +16,7 @@ from evalcore.measures import measure
 from evalcore.methods.registry import method
 from evalcore.methods.stochastic import DirichletTreeStochastic
 from evalcore.partition import build_partition
+from evalcore.replay import replay
 
 
 def two_cells():
@@ -216,3 +217,29 @@ def test_a_wrong_setting_is_refused_with_the_remedy(name, error, said):
 def test_a_tree_too_big_is_refused():
     with pytest.raises(BadInput, match="depth 40"):
         method("dirichlet-tree:depth=40").edges(np.arange(10.0), np.zeros(10))
+
+
+def test_the_estimator_is_a_setting_of_every_importance_sampler():
+    sums = draws_with_weights(two_cells(), *SUMS)
+    accuracy = measure("accuracy")
+    weighted = estimate(accuracy, sums, 0.95).value[0]
+    normalised = estimate(accuracy, sums, 0.95, self_normalised=True).value[0]
+    for name in ("dirichlet-tree", "dirichlet-flat", "dirichlet-tree-stochastic", "static-is", "sawade",
+                 "optimal-is", "oasis", "passive-with-replacement"):
+        for setting, expected in (("true", normalised), ("false", weighted)):
+            m = method(f"{name}:self-normalised={setting}")
+            state = m.start(two_cells(), [accuracy], 1)
+            got = m.estimate(replace(state, sums=sums), 0.95, np.random.default_rng(1))
+            assert got[0].value[0] == pytest.approx(expected), name
+
+
+def test_every_combination_rule_and_estimator_ends_at_the_truth_of_a_small_pool():
+    pool, f1 = synthetic_pool(90, seed=5), measure("f1")
+    truth = float(f1.of_confusion(pool.confusion()))
+    for rule in ("plain", "square-root", "inverse-variance"):
+        for name in (f"dirichlet-tree:combination={rule}", f"bernoulli-online:combination={rule}",
+                     f"bernoulli-online:combination={rule}:assisted=true",
+                     f"dirichlet-tree:combination={rule}:self-normalised=true"):
+            (trace,) = replay(method(name), pool, [f1], [45, 90], repeats=3, batch_size=15, seed=1)
+            assert np.isfinite(trace.value[:, 0]).all(), name
+            assert trace.value[:, 1] == pytest.approx(truth), name
