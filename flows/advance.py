@@ -9,21 +9,24 @@ same. Three rules make it so:
 - everything due is found by reading the ledger, never remembered.
 
 One round:  plan.parquet  →  design.parquet  →  posts/  →  people  →  annotations/  →  labels.parquet, which
-closes it  →  estimate.json  →  seal.json  →  stop (outcome.json, seal.json) or the next plan.
+closes it  →  estimate.json  →  annotators.json  →  seal.json  →  stop (outcome.json, seal.json) or the next
+plan.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from evalcore.evaluation import plan as plan_draws
 from evalcore.stopping import StopReason
 from flows.alerting import raise_verdicts
+from flows.annotating import Annotating
 from flows.asking import Asker
 from flows.fold import Fold, fold, why_stop
 from flows.opened import Opened, desk_of, open_evaluation, utc_now
 from flows.planning import plan_round
+from flows.quality import annotators_record
 from flows.standing import Standing, current_standing, read_history, standing_of, verdict_on
 from tasks import events
 from tasks.desks.desk import Desk
@@ -72,8 +75,12 @@ def advance(
         annotators=opened.spec.desk.annotators_per_item,
         repost_after=repost_delay(opened) if repost_after is None else repost_after,
         now=now,
+        seed=opened.spec.seed,
     )
-    return _Run(store=store, opened=opened, asker=asker, now=now, on_round=on_round).go()
+    return _Run(
+        store=store, opened=opened, asker=asker, annotating=Annotating(store, opened), now=now,
+        on_round=on_round,
+    ).go()
 
 
 def repost_delay(opened: Opened) -> timedelta:
@@ -93,6 +100,7 @@ class _Run:
     store: Store
     opened: Opened
     asker: Asker
+    annotating: Annotating
     now: Callable[[], datetime]
     on_round: OnRound | None
 
@@ -101,7 +109,8 @@ class _Run:
         while True:
             if folded.estimate_due:
                 folded = self._estimate(folded)
-            # whoever wrote the last estimate may have died before its seal
+            # whoever wrote the last estimate may have died before what follows it, and its seal
+            _write_annotators(self.store, self.opened, self.annotating, folded)
             seal_rounds(self.store, self.opened.name, folded.state.round)
             raise_verdicts(self.store, self.opened, folded.looks, None, self.now())
             reason = why_stop(self.opened.rule, folded)
@@ -110,18 +119,22 @@ class _Run:
             planned = folded.open_round or self._plan(folded)
             folded = replace(folded, open_round=planned)
             _ensure_design(self.store, self.opened.name, planned)
-            answers = self.asker.ask(planned)
+            closed = [r.planned for r in folded.closed]
+            rule = self.annotating.rule(planned, closed)
+            answers = self.asker.ask(planned, rule, self.annotating.gold_items(planned))
             if answers.decided is None:
                 waiting_for = {**answers.waiting, "desk": self.opened.spec.desk.kind}
                 known = folded.looks[-1] if folded.looks else None
                 return standing_of(self.opened, "waiting", known, waiting_for=waiting_for)
-            decided = _write_labels(self.store, self.opened.name, planned.number, answers.decided)
+            decided = _write_labels(
+                self.store, self.opened.name, planned.number, answers.decided, answers.gold
+            )
             folded = folded.close(self.opened.question, decided)
 
     def _plan(self, folded: Fold) -> PlannedRound:
         size = min(self.opened.spec.batch_size, self.opened.rule.budget - folded.asked)
         draws = plan_draws(self.opened.question, folded.state, size)
-        planned = plan_round(self.store, self.opened, folded, draws)
+        planned = plan_round(self.store, self.opened, folded, draws, self.annotating)
         return _write_plan(self.store, self.opened.name, planned)
 
     def _estimate(self, folded: Fold) -> Fold:
@@ -187,9 +200,22 @@ def _write_plan(store: Store, evaluation: str, planned: PlannedRound) -> Planned
 
 @effect("write-labels")
 def _write_labels(
-    store: Store, evaluation: str, number: int, decided: list[Decided]
+    store: Store, evaluation: str, number: int, decided: list[Decided],
+    gold: Mapping[str, tuple[str, ...]],
 ) -> list[Decided]:
-    return records.write_labels(store, evaluation, number, decided)
+    return records.write_labels(store, evaluation, number, decided, gold)
+
+
+@retried
+def _write_annotators(store: Store, opened: Opened, annotating: Annotating, folded: Fold) -> None:
+    """Put how the people do after the last closed round, unless that is sealed already."""
+    number = folded.state.round
+    key = keys.annotators(opened.name, number)
+    if number == 0 or store.exists(keys.seal(opened.name, number)) or store.exists(key):
+        return
+    record = annotators_record(opened, annotating, folded)
+    if record is not None:
+        store.put(key, encoding.to_json(record))
 
 
 @effect("write-estimate")

@@ -26,7 +26,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from evalcore.adjudication import Outcome, adjudicate
+from evalcore.adjudication import Outcome
+from evalcore.annotators.rules import Rule, settle
 from flows.settling import Judged, batch_again, decide, first_batch, outcome_of, to_ask_again
 from tasks.desk_effects import (
     collect_answers,
@@ -49,6 +50,7 @@ class Answers:
     """What a round has: `decided` when every item is settled, or else what it waits for."""
 
     decided: list[Decided] | None
+    gold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)   # gold item -> names of its answers
     waiting: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -63,17 +65,23 @@ class Asker:
     annotators: int                      # people asked per item
     repost_after: timedelta
     now: Callable[[], datetime]
+    seed: int = 0                        # of the order gold is mixed in
 
-    def ask(self, planned: PlannedRound) -> Answers:
-        """Post what is due, read what was answered, and say whether the round can be closed."""
-        batch = first_batch(self.evaluation, planned)
+    def ask(self, planned: PlannedRound, rule: Rule, gold: Sequence[Item] = ()) -> Answers:
+        """Post what is due, read what was answered, and say whether the round can be closed.
+
+        rule: how answers become labels. gold: the gold items of the round; they are answered and settled like
+        the others, and no label comes of them.
+        """
+        batch = first_batch(self.evaluation, planned, gold, self.seed)
         if not batch.items:
             return Answers(decided=decide(planned, self.classes, {}, {}))
-        first = self._judge(batch)
+        mixed_in = [item.item_id for item in gold]
+        first = self._judge(batch, rule, mixed_in)
         if first.unsettled:
             return self._wait(first)
-        again = to_ask_again(first.outcomes) | self._asked_again(batch)
-        second = self._judge(batch_again(self.evaluation, planned, again)) if again else None
+        again = to_ask_again(first.outcomes, mixed_in) | self._asked_again(batch)
+        second = self._judge(batch_again(self.evaluation, planned, again), rule) if again else None
         if second is None:
             outcomes, answers = first.outcomes, list(first.answers)
         else:
@@ -85,24 +93,28 @@ class Asker:
             if open_items:
                 return self._wait(second, open_items)
             answers = [*first.answers, *second.answers]
+        digests = digests_by_item(answers)
         return Answers(
-            decided=decide(planned, self.classes, outcomes, digests_by_item(answers), again)
+            decided=decide(planned, self.classes, outcomes, digests, again),
+            gold={item_id: digests[item_id] for item_id in sorted(mixed_in) if item_id in digests},
         )
 
-    def _judge(self, batch: Batch) -> Judged:
+    def _judge(self, batch: Batch, rule: Rule, gold: Sequence[str] = ()) -> Judged:
         """One asking: post what never was, and what is lost; read the desk; say where each item stands."""
+        seen = self._attempts(batch)
         posts = self._posts(batch)
         if not posts and (batch.round, batch.asking) == (1, 1):
             prepare_desk(self.desk)   # `begin` may have been cut short; later, a lost project is an error
         posted = {item_id for post in posts for item_id in post.items}
         fresh = [item for item in batch.items if item.item_id not in posted]
         if fresh:
-            self._post(batch, fresh)
-        judged = self._look(batch)
+            self._post(batch, fresh, seen + 1)
+        seen = self._attempts(batch)
+        judged = self._look(batch, rule, gold)
         lost = self._lost(judged)
         if lost:
-            self._post(batch, lost)
-            judged = self._look(batch)
+            self._post(batch, lost, seen + 1)
+            judged = self._look(batch, rule, gold)
         return judged
 
     def _posts(self, batch: Batch) -> list[Post]:
@@ -114,9 +126,13 @@ class Asker:
         posts = read_posts(self.store, self.evaluation, batch.round)
         return {item_id for post in posts if post.asking > 1 for item_id in post.items}
 
-    def _post(self, batch: Batch, items: Sequence[Item]) -> None:
-        """Create the next posts/ key and, if it is ours, post."""
-        attempt = len(read_posts(self.store, self.evaluation, batch.round)) + 1
+    def _attempts(self, batch: Batch) -> int:
+        """Attempts of the round so far. Read before what is due is decided: whoever decides the same at the
+        same moment goes for the same key, and only one gets it."""
+        return len(read_posts(self.store, self.evaluation, batch.round))
+
+    def _post(self, batch: Batch, items: Sequence[Item], attempt: int) -> None:
+        """Create this posts/ key and, if it is ours, post."""
         item_ids = [item.item_id for item in items]
         ours = create_post(
             self.store, self.evaluation, batch.round, attempt, item_ids, self.now(), batch.asking
@@ -127,7 +143,7 @@ class Asker:
             except AmbiguousPost as error:
                 _log.warning("%s, round %d: %s; reading the desk", self.evaluation, batch.round, error)
 
-    def _look(self, batch: Batch) -> Judged:
+    def _look(self, batch: Batch, rule: Rule, gold: Sequence[str]) -> Judged:
         """Read the desk in full, keep what was read, and judge it."""
         collected = collect_answers(self.desk, batch)
         if collected.twins_removed:
@@ -144,7 +160,8 @@ class Asker:
         if gone:
             kept = stored_answers(self.store, self.evaluation, batch.round, gone)
             answers += [answer for answer in kept if answer.asking == batch.asking]
-        outcomes = adjudicate(ids, answers, annotators=self.annotators, present=collected.present)
+        asked = [item_id for item_id in ids if item_id not in gold]
+        outcomes = settle(rule, asked, gold, answers, collected.present)
         return Judged(batch=batch, posts=posts, answers=answers, outcomes=outcomes)
 
     def _lost(self, judged: Judged) -> list[Item]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from evalcore.evaluation import RoundPlan
+from flows.annotating import Annotating
 from flows.fold import Fold
 from flows.opened import Opened
 from tasks.effects import retried
@@ -12,7 +13,9 @@ from tasks.pool_index import PoolIndex
 
 
 @retried
-def plan_round(store: Store, opened: Opened, folded: Fold, draws: RoundPlan) -> PlannedRound:
+def plan_round(
+    store: Store, opened: Opened, folded: Fold, draws: RoundPlan, annotating: Annotating
+) -> PlannedRound:
     """Look up the items of a round that was drawn.
 
     Raises BadInput where the source no longer shows what it showed when the pool was frozen.
@@ -24,13 +27,18 @@ def plan_round(store: Store, opened: Opened, folded: Fold, draws: RoundPlan) -> 
     shown = iter(index.shown(opened.spec, [row for row, ask in zip(rows, draws.ask, strict=True) if ask]))
     known = folded.known_labels()
     addresses = zip(draws.cell.tolist(), draws.rank.tolist(), strict=True)
+    item_id = [row.item_id for row in rows]
+    to_people = [item_id[t] for t in asked if inherited[t] is None]
     return PlannedRound(
         number=folded.state.round + 1,
         plan=draws,
-        item_id=[row.item_id for row in rows],
+        item_id=item_id,
         prediction=np.array([row.prediction for row in rows], np.int64),
         known=[known.get(address) for address in addresses],
         segments=[row.segments for row in rows],
         shown=[next(shown) if ask else None for ask in draws.ask],
         inherited={t: label for t, label in inherited.items() if label is not None},
+        gold=annotating.choose(folded, to_people),
+        again=annotating.surprises(folded, draws, item_id),
+        again_alone=opened.spec.desk.again.when == "always",
     )

@@ -12,7 +12,9 @@ answers to the second question decide, and what they cannot decide is recorded a
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evalcore.adjudication import Outcome, adjudicate
+from evalcore.adjudication import Outcome
+from evalcore.annotators.gold import shuffled
+from evalcore.annotators.rules import Rule, settle
 from tasks.desks.desk import Annotation, Batch, Item
 from tasks.ledger.posts import Post, removed_on_purpose
 from tasks.ledger.records import Decided, NoLabel, PlannedRound
@@ -50,9 +52,14 @@ class Judged:
         }
 
 
-def first_batch(evaluation: str, planned: PlannedRound) -> Batch:
-    """Everything a round asks of people."""
-    return Batch(evaluation=evaluation, round=planned.number, items=_items(planned))
+def first_batch(evaluation: str, planned: PlannedRound, gold: Sequence[Item] = (), seed: int = 0) -> Batch:
+    """Everything a round asks, and the gold items mixed in among it."""
+    items = _items(planned)
+    if gold:
+        by_id = {item.item_id: item for item in (*items, *gold)}
+        order = shuffled(list(by_id), seed=seed, evaluation=evaluation, number=planned.number)
+        items = [by_id[item_id] for item_id in order]
+    return Batch(evaluation=evaluation, round=planned.number, items=items)
 
 
 def batch_again(evaluation: str, planned: PlannedRound, again: Collection[str]) -> Batch:
@@ -61,9 +68,9 @@ def batch_again(evaluation: str, planned: PlannedRound, again: Collection[str]) 
     return Batch(evaluation=evaluation, round=planned.number, items=items, asking=2)
 
 
-def to_ask_again(first: Mapping[str, Outcome]) -> set[str]:
-    """The items whose first asking calls for a second."""
-    return {item_id for item_id, outcome in first.items() if outcome.status == "skipped"}
+def to_ask_again(first: Mapping[str, Outcome], gold: Collection[str] = ()) -> set[str]:
+    """The items whose first asking calls for a second; gold that everybody skipped has said what it can."""
+    return {i for i, outcome in first.items() if outcome.status == "skipped" and i not in gold}
 
 
 def outcome_of(first: Outcome, second: Outcome | None) -> Outcome:
@@ -72,18 +79,19 @@ def outcome_of(first: Outcome, second: Outcome | None) -> Outcome:
 
 
 def outcomes_by_asking(
-    item_ids: Iterable[str], answers: Sequence[Annotation], annotators: int
+    item_ids: Iterable[str], answers: Sequence[Annotation], rule: Rule, gold: Sequence[str] = (),
+    deleted: Collection[str] = (),
 ) -> dict[str, Outcome]:
-    """The outcome of every item, from answers to either asking; nothing is known of any desk."""
+    """The outcome of every item of a closed round, from answers to either asking.
+
+    deleted: items that were on no desk any more. Nothing else is known of any desk.
+    """
     ids = list(item_ids)
-    first, second = (
-        adjudicate(ids, [a for a in answers if a.asking == asking], annotators=annotators)
-        for asking in (1, 2)
-    )
-    again = {answer.item_id for answer in answers if answer.asking == 2}
-    return {
-        item_id: outcome_of(first[item_id], second[item_id] if item_id in again else None) for item_id in ids
-    }
+    again = [i for i in ids if any(a.asking == 2 and a.item_id == i for a in answers)]
+    there = {*ids, *gold} - set(deleted)
+    first = settle(rule, ids, gold, [a for a in answers if a.asking == 1], there)
+    second = settle(rule, again, (), [a for a in answers if a.asking == 2], there)
+    return {item_id: outcome_of(first[item_id], second.get(item_id)) for item_id in ids}
 
 
 def decide(

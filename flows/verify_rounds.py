@@ -11,16 +11,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from evalcore.annotators.rules import Rule
 from evalcore.errors import AssayError
 from evalcore.evaluation import RoundPlan, begin
 from evalcore.evaluation import plan as plan_draws
+from flows.annotating import Annotating
 from flows.fold import Fold, why_stop
 from flows.opened import Opened
+from flows.quality import annotators_record
 from flows.settling import label_and_reason, outcomes_by_asking, share_of
 from flows.standing import verdict_on
 from tasks.checked_rows import shown_hashes
 from tasks.desks.desk import Annotation
 from tasks.ledger import encoding, keys, records
+from tasks.ledger.answers import read_answers
 from tasks.ledger.differences import TOLERANCE, in_one_sentence, same_number, value_differences
 from tasks.ledger.integrity import Integrity
 from tasks.ledger.posts import read_posts, removed_on_purpose
@@ -41,6 +45,7 @@ class RoundsCheck:
         self.closed = 0               # rounds recomputed in full
         self.labels = 0
         self._store, self._opened, self._found = store, opened, found
+        self._annotating = Annotating(store, opened)
         self._index = PoolIndex(store, opened.name, opened.manifest, opened.partition)
         self._key = keys.plan(opened.name, 1)   # what is being looked at
 
@@ -74,7 +79,8 @@ class RoundsCheck:
         decided = records.read_labels(self._store, name, number)
         if decided is None or self._answers_are_damaged(number, decided):
             return None
-        self._say([*self._labels(planned, decided), *self._sealed_answers(number, decided)])
+        rule = self._annotating.rule(planned, [r.planned for r in folded.closed])
+        self._say([*self._labels(planned, decided, rule), *self._sealed_answers(number, decided)])
         folded = replace(folded, open_round=planned).close(self._opened.question, decided)
         self._key = keys.estimate(name, number)
         computed = folded.estimate(self._opened.question, self._opened.segments)
@@ -86,7 +92,18 @@ class RoundsCheck:
             self._say(wrong)
             known = computed if wrong else records.read_estimate(self._store, name, number) or computed
         self.closed, self.labels = number, folded.state.labels
-        return replace(folded, looks=(*folded.looks, known))
+        folded = replace(folded, looks=(*folded.looks, known))
+        self._annotators(folded)
+        return folded
+
+    def _annotators(self, folded: Fold) -> None:
+        """How the people did, recomputed; rounds of before this was recorded have none."""
+        self._key = keys.annotators(self._opened.name, folded.state.round)
+        if self._key in self._found.keys - self._found.damaged:
+            computed = annotators_record(self._opened, self._annotating, folded)
+            plain = encoding.from_json(encoding.to_json(computed), self._key)
+            stored = encoding.from_json(self._store.get(self._key), self._key)
+            self._say(list(value_differences(stored, plain)) if plain else ["should not be there"])
 
     def _planned(self, folded: Fold, number: int) -> PlannedRound | None:
         name = self._opened.name
@@ -102,7 +119,10 @@ class RoundsCheck:
             return None
         size = min(self._opened.spec.batch_size, self._opened.rule.budget - folded.asked)
         draws = plan_draws(self._opened.question, folded.state, size)
-        wrong = [*_draw_differences(planned.plan, draws), *self._items(folded, planned)]
+        wrong = [
+            *_draw_differences(planned.plan, draws), *self._items(folded, planned),
+            *self._people(folded, planned),
+        ]
         self._say(wrong)
         if keys.design(name, number) in self._found.keys - self._found.damaged:
             self._key = keys.design(name, number)
@@ -137,7 +157,16 @@ class RoundsCheck:
                 if shown_hashes(pa.array([row.item_id], pa.string()), fields) != [row.shown_hash]:
                     yield f"draw {t}: what was shown of {row.item_id!r} is not what was frozen"
 
-    def _labels(self, planned: PlannedRound, decided: list[Decided]) -> Iterator[str]:
+    def _people(self, folded: Fold, planned: PlannedRound) -> Iterator[str]:
+        """The gold mixed in and the answers to be asked again; plans of before these were have none."""
+        asked = [planned.item_id[t] for t in planned.to_people()]
+        if planned.gold != (gold := self._annotating.choose(folded, asked)):
+            yield f"the gold mixed in is {planned.gold!r}, recomputed {gold!r}"
+        again = self._annotating.surprises(folded, planned.plan, planned.item_id)
+        if planned.again and planned.again != again:
+            yield "the answers to be asked again are not those recomputed"
+
+    def _labels(self, planned: PlannedRound, decided: list[Decided], rule: Rule) -> Iterator[str]:
         """The labels decided once more, from the answers they name."""
         asked = planned.asked()
         ids = [planned.item_id[t] for t in asked]
@@ -155,7 +184,11 @@ class RoundsCheck:
                 if answer.item_id != one.item_id:
                     yield f"{one.item_id!r}: names an answer about {answer.item_id!r}"
                 answers.append(answer)
-        annotators = self._opened.spec.desk.annotators_per_item
+        gold = records.read_gold_answers(self._store, self._opened.name, planned.number)
+        if not set(gold) <= set(planned.gold):
+            yield "names answers to gold that was not mixed in"
+        named = [digest for digests in gold.values() for digest in digests]
+        answers += read_answers(self._store, self._opened.name, planned.number, named)
         aside = any(one.reason == "deleted" for one in decided)
         posts = read_posts(self._store, self._opened.name, planned.number) if aside else []
         removed = {
@@ -163,7 +196,9 @@ class RoundsCheck:
             for asking in (1, 2)
             for item_id in removed_on_purpose([post for post in posts if post.asking == asking])
         }
-        outcomes = outcomes_by_asking(ids, answers, annotators)
+        deleted = [one.item_id for one in decided if one.reason == "deleted"]
+        asked_people = [planned.item_id[t] for t in planned.to_people()]
+        outcomes = outcomes_by_asking(asked_people, answers, rule, planned.gold, deleted)
         for t, one in zip(asked, decided, strict=True):
             if t in planned.inherited:
                 if (one.label, one.reason, one.annotations) != (planned.inherited[t], "reused", ()):
@@ -200,7 +235,9 @@ class RoundsCheck:
             return
         prefix = keys.annotations(name, number)
         sealed = {key for key in sealed_in(self._store.get(seal), seal, name) if key.startswith(prefix)}
-        named = {keys.annotation(name, number, digest) for d in decided for digest in d.annotations}
+        gold = records.read_gold_answers(self._store, name, number)
+        digests = [*(one.annotations for one in decided), *gold.values()]
+        named = {keys.annotation(name, number, digest) for several in digests for digest in several}
         if sealed != named:
             yield f"names other answers than {seal} covers"
 

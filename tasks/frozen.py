@@ -81,6 +81,7 @@ class Manifest(_Record):
     segments: dict[str, dict[str, int]]         # segment -> value -> rows
     partition: PartitionEntry
     inherited: str | None = None                # inherited-<digest>.parquet: labels of earlier evaluations
+    gold: str | None = None                     # digest that names the gold items, where there are any
 
     @property
     def inherited_key(self) -> str | None:

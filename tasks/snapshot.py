@@ -47,6 +47,7 @@ from tasks.frozen import (
     schema,
     table_of,
 )
+from tasks.gold import freeze_gold
 from tasks.ledger import encoding, keys
 from tasks.ledger.encoding import DamagedRecord
 from tasks.ledger.store import KeyMissing, Store
@@ -99,6 +100,7 @@ def freeze_pool(
         segments={name: dict(sorted(counts.items())) for name, counts in frozen.segments.items()},
         partition=_cut(spec, store, *frozen.take_numbers()),
         inherited=inherited,
+        gold=freeze_gold(spec, store),
     )
     versions = [{"path": file.path, "size": file.size, "version": file.version} for file in source.files]
     store.put(keys.pool_sources(spec.name), encoding.to_json({"files": versions}))

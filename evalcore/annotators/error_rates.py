@@ -25,7 +25,7 @@ from evalcore.annotators.dawid_skene import UNKNOWN, dawid_skene
 from evalcore.annotators.votes import Votes
 from evalcore.types import Bools, Floats, Ints
 
-DRAWS, BURN_IN = 2000, 300
+DRAWS, BURN_IN = 1000, 200
 _PRIOR = 0.5
 _TRIES = 20   # draws with e_0 + e_1 >= 1 are made again so often; then the last good ones stay
 

@@ -17,13 +17,14 @@ Dawid-Skene weighs people: for every set of people who answered together, all pa
 decided as the fitted model would, and the chances of those decided wrongly are added up.
 """
 
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
 from scipy.stats import binom
 
 from evalcore.annotators.dawid_skene import DawidSkene
-from evalcore.types import Bools, Floats
+from evalcore.types import Bools, Floats, Ints
 
 MOST_PEOPLE = 10   # sets of more people than this are decided by majority here: 2^10 patterns
 
@@ -67,3 +68,44 @@ def weighed_error(e: Floats, people: list[int], fitted: DawidSkene) -> Floats:
                 error = e[:, people, truth]
                 wrong[:, truth] += missed * np.where(said == truth, 1 - error, error).prod(axis=1)
     return wrong
+
+
+def label_errors(
+    rates: Floats, share: Floats, *, annotators: int, teams: Mapping[tuple[int, ...], int] | None = None,
+    fitted: DawidSkene | None = None, again: Floats | None = None,
+) -> Floats:
+    """Draws (S, 2, 2) of ε[prediction, truth], the chance that a label is wrong.
+
+    rates (S, J, 2)    error rates of the annotators        share (J,)  their shares of the answers
+    teams, fitted      sets of people -> items they answered together: the rule is Dawid-Skene
+    again (2, 2, 4)    [prediction, truth]: shares of the pool where no answer, "negative", "positive" or both
+                       are asked again; with k = 1
+    """
+    e = np.einsum("sjt,j->st", rates, share / share.sum())
+    if fitted is not None and teams:
+        weighed = [n * weighed_error(rates, list(team), fitted) for team, n in teams.items()]
+        e = np.sum(weighed, axis=0) / sum(teams.values())
+    elif annotators > 1:
+        e = majority_error(e, annotators)
+    elif again is not None:
+        patterns = np.array([[False, False], [True, False], [False, True], [True, True]])
+        each = np.stack([again_error(e, pattern) for pattern in patterns], axis=-1)   # (S, truth, 4)
+        return np.asarray(np.einsum("ftp,stp->sft", again, each))
+    return np.asarray(np.repeat(e[:, None, :], 2, axis=1))
+
+
+def shares_asked_again(
+    prediction: Ints, positive: Floats, weight: Floats, again: Bools
+) -> Floats:
+    """(2, 2, 4) for `label_errors`, from the draws that asked somebody.
+
+    prediction (T,) · positive (T,) the label model's chance of a positive · weight (T,) items it stands for ·
+    again (T, 2) the answers that are asked again
+    """
+    table = np.zeros((2, 2, 4))
+    pattern = again[:, 0] + 2 * again[:, 1]
+    for truth, chance in ((0, 1 - positive), (1, positive)):
+        np.add.at(table[:, truth], (prediction, pattern), weight * chance)
+    total = table.sum(axis=2, keepdims=True)
+    table[..., 0] += np.where(total[..., 0] > 0, 0.0, 1.0)   # nothing was asked there: nothing asked again
+    return np.asarray(table / np.where(total > 0, total, 1.0))

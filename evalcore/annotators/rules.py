@@ -1,12 +1,15 @@
 """The rules that make labels of answers: a majority, or Dawid-Skene.
 
-`majority` decides every item by itself. `dawid-skene` decides the items of a round together, once all of them
+`majority` decides every item by itself. With k = 1 a surprising answer takes a second person, once two people
+are known to answer at all (one person alone would wait for ever), or in any case (`again_alone`).
+
+`dawid-skene` decides the items of a round together, once all of them
 have their k answers, by a fit to the answers of all rounds so far and of gold. It labels the items of the
 round that is being closed and no others: closed rounds keep the labels they were closed with, though a later
 fit may see them otherwise (`disagreements` says where). Such labels change by a revision only.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -29,8 +32,9 @@ class Rule:
     classes: Mapping[str, int]                                # class name -> 0 or 1
     number: int                                               # the round
     again: Mapping[str, Collection[str]] = field(default_factory=dict)   # item -> surprising classes
+    again_alone: bool = False                                 # even while nobody else is known to answer
     gold: Mapping[Place, int] = field(default_factory=dict)   # gold items of this round and before -> truth
-    earlier: Mapping[int, Sequence[Answer]] = field(default_factory=dict)  # closed rounds' answers, gold too
+    earlier: Callable[[], Mapping[int, Sequence[Answer]]] = dict   # closed rounds' answers, gold too
 
 
 def settle(
@@ -43,13 +47,14 @@ def settle(
     """
     answers = list(answers)
     weighed = rule.name == "dawid-skene"
+    again = rule.again if rule.again and _asked_again(rule, items, answers) else {}
     outcomes = adjudicate(
-        items, answers, annotators=rule.annotators, present=present, again=rule.again, ties_wait=not weighed
+        items, answers, annotators=rule.annotators, present=present, again=again, ties_wait=not weighed
     )
     outcomes |= adjudicate(gold, answers, annotators=rule.annotators, present=present, ties_wait=False)
     if not weighed or any(outcomes[item].status == "waiting" for item in (*items, *gold)):
         return outcomes
-    votes, fitted = fit_rounds(rule, {**rule.earlier, rule.number: answers})
+    votes, fitted = fit_rounds(rule, {**rule.earlier(), rule.number: answers})
     decided = dict(zip(votes.items, fitted.decided().tolist(), strict=True))
     names = {label: name for name, label in rule.classes.items()}
     for item in items:
@@ -60,6 +65,26 @@ def settle(
                 else replace(outcomes[item], label=names[label])
             )
     return outcomes
+
+
+def _asked_again(rule: Rule, items: Collection[str], answers: Sequence[Answer]) -> bool:
+    """Whether surprising answers are asked again now: there must be somebody else to ask."""
+    if rule.again_alone:
+        return True
+    people = {answer.annotator for answer in answers if answer.item_id in items}
+    if len(people) == 1 and any(answer.item_id in rule.again for answer in answers):
+        people |= company(rule.earlier(), rule.gold)
+    return len(people) > 1
+
+
+def company(answers: Mapping[int, Iterable[Answer]], gold: Collection[Place]) -> set[str]:
+    """Everybody who answered about an item that was asked."""
+    return {
+        answer.annotator
+        for number, of_round in answers.items()
+        for answer in of_round
+        if (number, answer.item_id) not in gold
+    }
 
 
 def fit_rounds(rule: Rule, answers: Mapping[int, Iterable[Answer]]) -> tuple[Votes, DawidSkene]:

@@ -34,6 +34,15 @@ def stored_answers(
     return answers
 
 
+@retried
+def read_answers(
+    store: Store, evaluation: str, round: int, digests: Iterable[str]
+) -> list[Annotation]:
+    """The answers of these names, in the order of the names. KeyMissing if one is gone."""
+    names = [keys.annotation(evaluation, round, digest) for digest in sorted(set(digests))]
+    return [Annotation(**encoding.from_json(store.get(key), key)) for key in names]
+
+
 def answer_bytes(answer: Annotation) -> bytes:
     """An answer as the ledger holds it. The first asking goes without saying."""
     data: dict[str, Any] = asdict(answer)

@@ -3,7 +3,7 @@
 Digests alone answer this; nothing is decoded that was not found intact first. What is covered:
 
     spec.json, pool/manifest.json, plans, designs, labels, estimates, seals, outcome.json    by the seals
-    pool parts, partitions, inherited labels, answers                                        by their names
+    pool parts, partitions, inherited labels, gold, answers                                  by their names
 
 A round that is still open has no seal yet; its plan is judged by recomputing it. times.json, identity.json,
 pool/sources.json and posts/ hold times and random words, alerts/ what people were told: they may be there,
@@ -27,7 +27,8 @@ _BESIDE = re.compile(rf"times\.json|identity\.json|pool/sources\.json|{_ALERT}")
 _BESIDE_ROUND = re.compile(r"times\.json|posts/\d{4,}(\.arrived)?\.json")
 _ANSWER = re.compile(r"annotations/([0-9a-f]{64})\.json")
 _LEFT_OVER = re.compile(
-    r"pool/part-\d{5,}-[0-9a-f]{16}\.parquet|partitions/[0-9a-f]{32}\.(json|rows)|inherited-[0-9a-f]{16}\.parquet"
+    r"pool/part-\d{5,}-[0-9a-f]{16}\.parquet|partitions/[0-9a-f]{32}\.(json|rows)|"
+    r"inherited-[0-9a-f]{16}\.parquet|gold/[0-9a-f]{64}\.json"
 )
 _STEPS = (keys.plan, keys.design, keys.labels, keys.estimate, keys.seal)
 
@@ -117,7 +118,8 @@ def _frozen(found: Integrity) -> list[str]:
     digest = found.manifest.partition.digest
     pair = [keys.partition(found.evaluation, digest), keys.partition_rows(found.evaluation, digest)]
     inherited = found.manifest.inherited_key
-    return [*found.manifest.part_keys, *([] if inherited is None else [inherited]), *pair]
+    gold = [keys.gold(found.evaluation, found.manifest.gold)] if found.manifest.gold else []
+    return [*found.manifest.part_keys, *([] if inherited is None else [inherited]), *gold, *pair]
 
 
 def _check_seals(store: Store, found: Integrity) -> None:
@@ -142,6 +144,8 @@ def _check_seals(store: Store, found: Integrity) -> None:
             found.add(key, "is not written the way seals are")
         wanted = set(sealed_by_bytes(name, number) if number else sealed_at_the_end(name, found.rounds))
         answers = {k for k in sealed if number and k.startswith(keys.annotations(name, number))}
+        if number and keys.annotators(name, number) in sealed:   # only where there was something to say
+            wanted.add(keys.annotators(name, number))
         if sealed.keys() - answers != wanted:
             odd = sorted((sealed.keys() - answers) ^ wanted)
             found.add(key, f"does not seal what it must: {', '.join(odd)}")
@@ -180,6 +184,10 @@ def _check_names(store: Store, found: Integrity) -> None:
             found.checked.add(key)
             if not key.endswith(f"-{keys.digest(store.get(key))[:16]}.parquet"):
                 found.add(key, "its bytes are not those its name is the digest of")
+    if found.manifest.gold and (key := keys.gold(name, found.manifest.gold)) in found.keys:
+        found.checked.add(key)
+        if keys.digest(store.get(key)) != found.manifest.gold:
+            found.add(key, "its bytes are not those its name is the digest of")
     pair = _frozen(found)[-2:]
     if found.keys.issuperset(pair):
         found.checked.update(pair)
@@ -199,7 +207,8 @@ def _check_others(found: Integrity) -> None:
         if _LEFT_OVER.fullmatch(below):
             left_over += 1
         elif in_round and key.startswith(keys.round_folder(name, int(in_round[1]))):
-            if not (_BESIDE_ROUND.fullmatch(in_round[2]) or _ANSWER.fullmatch(in_round[2])):
+            known = in_round[2] == "annotators.json" or _BESIDE_ROUND.fullmatch(in_round[2])
+            if not (known or _ANSWER.fullmatch(in_round[2])):
                 found.add(key, "is not a key of an evaluation")
         elif not _BESIDE.fullmatch(below):
             found.add(key, "is not a key of an evaluation")

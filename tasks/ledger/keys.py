@@ -59,6 +59,11 @@ def inherited(evaluation: str, digest: str) -> str:
     return f"{evaluation}/inherited-{digest[:16]}.parquet"
 
 
+def gold(evaluation: str, digest: str) -> str:
+    """Items of known answer, under the digest of their bytes."""
+    return f"{evaluation}/gold/{digest}.json"
+
+
 def partition(evaluation: str, digest: str) -> str:
     """Strata edges and cells."""
     return f"{evaluation}/partitions/{digest}.json"
@@ -112,6 +117,11 @@ def labels(evaluation: str, round: int) -> str:
 def estimate(evaluation: str, round: int) -> str:
     """The estimates after a round."""
     return round_folder(evaluation, round) + "estimate.json"
+
+
+def annotators(evaluation: str, round: int) -> str:
+    """How the people who labelled did so far, and what their errors do to the estimates of a round."""
+    return round_folder(evaluation, round) + "annotators.json"
 
 
 def seal(evaluation: str, round: int) -> str:

@@ -2,12 +2,13 @@
 
     plan.parquet    one row per draw: draw, item_id, cell, rank, probability, prediction, ask, label, segments
                     (one JSON object per row), shown (one JSON object where `ask`); `label` is the known label
-                    of an item that was labelled in an earlier round
+                    of an item that was labelled in an earlier round. Attached text: which gold items are
+                    mixed in, and which answers are surprising and asked again
     design.parquet  one row per cell (evalcore.design)
     labels.parquet  one row per item asked: item_id, cell, rank, label (null: people could not decide), reason
                     (why there is no label, or "reused": it is the one an earlier evaluation bought, as the
                     plan's column `inherited` has it), annotations (digests of the answers behind it), askings
-                    (2 where it was asked again)
+                    (2 where it was asked again). Attached text: the answers to the round's gold items
     estimate.json   the estimates, with what the stopping rule looks at
 
 `write_*` returns what is under the key afterwards: our own record, or the one of whoever was first. Callers
@@ -33,7 +34,7 @@ from evalcore.unfound import withheld
 from tasks.ledger import encoding, keys
 from tasks.ledger.store import KeyMissing, Store
 
-_DESIGN = "assay.design"
+_DESIGN, _PEOPLE, _GOLD = "assay.design", "assay.people", "assay.gold"
 _NO_LABEL = -2  # in memory only: a draw whose label is not known from an earlier round
 
 NoLabel = Literal["skipped", "deleted"]
@@ -52,6 +53,9 @@ class PlannedRound:
     segments: Sequence[Mapping[str, str]]        # (T,)
     shown: Sequence[Mapping[str, str] | None]    # (T,) what people see; None unless asked
     inherited: Mapping[int, int] = field(default_factory=dict)   # draw -> label an earlier evaluation bought
+    gold: tuple[str, ...] = ()                   # ids of the gold items mixed in
+    again: Mapping[str, tuple[int, ...]] = field(default_factory=dict)   # item -> surprising answers
+    again_alone: bool = False                    # asked again even while only one person is known
 
     def asked(self) -> list[int]:
         """The draws whose label is new to this evaluation: what its labels.parquet holds."""
@@ -165,7 +169,12 @@ def write_plan(store: Store, evaluation: str, planned: PlannedRound) -> PlannedR
         columns["inherited"] = pa.array(
             [planned.inherited.get(t) for t in range(len(plan.cell))], pa.int8()
         )
-    blob = encoding.to_parquet(columns, {_DESIGN: base64.b64encode(design).decode()})
+    attached = {_DESIGN: base64.b64encode(design).decode()}
+    if planned.gold or planned.again:
+        again = {item_id: list(labels) for item_id, labels in planned.again.items()}
+        people = {"gold": list(planned.gold), "again": again, "again_alone": planned.again_alone}
+        attached[_PEOPLE] = encoding.to_json(people).decode()
+    blob = encoding.to_parquet(columns, attached)
     key = keys.plan(evaluation, planned.number)
     winner = store.put(key, blob)
     return _decode_plan(winner, key, planned.number)
@@ -191,9 +200,10 @@ def read_design(store: Store, evaluation: str, number: int) -> Design:
 
 
 def write_labels(
-    store: Store, evaluation: str, number: int, decided: Sequence[Decided]
+    store: Store, evaluation: str, number: int, decided: Sequence[Decided],
+    gold: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Decided]:
-    """Close a round; the labels it was closed with."""
+    """Close a round; the labels it was closed with. gold: gold item -> digests of the answers about it."""
     import pyarrow as pa
 
     columns = {
@@ -207,7 +217,9 @@ def write_labels(
         "share": pa.array([d.share for d in decided], pa.float64()),
     }
     key = keys.labels(evaluation, number)
-    return _decode_labels(store.put(key, encoding.to_parquet(columns)), key)
+    named = {item_id: list(digests) for item_id, digests in (gold or {}).items()}
+    attached = {_GOLD: encoding.to_json(named).decode()} if named else None
+    return _decode_labels(store.put(key, encoding.to_parquet(columns, attached)), key)
 
 
 def read_labels(store: Store, evaluation: str, number: int) -> list[Decided] | None:
@@ -215,6 +227,15 @@ def read_labels(store: Store, evaluation: str, number: int) -> list[Decided] | N
     key = keys.labels(evaluation, number)
     blob = _get(store, key)
     return None if blob is None else _decode_labels(blob, key)
+
+
+def read_gold_answers(store: Store, evaluation: str, number: int) -> dict[str, tuple[str, ...]]:
+    """Gold item -> digests of the answers about it, as a round was closed with; nothing while it is open."""
+    key = keys.labels(evaluation, number)
+    blob = _get(store, key)
+    text = None if blob is None else encoding.from_parquet(blob, key)[1].get(_GOLD)
+    named = {} if text is None else encoding.from_json(text.encode(), key)
+    return {item_id: tuple(digests) for item_id, digests in named.items()}
 
 
 def write_estimate(store: Store, evaluation: str, estimate: RoundEstimate) -> RoundEstimate:
@@ -264,6 +285,7 @@ def _decode_plan(blob: bytes, key: str, number: int) -> PlannedRound:
         raise encoding.DamagedRecord(f"{key}: carries no design; restore this key from a copy of the ledger")
     design_columns, _ = encoding.from_parquet(base64.b64decode(metadata[_DESIGN]), key)
     design = Design.from_columns(design_columns)
+    people = encoding.from_json(metadata[_PEOPLE].encode(), key) if _PEOPLE in metadata else {}
     plan = RoundPlan(
         cell=np.array(columns["cell"], np.int64),
         rank=np.array(columns["rank"], np.int64),
@@ -281,6 +303,9 @@ def _decode_plan(blob: bytes, key: str, number: int) -> PlannedRound:
         segments=[encoding.from_json(s.encode(), key) for s in columns["segments"]],
         shown=[None if s is None else encoding.from_json(s.encode(), key) for s in columns["shown"]],
         inherited={t: y for t, y in enumerate(columns.get("inherited", ())) if y is not None},
+        gold=tuple(people.get("gold", ())),
+        again={item_id: tuple(labels) for item_id, labels in people.get("again", {}).items()},
+        again_alone=bool(people.get("again_alone", False)),
     )
 
 

@@ -1,7 +1,8 @@
 """Seals: what a ledger held when a round was closed, as digests that hang together.
 
-    rounds/<n>/seal.json   of the round's plan, design, labels, estimate, the answers its labels were decided
-                           from, and the seal before; the first is chained to spec.json and pool/manifest.json
+    rounds/<n>/seal.json   of the round's plan, design, labels, estimate, annotators.json where there is one,
+                           the answers its labels were decided from and those to gold, and the seal before;
+                           the first is chained to spec.json and pool/manifest.json
     seal.json              of outcome.json and the last round's seal
 
 A seal is {"seals": {key below the evaluation: SHA-256 of its bytes}}. The manifest names the frozen parts and
@@ -31,8 +32,13 @@ def seal_rounds(store: Store, evaluation: str, last: int) -> None:
         first -= 1
     for number in range(first, last + 1):
         decided = records.read_labels(store, evaluation, number) or []
-        answers = sorted({digest for one in decided for digest in one.annotations})
-        sealed = {key: keys.digest(store.get(key)) for key in sealed_by_bytes(evaluation, number)}
+        gold = records.read_gold_answers(store, evaluation, number)
+        named = (*(one.annotations for one in decided), *gold.values())
+        answers = sorted({digest for several in named for digest in several})
+        covered = sealed_by_bytes(evaluation, number)
+        if store.exists(keys.annotators(evaluation, number)):
+            covered.append(keys.annotators(evaluation, number))
+        sealed = {key: keys.digest(store.get(key)) for key in covered}
         # an answer's name is its digest
         sealed |= {keys.annotation(evaluation, number, digest): digest for digest in answers}
         store.put(keys.seal(evaluation, number), seal_bytes(evaluation, sealed))
@@ -49,7 +55,7 @@ def seal_outcome(store: Store, evaluation: str, rounds: int) -> None:
 
 
 def sealed_by_bytes(evaluation: str, number: int) -> list[str]:
-    """The keys a round's seal covers, answers apart."""
+    """The keys a round's seal covers, answers and annotators.json apart."""
     before = (
         [keys.spec(evaluation), keys.manifest(evaluation)]
         if number == 1 else [keys.seal(evaluation, number - 1)]

@@ -83,7 +83,7 @@ def test_earlier_rounds_and_gold_say_whom_to_believe():
     gold = {(1, f"g{i}"): i % 2 for i in range(8)}
     earlier = [Said(f"g{i}", who, ("no", "yes")[(i % 2) ^ (who == "b")]) for i in range(8) for who in "ab"]
     answers = [Said("x", "a", "yes"), Said("x", "b", "no")]
-    weighed = settle(rule("dawid-skene", gold=gold, earlier={1: earlier}), ["x"], [], answers)["x"]
+    weighed = settle(rule("dawid-skene", gold=gold, earlier=lambda: {1: earlier}), ["x"], [], answers)["x"]
     assert (weighed.status, weighed.label, weighed.needs) == ("labelled", "yes", 0)
     # nobody is known: a tie, which one person more decides
     alone = settle(rule("dawid-skene"), ["x"], [], answers)["x"]
