@@ -25,7 +25,7 @@ def evaluation(folder, adjudication=None, gold=None, **desk):
     given = {"kind": "simulated", "labels": str(folder / "all.csv"), "annotators": PEOPLE, **desk}
     if gold:
         given["gold"] = {"labels": str(folder / "gold.csv"), "rate": gold}
-    changes = {"desk": given} | ({"adjudication": {"rule": adjudication}} if adjudication else {})
+    changes = {"desk": given, "budget": {"labels": 40}} | ({"adjudication": {"rule": adjudication}} if adjudication else {})
     spec = small_spec(folder, **changes)
     with (folder / "labels.csv").open(newline="") as opened:
         rows = list(csv.DictReader(opened))
@@ -50,18 +50,18 @@ def record(store, spec, number):
 
 def test_gold_is_mixed_in_answered_and_never_counted(tmp_path):
     store, spec, standing = evaluation(tmp_path, gold=0.2)
-    # 20 asked in each of 3 rounds at a rate of 20%: 5 gold items a round, and 60 labels as without gold
-    assert (standing.labels, standing.rounds) == (60, 3)
-    for number in (1, 2, 3):
+    # 20 asked in each of 2 rounds at a rate of 20%: 5 gold items a round, and 40 labels as without gold
+    assert (standing.labels, standing.rounds) == (40, 2)
+    for number in (1, 2):
         planned = records.read_plan(store, spec.name, number)
         assert len(planned.gold) == 5
         assert all(item.startswith("gold-") for item in planned.gold)
         decided = records.read_labels(store, spec.name, number)
         assert not {d.item_id for d in decided} & set(planned.gold)
         assert set(records.read_gold_answers(store, spec.name, number)) == set(planned.gold)
-    found = record(store, spec, 3)
-    assert found["gold"]["items"] == 15
-    assert sum(p["gold"]["negatives"] + p["gold"]["positives"] for p in found["people"]) == 15
+    found = record(store, spec, 2)
+    assert found["gold"]["items"] == 10
+    assert sum(p["gold"]["negatives"] + p["gold"]["positives"] for p in found["people"]) == 10
     assert found["correction"]["known_from"][0] == "gold"
     assert verify(store, spec.name).differences == ()
 
@@ -78,10 +78,10 @@ def test_the_plan_without_gold_is_the_plan_with_it(tmp_path):
 @pytest.mark.parametrize("rule", ["majority", "dawid-skene"])
 def test_three_answers_each_are_adjudicated_measured_and_verified(tmp_path, rule):
     store, spec, standing = evaluation(tmp_path, adjudication=rule, annotators_per_item=3)
-    assert standing.labels == 60
-    found = record(store, spec, 3)
+    assert standing.labels == 40
+    found = record(store, spec, 2)
     assert found["rule"] == rule
-    assert [p["answers"] for p in found["people"]] == [60, 60, 60]
+    assert [p["answers"] for p in found["people"]] == [40, 40, 40]
     assert [a["statistic"] for a in found["agreement"]] == ["fleiss-kappa", "krippendorff-alpha"] + [
         "cohen-kappa"] * 3
     assert found["correction"]["known_from"] == ["repeated answers"]
@@ -94,7 +94,7 @@ def test_three_answers_each_are_adjudicated_measured_and_verified(tmp_path, rule
 
 def test_closed_rounds_keep_the_labels_they_were_closed_with(tmp_path):
     store, spec, _ = evaluation(tmp_path, adjudication="dawid-skene", annotators_per_item=2)
-    differ = record(store, spec, 3)["would_differ"]
+    differ = record(store, spec, 2)["would_differ"]
     for one in differ:   # named, and not rewritten
         decided = records.read_labels(store, spec.name, one["round"])
         assert one["item_id"] in {d.item_id for d in decided}
@@ -104,13 +104,13 @@ def test_closed_rounds_keep_the_labels_they_were_closed_with(tmp_path):
 def test_surprising_answers_go_to_a_second_person_and_cost_no_budget(tmp_path):
     again = {"when": "always", "chance": 0.4, "moves": 0.0}   # nearly everything surprises
     store, spec, standing = evaluation(tmp_path, ask_again=again)
-    assert standing.labels == 60
-    found = record(store, spec, 3)["asked_again"]
+    assert standing.labels == 40
+    found = record(store, spec, 2)["asked_again"]
     assert found["items"] > 0
     assert found["answers"] >= found["items"]
     assert found["overruled"] > 0
     surprised = 0
-    for number in (1, 2, 3):
+    for number in (1, 2):
         planned = records.read_plan(store, spec.name, number)
         for one in records.read_labels(store, spec.name, number):
             if len(one.annotations) > 1:
@@ -146,7 +146,7 @@ def test_an_altered_annotators_record_is_found(tmp_path):
 def test_the_same_run_leaves_the_same_bytes(tmp_path):
     first, spec, _ = evaluation(tmp_path / "a", gold=0.1, adjudication="dawid-skene", annotators_per_item=2)
     second, _, _ = evaluation(tmp_path / "b", gold=0.1, adjudication="dawid-skene", annotators_per_item=2)
-    for number in (1, 2, 3):
+    for number in (1, 2):
         key = keys.annotators(spec.name, number)
         a, b = json.loads(first.get(key)), json.loads(second.get(key))
         assert a == b
