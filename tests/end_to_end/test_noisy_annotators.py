@@ -25,7 +25,9 @@ def evaluation(folder, adjudication=None, gold=None, **desk):
     given = {"kind": "simulated", "labels": str(folder / "all.csv"), "annotators": PEOPLE, **desk}
     if gold:
         given["gold"] = {"labels": str(folder / "gold.csv"), "rate": gold}
-    changes = {"desk": given, "budget": {"labels": 40}} | ({"adjudication": {"rule": adjudication}} if adjudication else {})
+    changes = {"desk": given, "budget": {"labels": 40}}
+    if adjudication:
+        changes["adjudication"] = {"rule": adjudication}
     spec = small_spec(folder, **changes)
     with (folder / "labels.csv").open(newline="") as opened:
         rows = list(csv.DictReader(opened))
