@@ -32,6 +32,7 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import binom
 
+from benchmarks import certified_table
 from evalcore.families import FAMILIES, pool
 from evalcore.measures import Measure, measure
 from evalcore.methods.recalibrated import Recalibrated
@@ -256,6 +257,14 @@ def document(cache: Path) -> str:
     return "\n".join(parts)
 
 
+def write_certified(cache: Path, names: Sequence[str]) -> None:
+    """evalcore/certified.py, by which `auto` chooses, from the runs that asked for these measures."""
+    found = totals(cache, "+".join(names))
+    kinds = {**RECORD, **{name: family.kind for name, family in FAMILIES.items()}}
+    table = certified_table.rows(found, lambda *where: _best(found, *where), kinds)
+    certified_table.OUT.write_text(certified_table.source(table, BUDGETS), encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run cells, or write the tables of a cache."""
     parser = argparse.ArgumentParser(description="Certify `recalibrated` by replay.")
@@ -271,6 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = given.measures.split(",")
     if given.write:
         OUT.write_text(document(given.cache), encoding="utf-8")
+        write_certified(given.cache, names)
         return
     if not given.show:
         run(given.pools.split(","), given.methods.split(";"), names, given.repeats, given.cache,

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from evalcore.methods.choice import BALANCED, BROKEN, CALIBRATED, WORKING
 from evalcore.randomness import stream
 from evalcore.replay import LabelledPool
 from evalcore.types import Array, Floats
-
-WORKING, BALANCED, CALIBRATED, BROKEN = "rare, working", "balanced", "calibrated", "broken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,13 @@ Twice at once, or again after any crash, the result is the same.
 import logging
 import platform
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
+from typing import Any
 
 from evalcore.errors import BadInput
+from evalcore.methods.registry import auto, is_auto
 from flows.opened import Opened, desk_of, open_evaluation, read_spec, utc_now
 from tasks.desk_effects import prepare_desk
 from tasks.desks.desk import Desk
@@ -103,7 +106,9 @@ def _freeze(
 
 def _claim(store: Store, spec: Spec) -> None:
     """Put the name on the spec, and the evaluation into the index, before the manifest commits both."""
-    recorded = {"spec": spec.to_json(), "versions": versions()}
+    recorded: dict[str, Any] = {"spec": spec.to_json(), "versions": versions()}
+    if is_auto(spec.method):
+        recorded["auto"] = asdict(auto(spec.method))
     store.put(keys.spec(spec.name), encoding.to_json(recorded))
     _refuse_if_taken(store, spec)
     store.put(keys.open_index(spec.name), b"")

@@ -38,6 +38,7 @@ class Opened:
     question: Question
     rule: StoppingRule
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
+    why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
 
     @property
     def segments(self) -> Mapping[str, Mapping[str, int]]:
@@ -93,6 +94,7 @@ def open_evaluation(store: Store, name: str) -> Opened:
             systems=tuple(spec.pool.systems or ()),
             evidence=None if key is None else evidence_by_cell(partition, as_arrays(taken_over)),
         ),
+        why_method=_why(recorded, manifest.partition.method),
         rule=StoppingRule(
             budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance
         ),
@@ -100,8 +102,15 @@ def open_evaluation(store: Store, name: str) -> Opened:
     )
 
 
+def _why(recorded: Mapping[str, Any], method_name: str) -> str | None:
+    """The reason that was recorded, if it is about the method that was used."""
+    auto = recorded.get("auto")
+    return str(auto["reason"]) if isinstance(auto, dict) and auto.get("method") == method_name else None
+
+
 def read_spec(store: Store, name: str) -> dict[str, Any]:
-    """spec.json: {"spec": what was asked, "versions": of what began it}. KeyMissing if there is none."""
+    """spec.json: {"spec": what was asked, "versions": of what began it}, and where the method was left to the
+    certified table "auto": {"method", "reason"}. KeyMissing if there is none."""
     key = keys.spec(name)
     recorded: dict[str, Any] = encoding.from_json(store.get(key), key)
     return recorded

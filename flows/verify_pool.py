@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from evalcore.methods.registry import method
+from evalcore.methods.registry import is_auto, method
 from evalcore.partition import build_partition
 from flows.opened import Opened
 from tasks.effects import retried
@@ -55,7 +55,7 @@ def _of_manifest(store: Store, opened: Opened) -> Iterator[str]:
 
 def _of_spec(opened: Opened) -> Iterator[str]:
     entry = opened.manifest.partition
-    if opened.spec.method != "auto" and method(opened.spec.method).name != entry.method:
+    if not is_auto(opened.spec.method) and method(opened.spec.method).name != entry.method:
         yield f"partition.method is {entry.method!r}, the spec asks for {opened.spec.method!r}"
     if entry.cells != opened.partition.cells.n_cells:
         yield f"partition.cells is {entry.cells}, the partition has {opened.partition.cells.n_cells}"

@@ -1,9 +1,14 @@
-"""The methods by name.  `auto` is the best one that is certified."""
+"""The methods by name.  `auto` is the best one that is certified: see `evalcore.methods.choice`.
+
+`auto` means one method at a time: what it meant when an evaluation began is in its ledger, and stays.
+"""
 
 from difflib import get_close_matches
 
+from evalcore.certified import TABLE
 from evalcore.errors import UnknownName
 from evalcore.methods.base import Method
+from evalcore.methods.choice import DEFAULT, Choice, choose
 from evalcore.methods.low_shot import LOW_SHOT
 from evalcore.methods.options import with_options
 from evalcore.methods.passive import Passive
@@ -13,12 +18,12 @@ from evalcore.methods.tree import DirichletTreeMethod
 
 _ALL: tuple[Method, ...] = (Passive(), DirichletTreeMethod(), *PUBLISHED, *LOW_SHOT, Recalibrated())
 _METHODS = {m.name: m for m in _ALL}
-_AUTO = "dirichlet-tree"
+AUTO = "auto"
 
 
 def method_names() -> list[str]:
     """The names `method` knows, `auto` first."""
-    return ["auto", *_METHODS]
+    return [AUTO, *_METHODS]
 
 
 def method(name: str) -> Method:
@@ -27,10 +32,30 @@ def method(name: str) -> Method:
     Raises UnknownName with the nearest known name, and for settings that do not exist.
     """
     base = name.partition(":")[0]
-    if base == "auto":
-        base, name = _AUTO, _AUTO + name.removeprefix("auto")
+    if base == AUTO:
+        name = auto(name).method
+        base = name.partition(":")[0]
     if base not in _METHODS:
         near = get_close_matches(base, method_names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join(method_names())}"
         raise UnknownName(f"unknown method {name!r}; {hint}")
     return _METHODS[base] if name == base else with_options(_METHODS[base], name)
+
+
+def is_auto(name: str) -> bool:
+    """Whether a spec's method leaves the choice to the table, settings or not."""
+    return name.partition(":")[0] == AUTO
+
+
+def auto(name: str = AUTO) -> Choice:
+    """What `auto`, which may carry settings, means today, and why.
+
+    Settings that the certified method does not have were written for the default, which then keeps them.
+    """
+    chosen, settings = choose(TABLE), name.removeprefix(AUTO)
+    if settings and chosen.method != DEFAULT:
+        try:
+            with_options(_METHODS[chosen.method], chosen.method + settings)
+        except UnknownName:
+            return Choice(method=DEFAULT + settings, reason=f"the settings {settings[1:]!r} are {DEFAULT}'s")
+    return Choice(method=chosen.method + settings, reason=chosen.reason)

@@ -1,0 +1,87 @@
+"""What `auto` means: the best method that is certified, by the table and by nothing else.
+
+`evalcore.certified.TABLE` is written by `python -m benchmarks.certify --write` from replays.  A candidate is
+chosen when it has passed the bar on every pool of record; until then the published default stays.  The bar,
+per pool and measure, for mean squared error relative to the best unbiased published method at each budget
+(geometric mean over budgets), for coverage of nominal 95% intervals, and for width on working models:
+
+    ratio       at most 0.3 on rare classes with a working model, 1.0 on balanced pools and where calibrated
+                probabilities are supplied, 1.2 on broken models
+    coverage    at least 0.93 at every budget: not below it by a binomial test at 1%, from 1,000 repeats on
+    width       at most 3 times 3.92 times the root mean squared error: honesty is not bought with [0, 1]
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy.special import bdtr
+
+POOLS_OF_RECORD = ("abt-buy", "restaurant")
+MEASURE = "f1"                    # the measure the pools of record are judged by
+DEFAULT, CANDIDATES = "dirichlet-tree", ("recalibrated",)
+LEAST_REPEATS, LEAST_COVERAGE, FALSE_ALARM, LARGEST_WIDTH = 1000, 0.93, 0.01, 3.0
+WORKING, BALANCED, CALIBRATED, BROKEN = "rare, working", "balanced", "calibrated", "broken"
+LARGEST_RATIO = {WORKING: 0.3, BALANCED: 1.0, CALIBRATED: 1.0, BROKEN: 1.2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certified:
+    """What replays of one method on one pool said about one measure."""
+
+    method: str
+    pool: str
+    kind: str                # of pool: which part of the bar it is held against
+    measure: str
+    repeats: int             # the fewest behind any budget
+    ratio: float | None      # geometric mean over budgets of MSE / MSE of the best published method
+    coverage: float          # the lowest of any budget
+    width: float | None      # geometric mean over budgets of mean width / (3.92 RMSE); None where RMSE is 0
+
+    def failings(self) -> list[str]:
+        """Where it is below the bar, in words; empty when it has passed."""
+        found = []
+        if self.repeats < LEAST_REPEATS:
+            found.append(f"measured in {self.repeats:,} repeats of the {LEAST_REPEATS:,} it takes")
+        most = LARGEST_RATIO.get(self.kind)
+        if most is not None and (self.ratio is None or self.ratio > most):
+            said = "cannot be told" if self.ratio is None else f"is {self.ratio:.2f}"
+            found.append(f"squared error over the best published method's {said}, at most {most} wanted")
+        covered = round(self.coverage * self.repeats)
+        if bdtr(covered, self.repeats, LEAST_COVERAGE) < FALSE_ALARM:
+            found.append(f"coverage is {self.coverage:.3f} at its lowest, {LEAST_COVERAGE} wanted")
+        works = self.kind in (WORKING, BALANCED, CALIBRATED)
+        if works and self.width is not None and self.width > LARGEST_WIDTH:
+            found.append(
+                f"width is {self.width:.1f} times what its error needs, at most {LARGEST_WIDTH:g} wanted"
+            )
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A method and why it was chosen."""
+
+    method: str
+    reason: str
+
+
+def choose(table: Sequence[Certified]) -> Choice:
+    """The first candidate that has passed on every pool of record, else the default."""
+    held_back = []
+    for name in CANDIDATES:
+        rows = {row.pool: row for row in table if row.method == name and row.measure == MEASURE}
+        against = [
+            f"{pool}: {'; '.join(rows[pool].failings()) if pool in rows else 'not measured'}"
+            for pool in POOLS_OF_RECORD
+            if pool not in rows or rows[pool].failings()
+        ]
+        if not against:
+            least = min(rows[pool].coverage for pool in POOLS_OF_RECORD)
+            ratios = " and ".join(f"{rows[pool].ratio:.2f} ({pool})" for pool in POOLS_OF_RECORD)
+            return Choice(
+                method=name,
+                reason=f"{name} has passed the bar on every pool of record: squared error {ratios} of the "
+                f"best published method's, intervals that covered in {least:.1%} of replays or more",
+            )
+        held_back.append(f"{name} has not passed the bar on every pool of record ({'. '.join(against)})")
+    return Choice(method=DEFAULT, reason=f"{DEFAULT} is the default while {'; '.join(held_back)}")
