@@ -1,4 +1,4 @@
-"""How many labels will it take?  The evaluation played on, in a dozen plausible worlds.
+"""How many labels will it take?  The evaluation played on, in a dozen or two plausible worlds.
 
 In each world (`evalcore.worlds`) every label is known.  The method goes on from the labels there are,
 drawing, labelling and estimating as it would live, and the forecast is how many labels the worlds took:
@@ -28,10 +28,11 @@ from evalcore.stopping import MIN_LABELS
 from evalcore.types import Bools, Floats, Ints
 from evalcore.worlds import plausible_worlds
 
-WORLDS = 12
+WORLDS = 24
+COSTLY_WORLDS = 12      # for a method that fits a model of its own in each
 MOST = 3_000            # labels beyond which no forecast goes
 GROWTH = 0.4            # one look to the next
-REPORT_DRAWS = 300      # of a recalibrated report, of which a live one takes 4,000
+REPORT_DRAWS = 600      # of a recalibrated report, of which a live one takes 4,000
 RANGE = 0.8             # share of the worlds that [low, high] holds
 
 
@@ -60,6 +61,7 @@ class Forecast:
     horizon: int             # labels up to which the worlds were played
     share: float             # of the worlds that met the goal within the horizon
     labels_now: int
+    worlds: int
 
     @property
     def more(self) -> int | None:
@@ -74,13 +76,15 @@ def forecast(
     horizon: int,
     *,
     batch_size: int = 25,
-    worlds: int = WORLDS,
+    worlds: int | None = None,
 ) -> list[Forecast]:
     """When each goal will be met, judged from where `state` stands.  Deterministic.
 
     horizon: labels in all, such as the budget; cut at the pool and at MOST.
     """
     n_items = question.cells.n_items
+    if worlds is None:
+        worlds = COSTLY_WORLDS if isinstance(question.method, Recalibrated) else WORLDS
     horizon = min(max(horizon, state.labels), n_items, MOST)
     rng = stream(question.seed, question.evaluation, state.round, "forecast")
     by_label = plausible_worlds(
@@ -173,6 +177,7 @@ def _summary(
         horizon=horizon,
         share=float(np.isfinite(ordered).mean()),
         labels_now=now,
+        worlds=looks.shape[1],
     )
 
 

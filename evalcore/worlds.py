@@ -15,7 +15,8 @@ from evalcore.recalibration.posterior import noise, posterior
 from evalcore.recalibration.shape import pool_shape
 from evalcore.types import Floats, Ints
 
-DRAWS = 600     # of the posterior, from which the worlds are picked by weight
+DRAWS = 600         # of the posterior, from which the worlds are picked by weight
+MOST_CELLS = 256    # beyond which neighbouring cells share their rates
 
 
 def plausible_worlds(
@@ -25,12 +26,49 @@ def plausible_worlds(
 
     labelled (C, 2); left (C,) unlabelled items that can be asked.
     """
-    model = label_model(pool_shape(cells), CONFIGURATIONS)
-    n, k = labelled.sum(axis=1)[None].astype(np.float64), labelled[None, :, 1].astype(np.float64)
-    post = posterior(model, fit(model, n, k), n, k, left[None].astype(np.float64), noise(model, DRAWS, rng))
-    rate = post.rate[0][_by_weight(post.weight[0], count, rng)]
+    group = _groups(cells)
+    model = label_model(pool_shape(_merged(cells, group)), CONFIGURATIONS)
+
+    def summed(by_cell: Ints) -> Floats:
+        return np.asarray(np.bincount(group, weights=by_cell)[None], dtype=np.float64)
+
+    n, k = summed(labelled.sum(axis=1)), summed(labelled[:, 1])
+    post = posterior(model, fit(model, n, k), n, k, summed(left), noise(model, DRAWS, rng))
+    rate = post.rate[0][_by_weight(post.weight[0], count, rng)][:, group]
     positive = rng.binomial(left, np.clip(rate, 0.0, 1.0))
     return np.asarray(labelled + np.stack([left - positive, positive], axis=-1), dtype=np.int64)
+
+
+def _groups(cells: Cells) -> Ints:
+    """The group (C,) of each cell: itself, or where there are many, neighbours of one prediction together.
+
+    The label model's cost grows with the cube of its cells, and its rates are smooth in the score.
+    """
+    if cells.n_cells <= MOST_CELLS:
+        return np.arange(cells.n_cells)
+    reach = np.cumsum(np.sqrt(cells.size))
+    block = np.minimum((reach / reach[-1] * MOST_CELLS / 2).astype(np.int64), MOST_CELLS // 2 - 1)
+    group: Ints = np.unique(block * 2 + cells.prediction, return_inverse=True)[1].astype(np.int64)
+    return group
+
+
+def _merged(cells: Cells, group: Ints) -> Cells:
+    """The cells of the groups, their means weighted by size."""
+    size = np.bincount(group, weights=cells.size)
+    first = np.unique(group, return_index=True)[1]
+
+    def mean(by_cell: Floats) -> Floats:
+        return np.asarray(np.bincount(group, weights=cells.size * by_cell) / size)
+
+    return Cells(
+        stratum=cells.stratum[first],
+        prediction=cells.prediction[first],
+        size=size.astype(np.int64),
+        mean_score=mean(cells.mean_score),
+        mean_probability=mean(cells.mean_probability),
+        log_density=mean(cells.log_density),
+        n_slots=cells.n_slots,
+    )
 
 
 def _by_weight(weight: Floats, count: int, rng: np.random.Generator) -> Ints:

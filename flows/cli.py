@@ -19,6 +19,7 @@ import click
 from evalcore.errors import AssayError
 from flows.cli_alerts import alerts
 from flows.cli_demo import demo
+from flows.cli_doctor import doctor
 from flows.cli_evaluation import advance_command, begin_command, run
 from flows.cli_listen import listen
 from flows.cli_look import report, status
@@ -46,8 +47,8 @@ def assay(verbose: bool) -> None:
 
 
 for command in (
-    demo, run, begin_command, advance_command, status, report, verify, replay, init, alerts, listen,
-    monitor, history,
+    demo, doctor, run, begin_command, advance_command, status, report, verify, replay, init, alerts,
+    listen, monitor, history,
 ):
     assay.add_command(command)
 

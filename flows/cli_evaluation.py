@@ -1,22 +1,29 @@
 """The commands that move an evaluation: run, begin, advance."""
 
 from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
 
 import click
 
 from flows.cli_output import (
     Progress,
+    before_it_starts,
     json_option,
     print_json,
     print_standing,
     store_for,
     store_named,
     store_option,
+    with_outlook,
 )
 from flows.opened import Opened, open_evaluation
 from flows.standing import Standing, current_standing
 from tasks.ledger.store import Store
 from tasks.spec import load_spec
+
+if TYPE_CHECKING:
+    from flows.forecasting import Outlook
 
 spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
 
@@ -49,6 +56,9 @@ def run(spec: Path, store: str | None, wait: float | None, as_json: bool) -> int
             opened = begin(ledger, asked, progress=progress.frozen)
         except KeyboardInterrupt:
             raise click.Abort from None
+        ahead = _outlook(ledger, opened, progress)
+        for line in before_it_starts(opened, ahead):
+            progress.note(line)
         patience = Patience.from_settings(in_all=None if wait is None else wait * 60)
         try:
             standing = drive(
@@ -57,7 +67,7 @@ def run(spec: Path, store: str | None, wait: float | None, as_json: bool) -> int
         except KeyboardInterrupt:
             standing = current_standing(ledger, opened)
             click.echo(f"interrupted; to resume: assay run {spec}", err=True)
-    return _say(ledger, opened, standing, as_json)
+    return _say(ledger, opened, standing, as_json, ahead)
 
 
 @click.command("begin")
@@ -78,13 +88,16 @@ def begin_command(spec: Path, store: str | None, as_json: bool) -> int:
     with Progress(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
         opened = begin(ledger, asked, progress=progress.frozen)
-    standing = current_standing(ledger, opened)
+        ahead = _outlook(ledger, opened, progress)
+    standing = with_outlook(current_standing(ledger, opened), ahead)
     if as_json:
         print_json(standing.to_json())
     else:
         click.echo(
             f"{opened.name}: began with {opened.manifest.rows:,} items; next: assay advance {opened.name}"
         )
+        for line in before_it_starts(opened, ahead):
+            click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     return 0
 
 
@@ -108,16 +121,30 @@ def advance_command(name: str, store: str | None, as_json: bool) -> int:
     with Progress(opened.spec.budget.labels).running() as progress:
         progress.say(f"advancing {name}")
         standing = advance(ledger, name, on_round=progress.round)
-    return _say(ledger, opened, standing, as_json)
+        ahead = _outlook(ledger, opened, progress)
+    return _say(ledger, opened, standing, as_json, ahead)
 
 
-def _say(ledger: Store, opened: Opened, standing: Standing, as_json: bool) -> int:
+def _outlook(ledger: Store, opened: Opened, progress: Progress) -> "Outlook | None":
+    """The forecast from where it stands; None once it is finished."""
+    from flows.forecasting import outlook
+
+    if current_standing(ledger, opened).state == "finished":
+        return None
+    progress.say("forecasting")
+    return outlook(ledger, opened)
+
+
+def _say(
+    ledger: Store, opened: Opened, standing: Standing, as_json: bool, ahead: "Outlook | None" = None
+) -> int:
+    standing = with_outlook(standing, ahead)
     if as_json:
         print_json(standing.to_json())
         return standing.exit_code
     from flows.reporting import labels_to_decide
 
-    print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing))
+    print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing), ahead=ahead)
     if standing.known is not None:
         where = "" if ledger.url == "./assay-ledger" else f" --store {ledger.url}"
         click.echo(f"  report: assay report {opened.name}{where}")

@@ -6,7 +6,15 @@ from typing import Any
 import click
 
 from evalcore.errors import AssayError
-from flows.cli_output import file_link, json_option, print_json, print_standing, store_named, store_option
+from flows.cli_output import (
+    file_link,
+    json_option,
+    print_json,
+    print_standing,
+    store_named,
+    store_option,
+    with_outlook,
+)
 from flows.opened import begun_evaluations, open_evaluation
 from flows.standing import Standing, current_standing
 from tasks.ledger.store import Store
@@ -32,12 +40,17 @@ def status(name: str | None, store: str | None, as_json: bool) -> int:
         return _all(ledger, as_json)
     opened = open_evaluation(ledger, name)
     standing = current_standing(ledger, opened)
+    ahead = None
+    if standing.state != "finished":
+        from flows.forecasting import outlook
+
+        ahead = outlook(ledger, opened)
     if as_json:
-        print_json(standing.to_json())
+        print_json(with_outlook(standing, ahead).to_json())
     else:
         from flows.reporting import labels_to_decide
 
-        print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing))
+        print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing), ahead=ahead)
     return standing.exit_code
 
 

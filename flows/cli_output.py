@@ -4,12 +4,14 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from flows.opened import Opened
 from flows.standing import Standing
 from tasks.ledger import open_store
 from tasks.ledger.records import RoundEstimate
@@ -18,6 +20,9 @@ from tasks.report import wording
 from tasks.report.price import price_lines
 from tasks.settings import Settings
 from tasks.spec import Spec
+
+if TYPE_CHECKING:
+    from flows.forecasting import Outlook
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,10 +55,28 @@ def print_json(value: dict[str, Any]) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def with_outlook(standing: Standing, ahead: "Outlook | None") -> Standing:
+    """The standing with the forecast that goes into its JSON; a finished one waits for nothing."""
+    if ahead is None or standing.state == "finished":
+        return standing
+    return replace(standing, forecast=ahead.to_json())
+
+
+def before_it_starts(opened: Opened, ahead: "Outlook | None") -> list[str]:
+    """The method and why, where that was left to `auto`; then the forecast."""
+    chosen = [f"method {opened.question.method.name}: {opened.why_method}"] if opened.why_method else []
+    return chosen + (ahead.lines() if ahead else [])
+
+
 def print_standing(
-    standing: Standing, threshold: str = "", more: int | None = None, note: bool = True
+    standing: Standing,
+    threshold: str = "",
+    more: int | None = None,
+    note: bool = True,
+    ahead: "Outlook | None" = None,
 ) -> None:
-    """Where an evaluation stands, for people; `note`: and what its kind of interval was measured to cover."""
+    """Where an evaluation stands, for people; `note`: and what its kind of interval was measured to cover;
+    `ahead`: the forecast, of interest while it is not finished."""
     click.echo(f"{standing.evaluation}: {_state(standing)}")
     rows = standing.rows()
     for row in rows:
@@ -71,6 +94,8 @@ def print_standing(
     undecided = f"; {standing.undecided} items people could not decide" if standing.undecided else ""
     click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
     for line in price_lines(rows) if note else []:
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    for line in ahead.lines() if ahead and standing.state != "finished" else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     if standing.verdict:
         hint = f"; about {more:,} more labels would decide" if more else ""
@@ -125,6 +150,10 @@ class Progress:
     def say(self, text: str) -> None:
         """What is being done."""
         self._status.update(text)
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        self._console.print(text, markup=False)
 
     def round(self, known: RoundEstimate) -> None:
         """A round has closed."""

@@ -30,6 +30,9 @@ class Standing:
     known: RoundEstimate | None        # after the last closed round; None before the first
     budget: int
     interval_note: str = ""            # what intervals of the method's kind were measured to cover
+    method: str = ""                   # the one in use, never `auto`
+    why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
+    forecast: Mapping[str, Any] | None = None   # flows.forecasting; only commands that drive or look have it
 
     @property
     def stopped_by(self) -> str | None:
@@ -52,6 +55,9 @@ class Standing:
             "rounds": self.rounds,
             "revision": 0,
             "estimates": [estimate_json(row) for row in self.rows()],
+            "method": self.method,
+            "method_reason": self.why_method,
+            "forecast": None if self.forecast is None else dict(self.forecast),
             **joint_part(self.known.joint if self.known else None),
         }
 
@@ -104,6 +110,8 @@ def standing_of(
         known=known,
         budget=opened.spec.budget.labels,
         interval_note=_note(opened, known),
+        method=opened.question.method.name,
+        why_method=opened.why_method,
     )
 
 

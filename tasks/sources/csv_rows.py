@@ -54,6 +54,15 @@ def csv_batches(
         raise unreadable(file.path, str(error) or type(error).__name__) from None
 
 
+def header(file: SourceFile) -> list[str]:
+    """The column names. Raises BadInput for a file without any."""
+    try:
+        with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
+            return _header(file, stream)
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file.path, str(error) or type(error).__name__) from None
+
+
 def opened(file: SourceFile, raw: BinaryIO) -> io.BufferedReader:
     """The file's text as bytes: decompressed if its name says so."""
     inner = cast("io.RawIOBase", gzip.GzipFile(fileobj=raw) if is_compressed(file.path) else raw)

@@ -6,7 +6,7 @@ like a date for one, and gives up when a later block disagrees.
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -41,7 +41,13 @@ def jsonl_batches(
         first += len(rows)
 
 
-def _batches(file: SourceFile) -> Iterator[list[dict[str, Any]]]:
+def first_keys(file: SourceFile) -> list[str]:
+    """The keys of the rows of the first batch, in the order they come up."""
+    with closing(_batches(file)) as batches:
+        return list(dict.fromkeys(key for row in next(batches, []) for key in row))
+
+
+def _batches(file: SourceFile) -> Generator[list[dict[str, Any]]]:
     try:
         with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
             rows: list[dict[str, Any]] = []

@@ -1,0 +1,126 @@
+"""From what was counted to what it means: findings, each with a remedy."""
+
+from collections import Counter
+
+from tasks.doctor.finding import Finding, ok, problem, warning
+from tasks.doctor.numbers import Numbers, class_names
+from tasks.doctor.roles import Roles
+from tasks.doctor.scan import Defect, Scan
+
+_OFF = 2.0    # expected positives over counted ones, either way, that calls a probability miscalibrated
+
+
+def judge(found: Scan, roles: Roles) -> list[Finding]:
+    """What stands in the way, what is lost, and what is as it should be."""
+    result = [_rows(found), *_ids(found, roles), *_scored(found, roles), *_decided(found, roles)]
+    if roles.label is not None:
+        result.append(_labels(found, roles.label))
+    told = "looks like a time: it is not used, but tells windows of a monitor apart"
+    result += [ok(column, told) for column in roles.time]
+    if not roles.display:
+        result.append(warning(
+            "display", "no column of text that people could judge an item by",
+            "add the columns people need to see, or name them under pool.display",
+        ))
+    return result
+
+
+def calibration_finding(numbers: Numbers, supplied: bool) -> Finding | None:
+    """Whether the probabilities expect about as many positives as there are (or are predicted)."""
+    expected = float(numbers.probability.sum())
+    known = numbers.label is not None
+    there = float(numbers.label.sum() if numbers.label is not None else numbers.prediction.sum())
+    what = "probability" if supplied else "expit(score), which stands for the probability,"
+    against = "there are" if known else "are predicted"
+    if there > 0 and 1 / _OFF <= expected / there <= _OFF:
+        return ok("probability", f"{what} expects {expected:,.0f} positives, {there:,.0f} {against}")
+    return warning(
+        "probability", f"{what} expects {expected:,.0f} positives where {there:,.0f} {against}",
+        "methods that take probabilities at their word (static-is, sawade, bernoulli, optimal-is) look in "
+        "the wrong places: use auto, recalibrated or dirichlet-tree, or calibrate the probabilities",
+    )
+
+
+def _rows(found: Scan) -> Finding:
+    if found.rows == 0:
+        return problem("rows", "there are none", "an empty pool cannot be evaluated")
+    return ok("rows", f"{found.rows:,}")
+
+
+def _ids(found: Scan, roles: Roles) -> list[Finding]:
+    if roles.id is None:
+        return [problem("id", "no column names each item", "add a column with an id for every row")]
+    result = []
+    if found.missing_ids.count:
+        result.append(_defect(roles.id, "without an id", found.missing_ids, "number the rows, or drop these"))
+    if found.duplicates:
+        result.append(problem(roles.id, f"ids that are there more than once: {'; '.join(found.duplicates)}",
+                              "drop the repeats, or name another column as the id"))
+    return result or [ok(roles.id, "names each item, once")]
+
+
+def _scored(found: Scan, roles: Roles) -> list[Finding]:
+    if roles.score is None and roles.probability is None:
+        says = "no column says how positive an item looks"
+        if roles.per_class:
+            says = f"one probability a class ({', '.join(roles.per_class)}), and no score of one class"
+        return [problem(
+            "score", says,
+            "add a score or a probability of the class in question; several classes are evaluated one "
+            "against the rest, each as a pool of its own",
+        )]
+    result = []
+    for name, defect in found.bad_numbers.items():
+        if defect.count:
+            result.append(_defect(name, "that are missing, NaN, infinite or no number", defect,
+                                  "give these rows a number, or drop them from the pool"))
+        else:
+            result.append(ok(name, "a finite number in every row"))
+    if found.outside.count:
+        result.append(_defect(str(roles.probability), "not within [0, 1]", found.outside,
+                              "a probability is; if it is a score, call it score"))
+    return result
+
+
+def _decided(found: Scan, roles: Roles) -> list[Finding]:
+    if roles.prediction is None:
+        if roles.unlike is not None:
+            return [warning(roles.unlike, "is called a prediction but holds no classes (a regression?)",
+                            "evaluate a decision made of it: name a score or probability, and a threshold")]
+        return [warning("prediction", "no column holds the decision of the system",
+                        "set pool.threshold: what lies above it counts as positive")]
+    name = roles.prediction
+    result = []
+    if len(found.predictions) > 2:
+        listed = ", ".join(repr(value) for value, _ in found.predictions.most_common(5))
+        return [problem(name, f"holds {len(found.predictions)} classes ({listed}); two are supported",
+                        "write 1 for the class in question and 0 for the rest, one pool a class, each with "
+                        "the probability of its class")]
+    if found.missing_predictions.count:
+        result.append(_defect(name, "without a prediction", found.missing_predictions,
+                              "give these rows one, or drop them from the pool"))
+    positive, _ = class_names(found)
+    n = found.predictions.get(positive, 0)
+    if n in (0, found.rows):
+        result.append(warning(name, f"{'no' if n == 0 else 'every'} item is predicted positive",
+                              "is the threshold where it should be? Some measures do not exist then"))
+    else:
+        result.append(ok(name, f"{n:,} of {found.rows:,} are predicted {positive!r}"))
+    return result
+
+
+def _labels(found: Scan, name: str) -> Finding:
+    if len(found.labels) > 2:
+        return warning(name, f"holds {len(found.labels)} classes", "write 1 and 0 for one class at a time")
+    known = found.rows - found.missing_labels
+    listed = ", ".join(f"{n:,} {value!r}" for value, n in sorted(Counter(found.labels).items()))
+    if found.missing_labels:
+        return warning(name, f"{known:,} of {found.rows:,} rows are labelled ({listed})",
+                       "labels that came about by another design than ours cannot be used")
+    return ok(name, f"every row is labelled ({listed}): `assay replay` tries methods on it for nothing")
+
+
+def _defect(name: str, what: str, defect: Defect, remedy: str) -> Finding:
+    more = f" and {defect.count - len(defect.first):,} more" if defect.count > len(defect.first) else ""
+    says = f"{defect.count:,} values {what}: {'; '.join(defect.first)}{more}"
+    return problem(name, says, remedy)

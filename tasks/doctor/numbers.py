@@ -1,0 +1,168 @@
+"""From a scan to a pool as the statistics want it, and what its numbers look like."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from evalcore.errors import BadInput
+from evalcore.measures import measure, names
+from evalcore.replay import LabelledPool
+from evalcore.types import Array, Bools, Floats
+from tasks.doctor.roles import Roles
+from tasks.doctor.scan import Scan
+
+_YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
+_BINS = 10
+_EDGE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Numbers:
+    """The rows that can be used, as the statistics want them."""
+
+    score: Floats
+    probability: Floats          # as supplied, or expit(score)
+    prediction: Array            # (N,) 0 or 1
+    label: Array | None          # (N,) 0 or 1, where every usable row has one
+    positive: str                # what the file calls the classes
+    negative: str
+    threshold: float | None      # the scale's value above which exactly these are predicted positive, if any
+
+    def labelled(self) -> LabelledPool | None:
+        """The pool with its truth, where it is known."""
+        if self.label is None:
+            return None
+        return LabelledPool(
+            score=self.score, probability=self.probability, prediction=self.prediction, label=self.label
+        )
+
+
+def numbers_of(found: Scan, roles: Roles) -> Numbers:
+    """The usable rows. Raises BadInput where there is no scale, no decision, or nothing left."""
+    if roles.score is None and roles.probability is None:
+        raise BadInput("there is no score and no probability")
+    scale = found.score if roles.score is not None else found.probability
+    usable = np.isfinite(scale)
+    if roles.probability is not None:
+        usable &= np.isfinite(found.probability)
+    threshold: float | None = None
+    if roles.prediction is not None:
+        positive, negative = class_names(found)
+        code = {name: i for i, name in enumerate(found.prediction_names)}
+        usable &= found.prediction >= 0
+        prediction = (found.prediction == code.get(positive, -2)).astype(np.int64)
+        threshold = _separating(scale[usable], prediction[usable])
+    else:
+        positive, negative = "positive", "negative"
+        threshold = 0.5 if roles.score is None else 0.0
+        above = scale > threshold if roles.score is not None else scale >= threshold
+        prediction = above.astype(np.int64)
+    if not usable.any():
+        raise BadInput("no row has everything that is needed")
+    chance = found.probability if roles.probability is not None else expit(scale)
+    score = scale if roles.score is not None else logit(np.clip(scale, _EDGE, 1 - _EDGE))
+    label = None
+    if roles.label is not None and not found.missing_labels and 0 < len(found.label_names) <= 2:
+        label = _as_codes(found, positive, negative)
+    return Numbers(
+        score=score[usable], probability=chance[usable], prediction=prediction[usable],
+        label=None if label is None else label[usable], positive=positive, negative=negative,
+        threshold=threshold,
+    )
+
+
+def class_names(found: Scan) -> tuple[str, str]:
+    """(positive, negative) as the predictions call them: 1 and true are positive, else the higher scored.
+
+    Raises BadInput for more than two classes.
+    """
+    present = sorted(found.predictions)
+    if len(present) > 2:
+        raise BadInput(f"predictions hold {len(present)} classes")
+    if all(name.lower() in (*_YES, *_NO) for name in present):
+        yes = [name for name in present if name.lower() in _YES]
+        no = [name for name in present if name.lower() in _NO]
+        return (yes or ["1"])[0], (no or ["0"])[0]
+    scale = found.score if len(found.score) else found.probability
+    means = {
+        name: float(np.nanmean(scale[found.prediction == i])) if len(scale) else 0.0
+        for i, name in enumerate(found.prediction_names)
+    }
+    ordered = sorted(present, key=lambda name: (-means.get(name, 0.0), name))
+    return ordered[0], ordered[1] if len(ordered) > 1 else f"not {ordered[0]}"
+
+
+def score_summary(numbers: Numbers) -> dict[str, Any]:
+    """Quantiles, ties, predicted positives, and whether a threshold explains the predictions."""
+    score = numbers.score
+    values, counts = np.unique(score, return_counts=True)
+    levels = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
+    return {
+        "quantiles": {f"{level:g}": float(np.quantile(score, level)) for level in levels},
+        "distinct": len(values),
+        "largest_tie": int(counts.max()),
+        "predicted_positives": int(numbers.prediction.sum()),
+        "threshold": numbers.threshold,
+    }
+
+
+def calibration(numbers: Numbers) -> dict[str, Any] | None:
+    """Expected and counted positives, in all and by bins of the probability; None without labels."""
+    if numbers.label is None:
+        return None
+    p, y = numbers.probability, numbers.label
+    edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
+    bins = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(len(edges) - 2, 0))
+    return {
+        "expected_positives": float(p.sum()),
+        "positives": int(y.sum()),
+        "bins": [
+            {"from": float(p[here].min()), "to": float(p[here].max()), "items": int(here.sum()),
+             "expected": float(p[here].mean()), "observed": float(y[here].mean())}
+            for b in range(max(len(edges) - 1, 1)) if (here := bins == b).any()
+        ],
+    }
+
+
+def measure_findings(numbers: Numbers) -> list[dict[str, Any]]:
+    """Every measure: whether it can be had, its exact value where labels are known, and a note."""
+    pool = numbers.labelled()
+    positives = int(numbers.prediction.sum())
+    result = []
+    for name in names():
+        chosen = measure(name, 2.0 if name == "fbeta" else None)
+        note = None
+        if positives == 0 and name in ("precision", "mcc"):
+            note = f"does not exist: {chosen.undefined_when}"
+        elif positives == 0 and name in ("f1", "fbeta"):
+            note = "0 as soon as the pool has a positive, since nothing is predicted positive"
+        elif positives == len(numbers.prediction) and name == "mcc":
+            note = f"does not exist: {chosen.undefined_when}"
+        value = None if pool is None else float(chosen.of_confusion(pool.confusion()))
+        exists = not (note or "").startswith("does not exist")
+        known = value if value is not None and np.isfinite(value) else None
+        result.append({"measure": chosen.name, "available": exists, "note": note, "true_value": known})
+    return result
+
+
+def _separating(scale: Floats, prediction: Array) -> float | None:
+    """A threshold that explains every prediction, halfway between the groups; None where none does."""
+    positive: Bools = prediction == 1
+    if positive.all() or not positive.any():
+        return None
+    low, high = float(scale[positive].min()), float(scale[~positive].max())
+    return (low + high) / 2 if low > high else None
+
+
+def _as_codes(found: Scan, positive: str, negative: str) -> Array | None:
+    """Labels as 0 and 1, in the words of the predictions, or in 0/1."""
+    words = {positive: 1, negative: 0}
+    if not set(found.label_names) <= set(words):
+        words = {name: int(name.lower() in _YES) for name in found.label_names
+                 if name.lower() in (*_YES, *_NO)}
+        if len(words) < len(found.label_names):
+            return None
+    table = np.array([words[name] for name in found.label_names], np.int64)
+    return np.where(found.label >= 0, table[found.label], 0)

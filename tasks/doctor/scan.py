@@ -1,0 +1,152 @@
+"""One pass over a source: what its columns hold, counted, in the memory that a cut of the pool needs.
+
+Some 35 bytes a row are kept: a hash of the id, and score, probability, prediction and label as numbers.
+Everything else is counts and the first few offenders, so the answer depends on the rows and nothing else.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+
+from evalcore.errors import BadInput
+from evalcore.types import Array, Bools, Floats, Ints
+from tasks.checked_rows import OFFENDERS_SHOWN
+from tasks.doctor.roles import Roles
+from tasks.duplicate_ids import SeenIds, first_duplicates
+from tasks.sources.reader import Source, SourceBatch
+from tasks.sources.values import as_numbers, as_text
+
+MOST_CLASSES = 50        # distinct values of a prediction or label that are told apart
+
+
+@dataclass(slots=True)
+class Defect:
+    """Values of a column that cannot be used: how many, and where the first ones are."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)      # "FILE row 17: 'abc'"
+
+    def add(self, bad: Bools, batch: SourceBatch, path: str, values: pa.Array) -> None:
+        """Count the bad rows of a batch."""
+        places = np.flatnonzero(bad)
+        self.count += len(places)
+        for place in places[: OFFENDERS_SHOWN - len(self.first)].tolist():
+            value = values[place].as_py()
+            self.first.append(f"{path} row {batch.first_row + place + 1}: "
+                              f"{'missing' if value is None else repr(value)[:60]}")
+
+
+@dataclass(slots=True, kw_only=True)
+class Scan:
+    """What was seen."""
+
+    rows: int = 0
+    missing_ids: Defect = field(default_factory=Defect)
+    duplicates: list[str] = field(default_factory=list)          # "'17' (rows 3, 9)", the first few
+    bad_numbers: dict[str, Defect] = field(default_factory=dict)  # by column: missing, not finite, no number
+    outside: Defect = field(default_factory=Defect)              # probabilities not within [0, 1]
+    predictions: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    missing_predictions: Defect = field(default_factory=Defect)
+    missing_labels: int = 0
+    score: Floats = field(default_factory=lambda: np.empty(0))    # (N,) NaN where there is none
+    probability: Floats = field(default_factory=lambda: np.empty(0))
+    prediction: Ints = field(default_factory=lambda: np.empty(0, np.int64))   # code in `prediction_names`
+    label: Ints = field(default_factory=lambda: np.empty(0, np.int64))        # or -1
+    prediction_names: list[str] = field(default_factory=list)
+    label_names: list[str] = field(default_factory=list)
+
+
+def scan(source: Source, roles: Roles, progress: Callable[[int], None] | None = None) -> Scan:
+    """Read every row once (ids a second time where some are suspected to be there twice).
+
+    Raises BadInput where the file itself cannot be read on.
+    """
+    found, seen = Scan(), SeenIds()
+    kept: dict[str, list[Array]] = {name: [] for name in ("score", "probability", "prediction", "label")}
+    paths = [file.path for file in source.files]
+    codes: dict[str, dict[str, int]] = {"prediction": {}, "label": {}}
+    columns = roles.columns
+    for batch in source.batches(columns) if columns else ():
+        given = {name: batch.columns.column(i) for i, name in enumerate(columns)}
+        path = paths[batch.file]
+        found.rows += batch.columns.num_rows
+        if roles.id is not None:
+            text = as_text(given[roles.id])
+            missing = np.asarray([value in (None, "") for value in text.to_pylist()], np.bool_)
+            found.missing_ids.add(missing, batch, path, given[roles.id])
+            seen.add(text.filter(pa.array(~missing)))
+        for role, name in (("score", roles.score), ("probability", roles.probability)):
+            if name is not None:
+                kept[role].append(_numbers(found, name, given[name], batch, path, role == "probability"))
+        for role, name in (("prediction", roles.prediction), ("label", roles.label)):
+            if name is not None:
+                kept[role].append(_classes(found, role, codes[role], given[name], batch, path))
+        if progress:
+            progress(found.rows)
+    found.score, found.probability = (_joined(kept[role], np.float64) for role in ("score", "probability"))
+    found.prediction, found.label = (_joined(kept[role], np.int64) for role in ("prediction", "label"))
+    found.prediction_names, found.label_names = list(codes["prediction"]), list(codes["label"])
+    if roles.id is not None:
+        found.duplicates = _duplicates(source, roles.id, seen)
+    return found
+
+
+def _numbers(
+    found: Scan, name: str, values: pa.Array, batch: SourceBatch, path: str, chance: bool
+) -> Floats:
+    try:
+        numbers, good = as_numbers(values)
+    except (pa.ArrowException, BadInput):
+        numbers, good = np.full(len(values), np.nan), np.zeros(len(values), np.bool_)
+    bad = ~good | ~np.isfinite(numbers)
+    found.bad_numbers.setdefault(name, Defect()).add(bad, batch, path, values)
+    if chance:
+        outside = ~bad & ((numbers < 0) | (numbers > 1))
+        found.outside.add(outside, batch, path, values)
+        bad |= outside
+    return np.where(bad, np.nan, numbers)
+
+
+def _classes(
+    found: Scan, role: str, codes: dict[str, int], values: pa.Array, batch: SourceBatch, path: str
+) -> Ints:
+    text = as_text(values).dictionary_encode()
+    names: list[str] = text.dictionary.to_pylist()
+    counts = found.predictions if role == "prediction" else found.labels
+    place = np.asarray(text.indices.fill_null(-1), np.int64)
+    for i, n in zip(*np.unique(place, return_counts=True), strict=True):
+        if i >= 0 and (names[i] in counts or len(counts) < MOST_CLASSES):
+            counts[names[i]] += int(n)
+    missing = place < 0
+    if role == "prediction":
+        found.missing_predictions.add(missing, batch, path, values)
+    else:
+        found.missing_labels += int(missing.sum())
+    for value in names:
+        if value not in codes and len(codes) < MOST_CLASSES:
+            codes[value] = len(codes)
+    table = np.array([*(codes.get(value, -1) for value in names), -1], np.int64)   # -1 picks the last
+    return table[place]
+
+
+def _duplicates(source: Source, name: str, seen: SeenIds) -> list[str]:
+    suspects = seen.suspects()
+    if not len(suspects):
+        return []
+
+    def ids() -> Iterator[pa.StringArray]:
+        return (as_text(batch.columns.column(0)) for batch in source.batches([name]))
+
+    listed = islice(first_duplicates(suspects, ids), OFFENDERS_SHOWN)
+    return [f"{value!r} (rows {', '.join(str(row + 1) for row in rows)})" for value, rows in listed if value]
+
+
+def _joined(chunks: list[Array], dtype: type) -> Array:
+    whole: Array = np.concatenate(chunks) if chunks else np.empty(0, dtype)
+    chunks.clear()
+    return whole

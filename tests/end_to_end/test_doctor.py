@@ -1,0 +1,190 @@
+"""`assay doctor`: what data supports, what is missing, and how to put it right, before anything is begun."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from doubles.small_pool import spec_json, write_small_pool
+
+from flows.cli import run_command_line
+from tasks.spec import load_spec
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    write_small_pool(Path("."))
+    return tmp_path
+
+
+@pytest.fixture
+def doctor(folder, capsys):
+    def look(subject, *more):
+        code = run_command_line(["doctor", str(subject), "--json", *more])
+        return code, json.loads(capsys.readouterr().out)
+
+    return look
+
+
+def by_level(told, level):
+    return {f["about"]: f for f in told["findings"] if f["level"] == level}
+
+
+def test_a_sound_file_gets_its_columns_named_a_price_and_a_spec_that_loads(doctor):
+    before = sorted(p.name for p in Path(".").iterdir())
+    code, told = doctor("predictions.csv", "--write", "trial.yaml")
+    assert (code, told["usable"], told["rows"]) == (0, True, 400)
+    assert told["columns"] == {
+        "id": "item_id", "score": "score", "probability": None, "prediction": "prediction", "label": None,
+        "time": [], "display": ["text"], "segments": ["region"],
+    }
+    # predictions of the small pool turn at 0.6; halfway between the scores next to it
+    assert 0.55 < told["scores"]["threshold"] < 0.65
+    assert {m["measure"] for m in told["measures"] if m["available"]} >= {"f1", "precision", "recall", "mcc"}
+    assert [f["half_width"] for f in told["forecast"]] == [0.1, 0.05, 0.02]
+    assert told["forecast"][-1]["labels"] <= 400            # all of it is exact
+    assert told["calibration"] is None
+    assert sum(m["verdict"] == "chosen" for m in told["methods"]) == 1
+    spec = load_spec(Path("trial.yaml"))
+    assert (spec.pool.id, spec.pool.display, spec.labels.positive) == ("item_id", ("text",), "match")
+    assert sorted(p.name for p in Path(".").iterdir()) == sorted([*before, "trial.yaml"])
+    assert doctor("predictions.csv")[1] == told             # the same, every time
+
+
+def test_a_labelled_file_is_measured_against_its_labels_and_runs_as_suggested(doctor, capsys):
+    rows = pa.table({
+        "pair_id": [f"p{i}" for i in range(200)],
+        "p_match": [(i % 100) / 100 for i in range(200)],
+        "y": [int(i % 100 > 60) for i in range(200)],
+        "created_at": ["2026-01-01T00:00:00"] * 200,
+    })
+    pq.write_table(rows, "labelled.parquet")
+    code, told = doctor("labelled.parquet", "--write", "trial.yaml")
+    assert code == 0
+    assert (told["columns"]["id"], told["columns"]["probability"]) == ("pair_id", "p_match")
+    assert (told["columns"]["label"], told["columns"]["time"]) == ("y", ["created_at"])
+    assert "prediction" in by_level(told, "warning")        # no decision: a threshold of 0.5 is proposed
+    # Σ p = 2 · Σ 0.00 .. 0.99 = 99; positives 61 .. 99, twice: 78
+    assert told["calibration"]["expected_positives"] == pytest.approx(99)
+    assert told["calibration"]["positives"] == 78
+    # at 0.5: predicted 50 .. 99, so TP = 78, FP = 22 and FN = 0
+    truth = {m["measure"]: m["true_value"] for m in told["measures"]}
+    assert (truth["precision"], truth["recall"]) == (0.78, 1.0)
+    assert run_command_line(["run", "trial.yaml", "--json"]) == 0
+    ran = json.loads(capsys.readouterr().out)
+    assert ran["estimates"][0]["value"] == pytest.approx(2 * 0.78 / 1.78, abs=0.05)
+
+
+def test_every_defect_is_named_with_its_rows_and_a_remedy(doctor):
+    lines = ["item_id,score,prediction"]
+    lines += [f"a{i},{i / 10},{int(i > 50)}" for i in range(100)]
+    lines[4] = "a1,0.3,0"           # row 4: the id of row 2
+    lines[7] = ",0.6,0"             # row 7: no id
+    lines[9] = "a8,nan,0"           # row 9: no number
+    lines[12] = "a11,high,0"        # row 12: no number either
+    Path("broken.csv").write_text("\n".join(lines) + "\n")
+    code, told = doctor("broken.csv")
+    assert (code, told["usable"], told["spec"]) == (2, False, None)
+    problems = by_level(told, "problem")
+    assert set(problems) == {"item_id", "score"}
+    says = " ".join(f["says"] for f in told["findings"])
+    assert "'a1' (rows 2, 4)" in says
+    assert "row 7" in says
+    assert "2 values that are missing, NaN" in problems["score"]["says"]
+    assert "row 9: 'nan'" in problems["score"]["says"]
+    assert "row 12: 'high'" in problems["score"]["says"]
+    assert all(f["remedy"] for f in told["findings"] if f["level"] != "ok")
+
+
+@pytest.mark.parametrize(
+    ("columns", "about"),
+    [
+        ({"item_id": ["a", "b", "c"]}, "score"),
+        ({"item_id": ["a", "b", "c"], "prediction": ["x", "y", "z"], "score": [1.0, 2.0, 3.0]}, "prediction"),
+        ({"score": [1.0, 2.0, 3.0], "prediction": [0, 1, 1]}, "id"),
+    ],
+)
+def test_what_no_evaluation_can_do_without_is_a_problem(doctor, columns, about):
+    pq.write_table(pa.table(columns), "little.parquet")
+    code, told = doctor("little.parquet")
+    assert code == 2
+    assert about in by_level(told, "problem")
+
+
+def test_what_is_no_file_of_predictions_is_said_in_one_sentence(doctor):
+    files = {"empty.csv": "", "rubbish.parquet": "no parquet", "header.csv": "item_id,score\n"}
+    for name, text in files.items():
+        Path(name).write_text(text)
+        code, told = doctor(name)
+        assert code == 2, name
+        assert by_level(told, "problem"), name
+    assert doctor("missing.parquet")[0] == 2
+
+
+def a_spec(**changes):
+    spec = spec_json(Path("predictions.csv"), Path("labels.csv")) | changes
+    Path("small.yaml").write_text(yaml.safe_dump(spec))
+    return "small.yaml"
+
+
+def test_a_sound_spec_is_looked_at_and_nothing_is_made(doctor):
+    before = sorted(p.name for p in Path(".").rglob("*"))
+    code, told = doctor(a_spec())
+    assert code == 0
+    assert {"spec", "store", "name", "desk"} <= set(by_level(told, "ok"))
+    assert told["forecast"][0]["half_width"] == 0.01
+    assert told["forecast"][0]["labels"] is None            # 60 labels are no budget for ± 0.01
+    assert sorted(p.name for p in Path(".").rglob("*")) == sorted([*before, "small.yaml"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "about", "says"),
+    [
+        ({"desk": {"kind": "label-studio", "url": "http://127.0.0.1:9"}}, "desk", "127.0.0.1:9"),
+        ({"desk": {"kind": "folder", "path": "labels.csv/desk"}}, "desk", "no folder"),
+        ({"desk": {"kind": "simulated", "labels": "gone.csv"}}, "desk", "gone.csv"),
+        ({"store": "labels.csv/ledger"}, "store", "labels.csv"),
+        ({"budget": {"labels": 4000}}, "budget.labels", "4,000 labels of 400"),
+        ({"labels": {"positive": "yes", "negative": "no"}}, "pool", "prediction"),
+        ({"measure": "f2"}, "spec", "f2"),
+    ],
+)
+def test_what_a_spec_names_and_is_not_there_is_a_problem_with_a_remedy(
+    doctor, monkeypatch, changes, about, says
+):
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", "0123456789abcdef0123456789abcdef01234567")
+    code, told = doctor(a_spec(**changes))
+    assert code == 2
+    assert says in by_level(told, "problem")[about]["says"]
+    assert by_level(told, "problem")[about]["remedy"]
+    assert "0123456789abcdef" not in json.dumps(told)
+
+
+def test_a_desk_without_a_token_is_said(doctor, monkeypatch):
+    monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
+    code, told = doctor(a_spec(desk={"kind": "label-studio", "url": "http://127.0.0.1:9"}))
+    assert code == 2
+    assert "LABEL_STUDIO_API_KEY" in by_level(told, "problem")["desk"]["says"]
+
+
+def test_a_name_that_is_taken_is_found_before_begin_refuses_it(doctor, capsys):
+    assert run_command_line(["begin", a_spec()]) == 0
+    capsys.readouterr()
+    assert "resumes" in by_level(doctor(a_spec())[1], "ok")["name"]["says"]
+    code, told = doctor(a_spec(batch_size=10))
+    assert code == 2
+    assert "taken" in by_level(told, "problem")["name"]["says"]
+
+
+def test_people_get_the_same_in_lines(folder, capsys):
+    assert run_command_line(["doctor", "predictions.csv"]) == 0
+    text = capsys.readouterr().out
+    assert "predictions.csv: can be used" in text
+    assert "cost      method" in text
+    assert "# Suggested by `assay doctor`" in text
+    assert run_command_line(["doctor", "missing.csv"]) == 2
+    assert "PROBLEM" in capsys.readouterr().out
