@@ -108,14 +108,18 @@ class Estimate:
 
 def begin(question: Question) -> State:
     """Before the first round."""
+    inner = method_state(question)
+    return State(round=0, labels=0, undecided=0, inner=inner, reached=np.zeros(question.cells.n_cells))
+
+
+def method_state(question: Question, repeats: int = 1) -> Any:
+    """What the method knows before any label of ours, in so many repeats."""
     method = question.method
     if question.evidence is None:
-        inner = method.start(question.cells, question.measures, 1)
-    elif isinstance(method, WarmMethod):
-        inner = method.start_from(question.cells, question.measures, 1, question.evidence)
-    else:
-        raise BadInput(f"warm_start: the label model of method {method.name!r} takes no earlier labels")
-    return State(round=0, labels=0, undecided=0, inner=inner, reached=np.zeros(question.cells.n_cells))
+        return method.start(question.cells, question.measures, repeats)
+    if isinstance(method, WarmMethod):
+        return method.start_from(question.cells, question.measures, repeats, question.evidence)
+    raise BadInput(f"warm_start: the label model of method {method.name!r} takes no earlier labels")
 
 
 def plan(question: Question, state: State, size: int) -> RoundPlan:

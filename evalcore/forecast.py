@@ -19,7 +19,7 @@ import numpy as np
 from evalcore.design import Design, Outcome
 from evalcore.draws import simulate_labels
 from evalcore.errors import BadInput
-from evalcore.evaluation import Past, Question, State
+from evalcore.evaluation import Past, Question, State, method_state
 from evalcore.measures import Measure
 from evalcore.methods.base import Method, draw_round, with_exact_values
 from evalcore.methods.recalibrated import Recalibrated
@@ -110,7 +110,7 @@ def _play(
     """Labels (L, K) at every look, and how far off each goal was: (L, goals, K), met at 0 and below."""
     method = _quick(question.method)
     count = len(by_label)
-    inner = method.start(question.cells, question.measures, count)
+    inner = method_state(replace(question, method=method), count)
     for past in state.past:
         inner = method.observe(inner, *_for_all(past, count))
     labels: list[Floats] = []
