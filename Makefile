@@ -7,7 +7,10 @@ ASSAY_CACHE ?= $(HOME)/.cache/assay
 export ASSAY_CACHE
 export DO_NOT_TRACK = 1
 
-.PHONY: setup demo test lint bench certify label-studio lock clean
+# Data and generated credentials of `make up`.
+ASSAY_LOCAL ?= .local
+
+.PHONY: setup demo test lint bench certify label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -23,6 +26,16 @@ demo: setup
 
 label-studio: setup
 	$(BIN)/python -m tasks.local_label_studio --install
+
+# Prefect (server and worker), Label Studio, S3 and the receiver of webhooks, on this machine only.
+up: label-studio
+	$(BIN)/python deployments/local.py prepare $(ASSAY_LOCAL)
+	@echo $$$$ > $(ASSAY_LOCAL)/pid; ASSAY_PYTHON=$(abspath $(BIN))/python \
+	exec $(BIN)/honcho -f deployments/Procfile -d $(CURDIR) -e $(abspath $(ASSAY_LOCAL))/env start
+
+down:
+	@pid=$$(cat $(ASSAY_LOCAL)/pid 2>/dev/null) && grep -q honcho /proc/$$pid/cmdline 2>/dev/null \
+	&& kill $$pid && echo "stopped" || echo "nothing is up in $(ASSAY_LOCAL)"
 
 lint: setup
 	$(BIN)/ruff check .

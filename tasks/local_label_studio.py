@@ -89,9 +89,7 @@ class LocalLabelStudio:
         home = install(cache)
         self._folder = Path(tempfile.mkdtemp(prefix="assay-label-studio-"))
         try:
-            shutil.copytree(home / "template", self._folder / "data")
-            (self._folder / "data" / ".env").unlink(missing_ok=True)   # the signing key: it makes a new one
-            _set_credentials(self._folder / "data" / "ls.sqlite3", token=self.token, password=self.password)
+            new_data(home, self._folder / "data", token=self.token, password=self.password)
             self.url, self._process = _start_on_a_free_port(home / "venv", self._folder, self.token)
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -210,9 +208,11 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _spawn(venv: Path, folder: Path, port: int, token: str) -> subprocess.Popen[bytes]:
-    data = folder / "data"
-    data.mkdir(exist_ok=True)
+def server_command(venv: Path, data: Path, port: int, token: str) -> tuple[list[str], dict[str, str]]:
+    """How to start a server on this data folder: the command, and all of its environment.
+
+    Loopback only, silent on the network, and reading nothing of ours: it looks for bare HOST, PORT and DEBUG.
+    """
     environment = {
         "PATH": f"{venv / 'bin'}:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(data),
@@ -233,6 +233,20 @@ def _spawn(venv: Path, folder: Path, port: int, token: str) -> subprocess.Popen[
         "-p", str(port), "--username", EMAIL, "--password", secrets.token_urlsafe(12),
         "--user-token", token, "--enable-legacy-api-token", "--log-level", "WARNING",
     ]
+    return command, environment
+
+
+def new_data(home: Path, data: Path, *, token: str, password: str) -> None:
+    """Make a data folder for a server of its own from the template; `home` is what `install` returned."""
+    shutil.copytree(home / "template", data)
+    (data / ".env").unlink(missing_ok=True)   # the signing key: it makes a new one
+    _set_credentials(data / "ls.sqlite3", token=token, password=password)
+
+
+def _spawn(venv: Path, folder: Path, port: int, token: str) -> subprocess.Popen[bytes]:
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+    command, environment = server_command(venv, data, port, token)
     with (folder / "server.log").open("ab") as log:
         # A session of its own: Ctrl-C in the terminal reaches us first, and we stop it in order.
         return subprocess.Popen(  # noqa: S603
