@@ -10,7 +10,7 @@ export DO_NOT_TRACK = 1
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test lint bench certify label-studio up down lock clean
+.PHONY: setup demo test test-slow lint bench certify label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -44,6 +44,10 @@ lint: setup
 
 test: lint label-studio
 	$(BIN)/pytest
+
+# What takes minutes: the whole local stack, once.
+test-slow: label-studio
+	ASSAY_SLOW=1 $(BIN)/pytest tests/end_to_end/test_local_stack.py
 
 bench: setup
 	$(BIN)/python -m benchmarks

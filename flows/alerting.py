@@ -25,7 +25,7 @@ from tasks.ledger import encoding, keys
 from tasks.ledger.records import Outcome, RoundEstimate
 from tasks.ledger.store import KeyMissing, Store, StoreUnreachable
 from tasks.report import wording
-from tasks.spec_alerts import Alerts
+from tasks.spec_alerts import Alerts, report_links
 
 _DEFAULTS = Alerts()
 
@@ -80,7 +80,7 @@ def raise_verdicts(
             minimum=threshold.min,
             maximum=threshold.max,
             notes=_notes(opened, looks[number], outcome if number == len(looks) - 1 else None),
-            links=_links(opened.name, alerts),
+            links=report_links(alerts, opened.name),
         )
         if raise_alert(store, opened.name, alert, now):
             new.append(alert)
@@ -105,7 +105,7 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
         severity=alerts.severity.of("failure"),
         subject=f"{name}: cannot go on ({type(error).__name__})",
         body=f"{said}\nNothing is lost: it is tried again by every sweep, and goes on when this is mended.",
-        links=_links(name, alerts),
+        links=report_links(alerts, name),
         group=what,
     ), now)
 
@@ -142,7 +142,3 @@ def _notes(opened: Opened, known: RoundEstimate, outcome: Outcome | None) -> lis
             notes.append(f"About {wording.plural(more, 'more label', 'more labels')} would decide.")
     notes.append(f"More: assay report {opened.name}")
     return notes
-
-
-def _links(name: str, alerts: Alerts) -> tuple[str, ...]:
-    return (alerts.report_url.replace("{evaluation}", name),) if alerts.report_url else ()

@@ -7,12 +7,13 @@ outbox's business.
 
 from collections.abc import Sequence
 
-from tasks.alerts.alert import Alert, Kind, Severity
+from tasks.alerts.alert import Alert, Kind
 from tasks.alerts.outbox import raise_alert
 from tasks.ledger import keys
 from tasks.ledger.monitor_records import Judged, WindowVerdict, last_certain
 from tasks.ledger.store import Store
 from tasks.monitor_spec import MonitorSpec
+from tasks.spec_alerts import Alerts, report_links
 
 
 def tell(store: Store, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequence[WindowVerdict]) -> None:
@@ -20,15 +21,18 @@ def tell(store: Store, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequ
     earlier = [v for v in verdicts if v.number < verdict.number]
     for place in (verdict.overall, *verdict.segments):
         kind = _kind(place, last_certain(earlier, place.segment))
-        if kind is not None:
-            raise_alert(store, keys.monitor(spec.name), _alert(spec, verdict, place, kind))
+        if kind is not None and kind in _choices(spec).tell:
+            alert = _alert(spec, verdict, place, kind, _before(earlier, verdict.window, place.segment))
+            raise_alert(store, keys.monitor(spec.name), alert)
 
 
 def tell_failure(store: Store, spec: MonitorSpec, window: str, message: str) -> None:
     """Raise that a window could not be worked on; the same message once."""
+    if "failure" not in _choices(spec).tell:
+        return
     raise_alert(store, keys.monitor(spec.name), Alert(
         key=f"failed-{keys.digest(f'{window} {message}'.encode())[:16]}",
-        severity="warning",
+        severity=_choices(spec).severity.of("failure"),
         kind="failure",
         subject=f"{spec.name}: window {window} cannot be worked on",
         body=message,
@@ -44,18 +48,39 @@ def _kind(place: Judged, before: Judged | None) -> Kind | None:
     return None
 
 
-def _alert(spec: MonitorSpec, verdict: WindowVerdict, place: Judged, kind: Kind) -> Alert:
+def _choices(spec: MonitorSpec) -> Alerts:
+    return spec.alerts or Alerts()
+
+
+def _before(
+    earlier: Sequence[WindowVerdict], window: str, segment: str | None
+) -> tuple[str, Judged] | None:
+    """The newest earlier window, and what was said of the same place in it."""
+    found = [
+        (verdict.number, verdict.window, place)
+        for verdict in earlier if verdict.window < window
+        for place in (verdict.overall, *verdict.segments) if place.segment == segment
+    ]
+    if not found:
+        return None
+    _, name, place = max(found, key=lambda one: (one[1], one[0]))
+    return name, place
+
+
+def _alert(
+    spec: MonitorSpec, verdict: WindowVerdict, place: Judged, kind: Kind, before: tuple[str, Judged] | None
+) -> Alert:
     where = "" if place.segment is None else f" in {place.segment}"
-    severity: dict[Kind, Severity] = {"breach": "critical", "recovery": "info"}
+    alerts = _choices(spec)
     said = {"breach": "is in breach", "recovery": "has recovered"}[kind]
     return Alert(
         # the number is the verdict's: a window that is reissued is told again
         key=f"verdict-{verdict.number:06d}" + ("" if place.segment is None else f"-{_slug(verdict, place)}"),
-        severity=severity[kind],
+        severity=alerts.severity.of(kind),
         kind=kind,
         subject=f"{spec.name}: {verdict.measure}{where} {said}, window {verdict.window}",
-        body="\n".join(_body(verdict, place, kind)),
-        links=tuple(part.evaluation for part in verdict.parts),
+        body="\n".join(_body(verdict, place, kind, before)),
+        links=report_links(alerts, *(part.evaluation for part in verdict.parts)),
         group=place.segment or "",
     )
 
@@ -64,14 +89,13 @@ def _slug(verdict: WindowVerdict, place: Judged) -> str:
     return f"segment-{[s.segment for s in verdict.segments].index(place.segment) + 1:03d}"
 
 
-def _body(verdict: WindowVerdict, place: Judged, kind: Kind) -> list[str]:
-    m = place.measured
+def _body(
+    verdict: WindowVerdict, place: Judged, kind: Kind, before: tuple[str, Judged] | None
+) -> list[str]:
     where = "" if place.segment is None else f" in {place.segment}"
-    value = "undefined" if m.value is None else f"{m.value:.4f}"
-    interval = "" if m.lower is None or m.upper is None else (
-        f", {m.confidence:.0%} interval {m.lower:.4f} to {m.upper:.4f} ({verdict.interval})"
-    )
-    lines = [f"{verdict.measure}{where} in window {verdict.window}: {value}{interval}, on {m.labels} labels."]
+    lines = [f"{verdict.measure}{where} in window {verdict.window}: {_said(place)} ({verdict.interval})."]
+    if before is not None:
+        lines.append(f"In window {before[0]} it was {_said(before[1])}.")
     for limit, evidence in zip(place.limits, place.evidence, strict=True):
         word = {"below": "at least", "above": "at most"}[limit.side]
         lines.append(
@@ -83,5 +107,15 @@ def _body(verdict: WindowVerdict, place: Judged, kind: Kind) -> list[str]:
             "The evidence is of all windows since the last breach: this window's own interval may still "
             "reach the limit."
         )
-    lines.append(f"Evaluations: {', '.join(part.evaluation for part in verdict.parts)}.")
+    names = [part.evaluation for part in verdict.parts]
+    lines.append(f"Evaluations: {', '.join(names)}. More: assay report {names[-1]}")
     return lines
+
+
+def _said(place: Judged) -> str:
+    m = place.measured
+    value = "undefined" if m.value is None else f"{m.value:.4f}"
+    interval = "" if m.lower is None or m.upper is None else (
+        f", {m.confidence:.0%} interval {m.lower:.4f} to {m.upper:.4f}"
+    )
+    return f"{value}{interval}, on {m.labels} labels"

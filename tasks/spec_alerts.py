@@ -121,3 +121,9 @@ class Alerts(Part):
         if url is not None and not url.startswith(("http://", "https://")):
             raise wrong(f"{url!r} is not an http:// or https:// address")
         return url
+
+
+def report_links(alerts: Alerts, *evaluations: str) -> tuple[str, ...]:
+    """Where the reports of these evaluations are, if the spec says so."""
+    address = alerts.report_url
+    return () if address is None else tuple(address.replace("{evaluation}", name) for name in evaluations)
