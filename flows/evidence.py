@@ -71,8 +71,7 @@ def _exposures(
         data = encoding.from_json(store.get(key), key)
         answered.setdefault(data["item_id"], set()).add(data["annotator"])
     rows = []
-    for t in planned.asked():
-        item_id = planned.item_id[t]
+    for item_id in [*(planned.item_id[t] for t in planned.to_people()), *planned.gold]:
         who = [people.name(annotator) for annotator in sorted(answered.get(item_id, ()))]
         fields = list(opened.spec.pool.display)
         rows.append(ExposureRow(round=planned.number, item_id=item_id, fields=fields, people=who))

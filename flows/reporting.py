@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from math import ceil
+from typing import Any
 
 from evalcore.comparison import RandomSampling
 from evalcore.errors import BadInput
 from flows.opened import Opened
+from flows.quality import UNTESTED
 from flows.standing import Standing, estimate_rows, read_history
 from tasks.effects import retried
 from tasks.ledger import encoding, keys
 from tasks.ledger.store import KeyMissing, Store
 from tasks.report import PoolSummary, ReportData, RoundRow
+from tasks.report.annotators import pseudonymous
 
 
 class NothingToReport(BadInput):
@@ -76,6 +79,7 @@ def report_data(
         positive=spec.labels.positive,
         negative=spec.labels.negative,
         undecided=standing.undecided,
+        annotators=_annotators(store, opened.name, standing.rounds),
         joint=standing.known.joint,
         began=_time(store, keys.begun(opened.name), "begun"),
         finished=_time(store, keys.times(opened.name, standing.rounds), "closed")
@@ -105,6 +109,20 @@ def labels_to_decide(opened: Opened, standing: Standing) -> int | None:
         return None
     needed = ceil(known.labels * ((upper - lower) / 2 / distance) ** 2)
     return max(needed - known.labels, 1) if needed <= opened.manifest.rows else None
+
+
+def _annotators(store: Store, name: str, number: int) -> dict[str, Any]:
+    """How the people did up to a round, under names of the report's own."""
+    try:
+        record = encoding.from_json(store.get(keys.annotators(name, number)), keys.annotators(name, number))
+    except KeyMissing:
+        return {"people": [], "agreement": [],
+                "correction": {"reason": UNTESTED, "known_from": [], "estimates": []}}
+    try:
+        salt = encoding.from_json(store.get(keys.identity(name)), keys.identity(name))["identity"]
+    except KeyMissing:   # a desk of the tests has no identity
+        salt = name
+    return pseudonymous(record, salt)
 
 
 def _time(store: Store, key: str, what: str) -> str | None:

@@ -102,6 +102,7 @@ class ReportData:
     negative: str = "negative"
     sampling_note: str | None = None             # how labels were chosen; None: known from `method`
     undecided: int = 0                           # items people could not decide
+    annotators: Mapping[str, Any] | None = None  # how people do, pseudonymous: tasks.report.annotators
     joint: Mapping[str, Any] | None = None       # the joint region of several measures, where there is one
     notes: Sequence[str] = field(default_factory=tuple)
     began: str | None = None                     # times as the caller wants them read

@@ -69,8 +69,13 @@ def price_json(row: EstimateRow) -> dict[str, Any]:
     }
 
 
+def _people(data: ReportData) -> dict[str, Any]:
+    """How people did, where it is known; older reports have no such key."""
+    return {} if data.annotators is None else {"annotators": dict(data.annotators)}
+
+
 def report_json(data: ReportData) -> bytes:
-    """`report.json`: the contract, and under "history" what was known after every round."""
+    """`report.json`: the contract, under "history" what was known after every round, and how people did."""
     history = [
         {
             "round": past.round,
@@ -80,7 +85,8 @@ def report_json(data: ReportData) -> bytes:
         }
         for past in data.history
     ]
-    return (json.dumps(contract(data) | {"history": history}, indent=2, allow_nan=False) + "\n").encode()
+    whole = contract(data) | {"history": history} | _people(data)
+    return (json.dumps(whole, indent=2, allow_nan=False) + "\n").encode()
 
 
 def report_parquet(data: ReportData) -> bytes:

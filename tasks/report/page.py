@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tasks.report import price, wording
+from tasks.report.annotators import annotators_in_words
 from tasks.report.data import EstimateRow, ReportData
 from tasks.report.joint import joint_rows
 from tasks.report.machine import rounds_and_reissue
@@ -62,6 +63,9 @@ def report_html(data: ReportData) -> bytes:
             for past in rounds_and_reissue(data)
         ],
         prices=[_price(data, row) for row in whole_pool_rows(data) if row.price_tag],
+        annotators=None if data.annotators is None else annotators_in_words(
+            data.annotators, whole_pool_rows(data)
+        ),
         truth=_against_truth(data),
         random_sampling=[_against_random_sampling(data, row) for row in data.random_sampling],
         spec=yaml.safe_dump(dict(data.spec), sort_keys=False, allow_unicode=True, width=90),

@@ -9,9 +9,12 @@ from doubles.small_pool import small_spec
 
 from flows.advance import advance
 from flows.begin import begin
+from flows.opened import open_evaluation
+from flows.reporting import report_data
 from flows.verify import verify
 from tasks.ledger import keys, records
 from tasks.ledger.memory_store import MemoryStore
+from tasks.report import render_report
 
 PEOPLE = [
     {"false_positive": 0.02, "miss": 0.05},
@@ -153,3 +156,21 @@ def test_the_same_run_leaves_the_same_bytes(tmp_path):
         a, b = json.loads(first.get(key)), json.loads(second.get(key))
         assert a == b
         assert np.isfinite(a["correction"]["estimates"][0]["value"])
+
+
+def test_the_report_says_how_people_did_without_naming_them(tmp_path):
+    store, spec, standing = evaluation(tmp_path, gold=0.2)
+    files = render_report(report_data(store, open_evaluation(store, spec.name), standing))
+    told = json.loads(files["report.json"])["annotators"]
+    assert len(told["people"]) == 3
+    assert all(p["annotator"].startswith("person-") for p in told["people"])
+    page = files["report.html"].decode()
+    assert "The people who labelled" in page
+    assert "simulated-" not in page + files["report.json"].decode()
+    assert "With the errors of people taken out, as known from gold" in page
+
+
+def test_the_report_says_where_nothing_is_known_of_peoples_errors(tmp_path):
+    store, spec, standing = evaluation(tmp_path, annotators=PEOPLE[:1])
+    page = render_report(report_data(store, open_evaluation(store, spec.name), standing))["report.html"]
+    assert b"Nothing is known about annotators" in page
