@@ -87,14 +87,23 @@ class LocalLabelStudio:
         self.password = secrets.token_urlsafe(12)
         self.token = secrets.token_hex(20)
         home = install(cache)
+        self._venv = home / "venv"
         self._folder = Path(tempfile.mkdtemp(prefix="assay-label-studio-"))
         try:
             new_data(home, self._folder / "data", token=self.token, password=self.password)
-            self.url, self._process = _start_on_a_free_port(home / "venv", self._folder, self.token)
+            self.url, self._process = _start_on_a_free_port(self._venv, self._folder, self.token)
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
         atexit.register(self.stop)
+
+    def restart(self, *, killed: bool = False) -> None:
+        """Stop the server, or kill it as a crash would, and start it on the same data; `url` changes."""
+        if killed:
+            self._process.kill()
+            self._process.wait()
+        _stop(self._process)
+        self.url, self._process = _start_on_a_free_port(self._venv, self._folder, self.token)
 
     def stop(self) -> None:
         """Stop the server and remove its data."""

@@ -28,6 +28,10 @@ TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
 PAGE_SIZE = 200
 PROJECT_PAGE_SIZE = 100
 
+FIRST_PAUSE = 0.5      # seconds before a read is tried again, drawn between 0 and this, which then doubles
+LONGEST_PAUSE = 8.0
+LONGEST_ASKED = 60.0   # of a pause the server itself asks for (Retry-After)
+
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})   # maybe processed, maybe not
 Condition = tuple[str, str, str, Any]   # field, operator, type, value: one filter of the task list
@@ -35,6 +39,14 @@ Condition = tuple[str, str, str, Any]   # field, operator, type, value: one filt
 
 class NotThere(DeskRefused):
     """404: the project or the item does not exist (any more)."""
+
+
+class _Busy(DeskUnreachable):
+    """The server asks to be left alone for a while."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class LabelStudioApi:
@@ -64,7 +76,7 @@ class LabelStudioApi:
         attempts = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(DeskUnreachable),
             stop=tenacity.stop_after_attempt(self._read_attempts),
-            wait=tenacity.wait_random_exponential(multiplier=0.5, max=8),
+            wait=_pause,
             reraise=True,
         )
         return attempts(self._read_once, path, params)
@@ -149,9 +161,10 @@ class LabelStudioApi:
         except httpx.HTTPError as error:
             raise self._unreachable(error) from None
         if response.status_code in _TRY_AGAIN or response.status_code >= 500:
-            raise DeskUnreachable(
+            raise _Busy(
                 f"Label Studio at {self.url} answered {response.status_code}{self._detail(response)}; "
-                "nothing was lost: try again later"
+                "nothing was lost: try again later",
+                _asked_pause(response),
             )
         return self._answer(response)
 
@@ -238,6 +251,19 @@ class LabelStudioApi:
 
     def _masked(self, text: str) -> str:
         return text.replace(self._secret, "***")
+
+
+def _pause(state: tenacity.RetryCallState) -> float:
+    """Seconds before the next attempt: random and growing, and no less than the server asked for."""
+    drawn = tenacity.wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)(state)
+    error = state.outcome.exception() if state.outcome else None
+    return max(drawn, error.seconds) if isinstance(error, _Busy) else drawn
+
+
+def _asked_pause(response: httpx.Response) -> float:
+    """The Retry-After of a reply in seconds, 0 if there is none or it is a date."""
+    asked = response.headers.get("retry-after", "")
+    return min(float(asked), LONGEST_ASKED) if asked.isascii() and asked.isdigit() else 0.0
 
 
 def _address(url: str) -> str:

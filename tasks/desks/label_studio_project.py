@@ -85,7 +85,8 @@ class EvaluationProject:
         return DeskRefused(
             f"Label Studio at {self._api.url} has no project for evaluation {self._evaluation} (its mark is "
             f"{self.mark}): it was deleted, or the token belongs to another organization. Answers collected "
-            "so far are safe in the ledger; restore the project, or begin an evaluation under a new name"
+            "so far are safe in the ledger; restore the project (any with the mark in its description will "
+            "do), or begin an evaluation under a new name"
         )
 
     def _find(self) -> list[int]:

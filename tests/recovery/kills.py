@@ -37,7 +37,6 @@ from typing import Any
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 from services.faulty_proxy import (
-    Exchange,
     Fault,
     FaultyProxy,
     Reply,
@@ -48,6 +47,7 @@ from services.faulty_proxy import (
     faulty_proxy,
     posted_items,
     say,
+    then_what_is_late,
 )
 from services.ledger_record import Record, record_differences, record_of
 from services.s3 import S3Server
@@ -69,10 +69,6 @@ REPOST_AFTER = "1"         # seconds; minutes in production
 IMPORT_FAULTS: tuple[tuple[float, Fault | None], ...] = (   # chance, and what becomes of an import
     (0.25, commit_late), (0.10, drop_reply), (0.10, say(502, after=True)), (0.05, drop_request), (0.50, None),
 )
-PRELOADED = [
-    "flows.cli", "flows.begin", "flows.evaluate", "flows.reporting", "tasks.desks.label_studio",
-    "label_studio_sdk", "boto3", "pyarrow.parquet", "rich.console", "scipy.stats",
-]
 VARIANTS: tuple[Mapping[str, Any], ...] = (
     {"budget": {"labels": 9}, "batch_size": 3},
     {"budget": {"labels": 9}, "batch_size": 3, "method": "recalibrated", "seed": 8},
@@ -160,7 +156,7 @@ class Arena:
         self.starts = 0
         self._expected: dict[int, Record] = {}
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(PRELOADED)
+        self._context.set_forkserver_preload(["recovery.warm", "boto3", "scipy.stats"])
         predictions, labels = write_small_pool(folder, n=80)
         with labels.open(newline="") as opened:
             self.truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
@@ -244,7 +240,7 @@ class Arena:
         if request.method != "POST" or not request.path.endswith("/import"):
             return None
         if self.proxy.late:
-            return _then_what_is_late
+            return then_what_is_late
         faults = [fault for _, fault in IMPORT_FAULTS]
         return self.killer.random.choices(faults, [chance for chance, _ in IMPORT_FAULTS])[0]
 
@@ -376,13 +372,6 @@ class _Follower:
 
     def close(self) -> None:
         os.close(self._pipe)
-
-
-def _then_what_is_late(exchange: Exchange) -> None:
-    """Do this import, and then the one that had been held back: its twins."""
-    reply = exchange.pass_on()
-    exchange.proxy.commit_what_is_late()
-    exchange.reply(*reply)
 
 
 def _assay(command: list[str], folder: str, environment: dict[str, str], output: str) -> None:

@@ -155,6 +155,13 @@ def commit_late(exchange: "Exchange") -> None:
     exchange.hang_up()
 
 
+def then_what_is_late(exchange: "Exchange") -> None:
+    """Let the server do it, and after it what had been kept: that is how twins are made."""
+    reply = exchange.pass_on()
+    exchange.proxy.commit_what_is_late()
+    exchange.reply(*reply)
+
+
 def hang(seconds: float, then: Fault | None = None) -> Fault:
     """Say nothing for so long; then hang up, or do `then`."""
 
