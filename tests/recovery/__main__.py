@@ -1,71 +1,168 @@
-"""The recovery suite: `python -m recovery kills --kills 30`, with tests/ on the path (see the Makefile).
+"""The recovery suite: `python -m recovery PART`, with tests/ on the path (see the Makefile).
 
     kills     `assay run` as a process, killed with SIGKILL until so many deaths are reached
+    faults    one service fails once, at so many requests of an evaluation, for every kind of fault
+    many      sweeps over many open evaluations
+    page      docs/recovery.md, from the results so far
 
-Every finished evaluation is one line of the results (--results), so that a run can go on later, and the page
-docs/recovery.md is written from them: `python -m recovery page`.
+Everything tried is one line of the results (--results), so that a part can be run again or go on later.
 """
 
 import argparse
 import json
 import os
+import random
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+from recovery.page import page
 
 ROOT = Path(__file__).parents[2]
-MOST_KILLS = 12     # of one evaluation, so that many evaluations are killed
 RESULTS = ROOT / ".cache" / "recovery.jsonl"
+PAGE = ROOT / "docs" / "recovery.md"
+MOST_KILLS = 12     # of one evaluation, so that many evaluations are killed
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one part of the suite; 0 if nothing was lost, doubled or wrong."""
     parser = argparse.ArgumentParser(prog="python -m recovery", description=__doc__)
-    parser.add_argument("part", choices=["kills"])
-    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("part", choices=["kills", "faults", "many", "page"])
+    parser.add_argument("--kills", type=int, default=30, help="processes to kill")
+    parser.add_argument("--times", type=int, default=3, help="requests at which each fault is tried")
+    parser.add_argument("--services", default="disk,s3,label-studio,prefect", help="of `faults`")
+    parser.add_argument("--evaluations", type=int, default=200, help="of `many`")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--page", type=Path, default=PAGE)
     chosen = parser.parse_args(arguments)
     chosen.results.parent.mkdir(parents=True, exist_ok=True)
-    return run_kills(chosen.kills, chosen.seed, chosen.results)
+    if chosen.part == "page":
+        lines = chosen.results.read_text(encoding="utf-8").splitlines()
+        chosen.page.write_text(page([json.loads(line) for line in lines]), encoding="utf-8")
+        return 0
+    results = _results(chosen)
+    wrong = 0
+    for line, text in results:
+        with chosen.results.open("a", encoding="utf-8") as opened:
+            opened.write(json.dumps(line) + "\n")
+        wrong += not line.pop("well", True)
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    return 1 if wrong else 0
 
 
-def run_kills(kills: int, seed: int, results: Path) -> int:
+def _results(chosen: argparse.Namespace) -> Iterator[tuple[dict[str, Any], str]]:
+    if chosen.part == "kills":
+        return run_kills(chosen.kills, chosen.seed)
+    if chosen.part == "many":
+        return run_many(chosen.evaluations)
+    return run_faults(chosen.times, chosen.seed, set(chosen.services.split(",")))
+
+
+def run_kills(kills: int, seed: int) -> Iterator[tuple[dict[str, Any], str]]:
     """Evaluations until so many processes were killed; each is checked when it is done."""
     from recovery.kills import VARIANTS, arena
-    from services.s3 import s3_server
 
-    from tasks.local_label_studio import LocalLabelStudio
-
-    wrong, done, number = 0, 0, 0
-    with (
-        tempfile.TemporaryDirectory(prefix="assay-recovery-") as folder,
-        s3_server(Path(folder) / "s3") as s3,
-        LocalLabelStudio() as label_studio,
-    ):
+    done, number = 0, 0
+    with _folder() as folder, _s3(folder) as s3, _label_studio() as label_studio:
         os.environ.update(s3.environment)
-        with arena(Path(folder) / "arena", s3, label_studio, seed) as place:
+        with arena(folder / "arena", s3, label_studio, seed) as place:
             while done < kills:
                 survivor = place.survive(number % len(VARIANTS), kills=min(kills - done, MOST_KILLS))
                 number += 1
                 done += len(survivor.kills)
-                wrong += not survivor.as_if_nothing_had_happened
-                _keep(results, {"part": "kills", "seed": seed, **asdict(survivor)})
                 well = survivor.as_if_nothing_had_happened
-                _say(f"evaluation {number}: {done} of {kills} kills, {len(survivor.kills)} in this one; "
-                     f"{survivor.twins_made} twins; {'as if nothing had happened' if well else survivor}")
-    return 1 if wrong else 0
+                yield {"part": "kills", "seed": seed, "well": well, **asdict(survivor)}, (
+                    f"evaluation {number}: {done} of {kills} kills, {len(survivor.kills)} in this one; "
+                    f"{survivor.twins_made} twins; {'as if nothing had happened' if well else survivor}"
+                )
 
 
-def _keep(results: Path, line: dict[str, object]) -> None:
-    with results.open("a", encoding="utf-8") as opened:
-        opened.write(json.dumps(line) + "\n")
+def run_faults(times: int, seed: int, services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every kind of fault, at so many requests."""
+    import tasks.desks.label_studio_api
+    import tasks.effects
+
+    tasks.effects.FIRST_WAIT = 0.01                     # retries as in production, without the pauses
+    tasks.desks.label_studio_api.FIRST_PAUSE = 0.1
+    for trial in _trials(times, random.Random(seed), services):
+        well = trial.as_if_nothing_had_happened
+        outcome = trial.happened if well else trial
+        yield {"part": "faults", "well": well, **asdict(trial)}, (
+            f"{trial.kind.service} {trial.kind.fault}: {outcome if trial.injected else 'never met'}"
+        )
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+def _trials(times: int, draw: random.Random, services: set[str]) -> Iterator[Any]:
+    from recovery import desk_faults, store_faults
+    from recovery.prefect_faults import PrefectStage
+
+    with _folder() as folder:
+        if "disk" in services:
+            disk = store_faults.DiskStage(folder / "disk")
+            for n in range(4 * times):
+                yield disk.trial(share=(n + draw.random()) / (4 * times) * 0.95)
+        if "s3" in services:
+            with _s3(folder) as s3, store_faults.s3_stage(folder / "store", s3) as store:
+                for name in store_faults.ANY_REQUEST:
+                    for at in store.positions(name, times, draw):
+                        yield store.trial(name, at)
+                for name in ("answers 500", "answers 503 SlowDown"):
+                    for at in store.positions(name, times, draw):
+                        yield store.trial(name, at, stays=True)
+        if "label-studio" in services:
+            with _label_studio() as server, desk_faults.desk_stage(folder / "desk", server) as desk:
+                for name in desk_faults.ANY_REQUEST:
+                    for at in desk.positions(times, draw):
+                        yield desk.trial(name, at)
+                for _ in range(times):
+                    yield desk.late_commit()
+                    yield desk.later_commit()
+                    yield desk.deleted_project()
+                for _ in range(times):
+                    yield desk.restart(draw)
+        if "prefect" in services:
+            prefect = PrefectStage(folder / "prefect")
+            for _ in range(times):
+                yield prefect.trial(draw)
+
+
+def run_many(evaluations: int) -> Iterator[tuple[dict[str, Any], str]]:
+    """Sweeps over so many open evaluations, on a folder and on S3."""
+    from recovery.many import measured_sweeps
+
+    with _folder() as folder, _s3(folder) as s3:
+        os.environ.update(s3.environment)
+        for name, where in (("local folder", str(folder / "ledger")), ("S3", s3.new_url("many"))):
+            for line in measured_sweeps(folder / name.replace(" ", "-"), where, evaluations):
+                yield {"part": "many", "store": name, **line}, f"{name}: {line}"
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="assay-recovery-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _s3(folder: Path) -> Iterator[Any]:
+    from services.s3 import s3_server
+
+    with s3_server(folder / "s3") as server:
+        yield server
+
+
+@contextmanager
+def _label_studio() -> Iterator[Any]:
+    from tasks.local_label_studio import LocalLabelStudio
+
+    with LocalLabelStudio() as server:
+        yield server
 
 
 if __name__ == "__main__":

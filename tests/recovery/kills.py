@@ -21,7 +21,6 @@ import multiprocessing
 import os
 import random
 import secrets
-import select
 import signal
 import subprocess
 import sys
@@ -36,6 +35,7 @@ from typing import Any
 
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
+from recovery.effects_pipe import Follower
 from services.faulty_proxy import (
     Fault,
     FaultyProxy,
@@ -248,14 +248,13 @@ class Arena:
         """One process, until it ends (None) or is killed."""
         self.starts += 1
         pipe = self.folder / f"effects-{self.starts}"
-        os.mkfifo(pipe)
         environment = {
             **self.s3.environment, TOKEN_VARIABLE: self.label_studio.token, VARIABLE: str(pipe),
             "ASSAY_REPOST_AFTER": REPOST_AFTER, "ASSAY_POLL_FIRST": "0.1", "ASSAY_POLL_LONGEST": "0.4",
         }
         command = ["run", f"spec-{variant}.yaml", "--store", store, "--json"]
         output = self.folder / f"output-{self.starts}"
-        follower = _Follower(pipe)
+        follower = Follower(pipe)
         process = self._start(command, environment, output)
         try:
             struck = self._follow(process, follower, self.killer.plan() if may_kill else None)
@@ -264,7 +263,6 @@ class Arena:
             process.wait()
         follower.read(0)
         follower.close()
-        pipe.unlink()
         if not struck or process.returncode == 0:
             assert process.returncode == 0, f"exit code {process.returncode}: {output.read_text()[-3000:]}"
             output.unlink()
@@ -287,7 +285,7 @@ class Arena:
         forked.start()
         return _Process(forked)
 
-    def _follow(self, process: "_Process", follower: "_Follower", plan: tuple[str, Any] | None) -> bool:
+    def _follow(self, process: "_Process", follower: Follower, plan: tuple[str, Any] | None) -> bool:
         """Follow the process; whether it was struck before it had ended."""
         how, what = plan or ("never", None)
         give_up = time.monotonic() + LONGEST_RUN
@@ -350,28 +348,6 @@ class _Process:
     def returncode(self) -> int | None:
         forked = hasattr(self._process, "is_alive")
         return self._process.exitcode if forked else self._process.returncode
-
-
-class _Follower:
-    """Reads the named pipe as a process writes its effects."""
-
-    def __init__(self, pipe: Path) -> None:
-        self.lines: list[str] = []
-        self._pipe = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)   # RDWR: no end of file between two writers
-        self._rest = b""
-
-    def read(self, timeout: float) -> list[str]:
-        """The lines that have come, after waiting for some for at most `timeout` seconds."""
-        new: list[str] = []
-        while select.select([self._pipe], [], [], timeout if not new else 0)[0]:
-            blob = self._rest + os.read(self._pipe, 65536)
-            *lines, self._rest = blob.split(b"\n")
-            new += [line.decode() for line in lines]
-        self.lines += new
-        return new
-
-    def close(self) -> None:
-        os.close(self._pipe)
 
 
 def _assay(command: list[str], folder: str, environment: dict[str, str], output: str) -> None:

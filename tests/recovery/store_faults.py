@@ -40,6 +40,7 @@ NAME = "faulted"
 READ_SECONDS = 1.5     # our client waits for a reply; a minute in production
 STAYS = 30             # requests in a row: more than all attempts of a call
 PLENTY = "64m"
+BLOCK = 4096           # bytes a disk gives at once
 
 ANY_REQUEST: dict[str, tuple[str, str, Fault]] = {   # name: methods it is for, how, the fault
     "answers 500": ("", "the proxy answers in its stead", s3_error(500, "InternalError")),
@@ -73,18 +74,27 @@ class _Evaluations:
         """A whole evaluation, judged when nothing fails any more; its record."""
         run_through(trial, self.spec, store, lambda: open_desk(self.spec, store), recover=recover)
         recover()
+        self.done()
         return judge(trial, store, NAME, self.truth, self.expected)
+
+
+    def done(self) -> None:
+        """Told when the evaluation has run through, before anything is read to judge it."""
 
 
 class S3Stage(_Evaluations):
     """A real S3 behind a proxy."""
 
     def __init__(self, folder: Path, s3: S3Server, proxy: FaultyProxy) -> None:
-        super().__init__(folder)
         self.s3, self.proxy = s3, proxy
+        super().__init__(folder)
         self.requests: list[str] = []      # methods, of an undisturbed evaluation
         proxy.choose = lambda request: self.requests.append(request.method)
         self.evaluate(Trial(kind=FaultKind(service="", fault="", injected="")), open_store(s3.new_url()))
+
+    def done(self) -> None:
+        """Nothing is counted, and nothing fails, from here on."""
+        self.proxy.choose = None
 
     def positions(self, name: str, many: int, draw: random.Random) -> list[int]:
         """So many requests by number, of the methods the fault is for, writes and reads alike."""
@@ -169,7 +179,7 @@ class DiskStage(_Evaluations):
         """Bytes on a disk of 4 kB blocks: what an undisturbed evaluation takes."""
         folder = self.folder / "undisturbed"
         self.evaluate(Trial(kind=FaultKind(service="", fault="", injected="")), open_store(str(folder)))
-        return sum(-(-path.stat().st_size // 4096) * 4096 for path in folder.rglob("*") if path.is_file())
+        return sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in folder.rglob("*") if path.is_file())
 
 
 class _Quota:
@@ -187,10 +197,11 @@ def _quota(room: int) -> Iterator[_Quota]:
     quota, write = _Quota(room), local_store._write
 
     def limited(path: Path, blob: bytes) -> None:
-        if len(blob) > quota.room:
+        blocks = -(-len(blob) // BLOCK) * BLOCK
+        if blocks > quota.room:
             path.write_bytes(blob[: len(blob) // 2])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        quota.room -= len(blob)
+        quota.room -= blocks
         write(path, blob)
 
     local_store._write = limited
@@ -203,7 +214,7 @@ def _quota(room: int) -> Iterator[_Quota]:
 def _mount(folder: Path, room: int) -> bool:
     """Whether a file system of so many bytes is now mounted there."""
     folder.mkdir(exist_ok=True)
-    command = ["mount", "-t", "tmpfs", "-o", f"size={max(room, 4096)},nr_inodes=0", "tmpfs", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={max(room, BLOCK)},nr_inodes=0", "tmpfs", str(folder)]
     with suppress(OSError):
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     return False

@@ -26,6 +26,7 @@ class PrefectServer:
     api: str
     environment: Mapping[str, str]
     folder: Path
+    process: int            # of the group of processes it is
 
     def run(self, *arguments: str, timeout: float = 120, **more: str) -> str:
         """A `prefect` command from the repository's root; what it printed."""
@@ -61,9 +62,12 @@ class PrefectServer:
 
 @contextmanager
 def prefect_server(folder: Path) -> Iterator[PrefectServer]:
-    """Start a server on a free port; gone with everything it started when the context ends."""
+    """Start a server on a free port; gone with everything it started when the context ends.
+
+    Started again in the same folder, it has the data it had.
+    """
     home = folder / "prefect-home"
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     port = _free_port()
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "ASSAY_"))
@@ -79,7 +83,7 @@ def prefect_server(folder: Path) -> Iterator[PrefectServer]:
     command = [*PREFECT, "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
     with _process(command, environment, folder / "server.log") as process:
         server = PrefectServer(
-            api=f"http://127.0.0.1:{port}/api", environment=environment, folder=folder
+            api=f"http://127.0.0.1:{port}/api", environment=environment, folder=folder, process=process.pid
         )
         _wait_until_healthy(server, process)
         yield server

@@ -1,0 +1,89 @@
+"""Two hundred open evaluations in one store: swept in parallel, each on its own, twice at once if need be."""
+
+import threading
+
+import pytest
+from doubles.counted_store import CountedStore
+from recovery.many import begin_all, many_specs
+from services.ledger_record import record_differences, record_of
+
+from flows.opened import open_evaluations
+from flows.sweep import sweep_store
+from tasks.ledger import keys
+from tasks.ledger.memory_store import MemoryStore
+
+MANY, WORKERS = 200, 4
+QUICK = {"budget": {"labels": 2}, "method": "passive"}
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """The values of a store in which all have begun and nothing else has happened; the specs; the folder."""
+    folder = tmp_path_factory.mktemp("many")
+    specs = many_specs(folder, MANY, **QUICK)
+    gone = folder / "gone.csv"
+    gone.write_bytes((folder / "labels.csv").read_bytes())
+    broken = many_specs(folder, 20, {"kind": "simulated", "labels": str(gone)}, **QUICK)
+    specs[:20] = broken
+    store = MemoryStore()
+    begin_all(store, specs)
+    gone.unlink()
+    return dict(store._values)
+
+
+def a_copy(begun):
+    store = MemoryStore()
+    store._values.update(begun)
+    return store
+
+
+@pytest.fixture(scope="module")
+def swept(begun):
+    """After one sweep, with nobody else about."""
+    store = CountedStore(a_copy(begun))
+    store.damaged = [f"e{n:04d}" for n in range(100, 120)]
+    for name in store.damaged:
+        store._values[keys.manifest(name) if int(name[1:]) % 2 else keys.spec(name)] = b"{"
+    store.result = sweep_store(store, workers=WORKERS)
+    return store
+
+
+def test_broken_desks_and_damaged_ledgers_keep_nobody_else_from_advancing(swept):
+    broken = [f"e{n:04d}" for n in range(20)]
+    assert sorted(swept.result.failed) == sorted(broken + swept.damaged)
+    assert all("gone.csv" in swept.result.failed[name] for name in broken)
+    assert all("restore this key" in swept.result.failed[name] for name in swept.damaged)
+    assert len(swept.result.finished) == MANY - 40
+    assert open_evaluations(swept) == sorted(broken + swept.damaged)
+
+
+def test_no_more_are_advanced_at_once_than_there_are_workers(swept):
+    assert 1 <= swept.most_threads <= WORKERS
+
+
+def test_two_overlapping_sweeps_leave_what_one_leaves(begun, swept):
+    store = a_copy(begun)
+    some = [f"e{n:04d}" for n in range(0, MANY, 4)]
+    results, start = [], threading.Barrier(2)
+
+    def sweep():
+        start.wait()
+        results.append(sweep_store(store, workers=WORKERS, only=some))
+
+    threads = [threading.Thread(target=sweep) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        assert sorted(result.failed) == some[:5]        # the broken desks
+        assert sorted(result.finished) == some[5:]
+    for name in sorted({*some[5:]} - {*swept.damaged}):
+        assert record_differences(record_of(store, name), record_of(swept, name)) == [], name
+
+
+def test_what_failed_goes_on_as_soon_as_it_is_repaired(begun, swept):
+    for name in swept.damaged:
+        for key in (keys.manifest(name), keys.spec(name)):
+            swept._values[key] = begun[key]
+    assert sorted(sweep_store(swept, workers=WORKERS).finished) == swept.damaged
