@@ -62,7 +62,7 @@ def _measured(store: Any, how_many: int, workers: int, due: str, expected: str) 
 
 
 def _answer(desk: Path, labels: Path) -> None:
-    """Everybody answers every batch file of every evaluation: people see texts, so labels go by their number."""
+    """Everybody answers every batch file of every evaluation, by the texts that are shown."""
     with labels.open(newline="") as opened:
         truth = {f"what item {n} says": row["label"] for n, row in enumerate(csv.DictReader(opened))}
     for batch in desk.glob("*/round-*.csv"):

@@ -22,18 +22,19 @@ _KILLS = """## `assay run`, killed
 
 `assay run` is a process of its own, and follows its effects into a named pipe (`ASSAY_EFFECT_LOG`). It is
 killed with SIGKILL at a moment drawn from a seed: during the n-th effect, during the effect that was killed
-least so far, or at any time at all. Then it is started again, until the evaluation is done. A person labels in
-Label Studio all the while. A proxy before Label Studio disturbs about half of all imports: it loses the reply,
-or the request, or lets the import through only after it was posted again. Items are posted again after one
-second instead of ten minutes.
+least so far, or at any time at all. Then it is started again, until the evaluation is done. A person labels
+in Label Studio all the while. A proxy before Label Studio disturbs about half of all imports: it loses the
+reply, or the request, or lets the import through only after it was posted again. Items are posted again after
+one second instead of ten minutes. Most processes are forked from one that has imported the libraries; every
+tenth is started from nothing.
 """
 
 _FAULTS = """## Services that fail
 
-One fault in one evaluation of two rounds, each time at another request. *Unnoticed*: the call was tried again
-and nobody saw anything. *Waited*: the evaluation said that items are not on the desk yet, and posted them
-again when the time had come. *Said why*: `advance` ended with an error that names the service and says what to
-do, and the next run went on from there.
+One fault in one evaluation of two rounds, each time at another request. *Unnoticed*: the call was tried
+again and nobody saw anything. *Waited*: the evaluation said that items are not on the desk yet, and posted
+them again when the time had come. *Said why*: `advance` ended with an error that names the service and says
+what to do, and the next run went on from there.
 """
 
 _MANY = """## Many evaluations in one store

@@ -77,7 +77,9 @@ def test_two_overlapping_sweeps_leave_what_one_leaves(begun, swept):
         thread.join()
     for result in results:
         assert sorted(result.failed) == some[:5]        # the broken desks
-        assert sorted(result.finished) == some[5:]
+        # one sweep may still wait for what the other is just posting
+        assert sorted({**result.finished, **result.waiting}) == some[5:]
+    assert sorted({*results[0].finished, *results[1].finished}) == some[5:]
     for name in sorted({*some[5:]} - {*swept.damaged}):
         assert record_differences(record_of(store, name), record_of(swept, name)) == [], name
 
