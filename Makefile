@@ -10,7 +10,7 @@ export DO_NOT_TRACK = 1
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint bench certify label-studio up down lock clean
+.PHONY: setup demo test test-slow lint bench certify recovery recovery-long label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -57,6 +57,20 @@ certify: setup
 	$(BIN)/python -m benchmarks.methods --repeats 1000 --cache .cache/methods.jsonl
 	$(BIN)/python -m benchmarks.certify --repeats 1000 --cache .cache/certification.jsonl
 	$(BIN)/python -m benchmarks.certify --write --cache .cache/certification.jsonl
+
+# Servers are killed, replies are lost, disks are full: minutes, or an hour and docs/recovery.md.
+recovery recovery-long: export PYTHONPATH = tests
+
+recovery: label-studio
+	$(BIN)/python -m recovery kills --kills 30 --results .cache/recovery-short.jsonl
+	$(BIN)/python -m recovery faults --times 1 --results .cache/recovery-short.jsonl
+
+recovery-long: label-studio
+	rm -f .cache/recovery.jsonl
+	$(BIN)/python -m recovery kills --kills 200
+	$(BIN)/python -m recovery faults --times 3
+	$(BIN)/python -m recovery many
+	$(BIN)/python -m recovery page
 
 # Recompile the pins. Registry addresses stay out of the files.
 lock: setup

@@ -23,6 +23,7 @@ import tenacity
 
 from evalcore.errors import BadInput
 from tasks.desks.desk import AmbiguousPost, DeskRefused, DeskUnreachable
+from tasks.quiet_libraries import quiet_libraries
 
 TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
 PAGE_SIZE = 200
@@ -57,6 +58,7 @@ class LabelStudioApi:
         from label_studio_sdk import LabelStudio
         from label_studio_sdk.core.api_error import ApiError
 
+        quiet_libraries()
         self.url = _address(url)
         self._secret = token
         self._api_error = ApiError

@@ -35,6 +35,7 @@ from tasks.ledger.s3_errors import (
     public_endpoint,
 )
 from tasks.ledger.store import KeyMissing, StoreError
+from tasks.quiet_libraries import quiet_libraries
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -210,6 +211,7 @@ def _shared_client(process: int, environment: bytes) -> "S3Client":
     import boto3
     from botocore.config import Config
 
+    quiet_libraries()
     # A session of its own: the default one is shared by the process and is not safe to use from threads.
     return boto3.session.Session().client(
         "s3",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from evalcore.errors import BadInput
 from tasks.ledger.s3_errors import configured_endpoint, explain
 from tasks.ledger.store import StoreUnreachable
+from tasks.quiet_libraries import quiet_libraries
 from tasks.sources.files import (
     changed_while_read,
     fixed_part,
@@ -48,6 +49,7 @@ def _client(environment: tuple[str | None, ...]) -> "S3Client":
     import boto3
     from botocore.config import Config
 
+    quiet_libraries()
     del environment  # the key of the cache: another endpoint or identity is another client
     retries: Any = {"mode": "standard", "total_max_attempts": _ATTEMPTS}
     return boto3.session.Session().client("s3", config=Config(retries=retries))

@@ -28,7 +28,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,7 @@ NAME = "killed"
 LONGEST_RUN = 600.0        # seconds without an end or a kill: something hangs
 FROM_NOTHING = 10          # every so many starts import everything anew
 MOST_EFFECTS = 60          # of one process, before it is killed: a whole run has some 200
+MOST_WITHOUT_PEOPLE = 25   # the same where nobody is waited for: some 60
 REPOST_AFTER = "1"         # seconds; minutes in production
 IMPORT_FAULTS: tuple[tuple[float, Fault | None], ...] = (   # chance, and what becomes of an import
     (0.25, commit_late), (0.10, drop_reply), (0.10, say(502, after=True)), (0.05, drop_request), (0.50, None),
@@ -113,8 +114,9 @@ class Survivor:
 class Killer:
     """Draws the moments, and remembers which effects it has killed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, most: int) -> None:
         self.random = random.Random(seed)
+        self.most = most                     # effects of one process
         self.killed: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
         self.took: dict[str, float] = {}     # effect -> seconds, a moving mean
@@ -124,7 +126,7 @@ class Killer:
         """("at", n) the n-th effect; ("in", name) the effect killed least; ("after", seconds)."""
         draw = self.random.random()
         if draw < 0.45:
-            return "at", int(math.exp(self.random.uniform(0, math.log(MOST_EFFECTS))))
+            return "at", int(math.exp(self.random.uniform(0, math.log(self.most))))
         if draw < 0.8 and self.seen:
             fewest = min(self.killed[name] for name in self.seen)
             return "in", self.random.choice(sorted(n for n in self.seen if self.killed[n] == fewest))
@@ -145,24 +147,27 @@ class Killer:
 
 
 class Arena:
-    """The servers, the folder, and the spec: everything evaluations are killed in."""
+    """The servers, the folder, and the specs: everything evaluations are killed in.
 
-    def __init__(
-        self, folder: Path, s3: S3Server, label_studio: LocalLabelStudio, proxy: FaultyProxy, seed: int
-    ) -> None:
-        self.folder, self.s3, self.label_studio, self.proxy = folder, s3, label_studio, proxy
-        self.killer = Killer(seed)
-        self.api = LabelStudioApi(label_studio.url, label_studio.token)
+    Without servers, evaluations label at the simulated desk and keep their ledgers in the folder.
+    """
+
+    def __init__(self, folder: Path, seed: int, servers: "Servers | None" = None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.servers = folder, servers
+        self.killer = Killer(seed, MOST_EFFECTS if servers else MOST_WITHOUT_PEOPLE)
         self.starts = 0
         self._expected: dict[int, Record] = {}
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["recovery.warm", "boto3", "scipy.stats"])
+        warm = ["recovery.warm", "boto3"] if servers else ["flows.cli", "flows.begin", "flows.evaluate"]
+        self._context.set_forkserver_preload([*warm, "scipy.stats", "pyarrow.dataset"])
         predictions, labels = write_small_pool(folder, n=80)
         with labels.open(newline="") as opened:
             self.truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
         for number, changes in enumerate(VARIANTS):
             spec = spec_json(predictions, labels, name=NAME) | dict(changes)
-            spec["desk"] = {"kind": "label-studio", "url": proxy.url}
+            if servers:
+                spec["desk"] = {"kind": "label-studio", "url": servers.proxy.url}
             (folder / f"spec-{number}.yaml").write_text(yaml.safe_dump(spec))
 
     def expected(self, variant: int) -> Record:
@@ -182,34 +187,42 @@ class Arena:
 
     def _evaluate(self, variant: int, kills: int) -> tuple[Survivor, Record]:
         began = time.monotonic()
-        url = self.s3.new_url("killed")
-        store = open_store(url)
+        url = self.servers.s3.new_url("killed") if self.servers else f"ledger-{self.starts}"
+        store = open_store(url if self.servers else str(self.folder / url))
         survivor = Survivor(variant=variant)
-        imported: Counter[str] = Counter()
-
-        def heard(request: Request, reply: Reply) -> None:
-            imported.update(data["assay_item"] for data in posted_items(request, reply))
-
-        def choose(request: Request) -> Fault | None:
-            fault = self._import_fault(request) if kills else None
-            survivor.imports_disturbed += fault is not None
-            return fault
-
-        self.proxy.heard, self.proxy.choose = heard, choose
-        with _labelling(self.label_studio, store, self.truth):
+        people = self._people(survivor, store, disturbed=kills > 0) if self.servers else nullcontext()
+        with people:
             while True:
                 survivor.runs += 1
                 kill = self._run(variant, url, may_kill=len(survivor.kills) < kills)
                 if kill is None:
                     break
                 survivor.kills.append(kill)
-        self.proxy.commit_what_is_late()
-        survivor.twins_made = sum(copies - 1 for copies in imported.values())
         self._judge(survivor, store)
+        if self.servers:
+            self._count_twins(survivor, self.servers.api)
         survivor.seconds = time.monotonic() - began
-        record = record_of(store, NAME)
-        self._remove_projects()
-        return survivor, record
+        return survivor, record_of(store, NAME)
+
+    @contextmanager
+    def _people(self, survivor: Survivor, store: Store, disturbed: bool) -> Iterator[None]:
+        """A person labels, and the proxy counts what is imported and disturbs it, while the block lasts."""
+        assert self.servers is not None
+        proxy, imported = self.servers.proxy, Counter[str]()
+
+        def heard(request: Request, reply: Reply) -> None:
+            imported.update(data["assay_item"] for data in posted_items(request, reply))
+
+        def choose(request: Request) -> Fault | None:
+            fault = self._import_fault(request, proxy) if disturbed else None
+            survivor.imports_disturbed += fault is not None
+            return fault
+
+        proxy.heard, proxy.choose = heard, choose
+        with _labelling(self.servers.label_studio, store, self.truth):
+            yield
+        proxy.commit_what_is_late()
+        survivor.twins_made = sum(copies - 1 for copies in imported.values())
 
     def _judge(self, survivor: Survivor, store: Store) -> None:
         outcome = records.read_outcome(store, NAME)
@@ -228,18 +241,24 @@ class Arena:
         survivor.labelled_twice = sum(times > 1 for times in labelled.values())
         found = verify(store, NAME)
         survivor.differences += [f"verify: {one.key}: {one.difference}" for one in found.differences]
+
+    @staticmethod
+    def _count_twins(survivor: Survivor, api: LabelStudioApi) -> None:
+        """What is left in Label Studio; then the project goes: the next evaluation has one to itself."""
         copies: dict[str, list[bool]] = {}
-        for project in self.api.projects(NAME):
-            for task in self.api.tasks(int(project["id"])):
+        for project in list(api.projects(NAME)):
+            for task in api.tasks(int(project["id"])):
                 copies.setdefault(task["data"]["assay_item"], []).append(bool(task["annotations"]))
+            with suppress(DeskError):
+                api.change("DELETE", f"api/projects/{project['id']}/")
         for touched in copies.values():
             survivor.twins_merged += max(sum(touched) - 1, 0)
             survivor.twins_left += len(touched) - max(sum(touched), 1)
 
-    def _import_fault(self, request: Request) -> Fault | None:
+    def _import_fault(self, request: Request, proxy: FaultyProxy) -> Fault | None:
         if request.method != "POST" or not request.path.endswith("/import"):
             return None
-        if self.proxy.late:
+        if proxy.late:
             return then_what_is_late
         faults = [fault for _, fault in IMPORT_FAULTS]
         return self.killer.random.choices(faults, [chance for chance, _ in IMPORT_FAULTS])[0]
@@ -249,7 +268,7 @@ class Arena:
         self.starts += 1
         pipe = self.folder / f"effects-{self.starts}"
         environment = {
-            **self.s3.environment, TOKEN_VARIABLE: self.label_studio.token, VARIABLE: str(pipe),
+            **(self.servers.environment if self.servers else {}), VARIABLE: str(pipe),
             "ASSAY_REPOST_AFTER": REPOST_AFTER, "ASSAY_POLL_FIRST": "0.1", "ASSAY_POLL_LONGEST": "0.4",
         }
         command = ["run", f"spec-{variant}.yaml", "--store", store, "--json"]
@@ -304,24 +323,34 @@ class Arena:
                 self.killer.learn(line[0], name, now)
                 count += line[0] == "+"
                 reached = (how == "at" and count >= what) or (how == "in" and name == what)
-                if line[0] == "+" and (reached or (how != "never" and count >= MOST_EFFECTS)):
+                if line[0] == "+" and (reached or (how != "never" and count >= self.killer.most)):
                     time.sleep(self.killer.pause(name))
                     process.kill()
                     return True
         return False
 
-    def _remove_projects(self) -> None:
-        for project in list(self.api.projects(NAME)):
-            with suppress(DeskError):
-                self.api.change("DELETE", f"api/projects/{project['id']}/")
+
+@dataclass(frozen=True, kw_only=True)
+class Servers:
+    """A real Label Studio behind a proxy, and a real S3."""
+
+    s3: S3Server
+    label_studio: LocalLabelStudio
+    proxy: FaultyProxy
+    api: LabelStudioApi
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Where a process finds both."""
+        return {**self.s3.environment, TOKEN_VARIABLE: self.label_studio.token}
 
 
 @contextmanager
 def arena(folder: Path, s3: S3Server, label_studio: LocalLabelStudio, seed: int) -> Iterator[Arena]:
-    """An arena with a proxy of its own."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """An arena with real servers, and a proxy of its own."""
+    api = LabelStudioApi(label_studio.url, label_studio.token)
     with faulty_proxy(label_studio.url) as proxy:
-        yield Arena(folder, s3, label_studio, proxy, seed)
+        yield Arena(folder, seed, Servers(s3=s3, label_studio=label_studio, proxy=proxy, api=api))
 
 
 class _Process:
