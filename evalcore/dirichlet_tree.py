@@ -75,17 +75,16 @@ def dirichlet_tree(
     """
     if branching < 2 or strength <= 0:
         raise BadInput(f"a Dirichlet tree needs branching ≥ 2 and strength > 0, got {branching}, {strength}")
-    if flat:
-        branching, depth = cells.n_slots, 1
+    slot, depth = cells.stratum, 1
+    if flat:   # no leaf has a place to keep, so the empty ones are left out
+        occupied_slots, slot = np.unique(cells.stratum, return_inverse=True)
+        branching = len(occupied_slots)
     else:
-        depth = 1
         while branching**depth < cells.n_slots:
             depth += 1
     n_leaves = branching**depth
-    size = np.bincount(cells.stratum, weights=cells.size, minlength=n_leaves).astype(np.float64)
-    positive = np.bincount(
-        cells.stratum, weights=cells.size * cells.mean_probability, minlength=n_leaves
-    )
+    size = np.bincount(slot, weights=cells.size, minlength=n_leaves).astype(np.float64)
+    positive = np.bincount(slot, weights=cells.size * cells.mean_probability, minlength=n_leaves)
     occupied = size > 0
     rate = np.divide(positive, size, out=np.zeros(n_leaves), where=occupied)
     # a supplied probability of exactly 0 or 1 would rule a class out for good
@@ -98,7 +97,7 @@ def dirichlet_tree(
         branching=branching,
         depth=depth,
         occupied=occupied,
-        slot=cells.stratum,
+        slot=slot,
         slot_size=size,
         prior=prior,
         smoothing=0.0 if flat else 1.0,
@@ -142,8 +141,8 @@ def posterior(tree: DirichletTree, counts: Floats) -> Floats:
 
 def _em_step(tree: DirichletTree, observed: Floats, missing: Floats, joint: Floats) -> tuple[Floats, Floats]:
     """One E- and M-step; also the log posterior (R,) up to a constant, at the new parameters."""
-    with np.errstate(invalid="ignore"):
-        responsibility = np.nan_to_num(joint / joint.sum(axis=1, keepdims=True))
+    in_leaf = joint.sum(axis=1, keepdims=True)
+    responsibility = np.divide(joint, in_leaf, out=np.zeros_like(joint), where=in_leaf > 0)
     counts = observed + missing[:, None] * responsibility + tree.prior  # (R, 2, L)
     totals = counts.sum(axis=2)
     theta = totals / totals.sum(axis=1, keepdims=True)

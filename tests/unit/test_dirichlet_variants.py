@@ -36,6 +36,13 @@ def test_the_posterior_of_counted_draws_by_hand():
     assert joint[1] == pytest.approx(3.9 / 7 * np.array([1.2, 4.7]) / 5.9)
 
 
+def test_without_a_tree_a_stratum_has_the_mode_and_no_count_of_its_own():
+    # as above, but eq. 11 takes the one count a leaf away again: (2.8, 0.3)/3.1 and (0.2, 3.7)/3.9
+    joint = posterior(dirichlet_tree(two_cells(), flat=True), np.array([[[2.0, 0.0], [0.0, 3.0]]]))[0]
+    assert joint[0] == pytest.approx(3.1 / 7 * np.array([2.8, 0.3]) / 3.1)
+    assert joint[1] == pytest.approx(3.9 / 7 * np.array([0.2, 3.7]) / 3.9)
+
+
 def test_the_stochastic_model_counts_every_draw_by_its_weight():
     cells, m = two_cells(), DirichletTreeStochastic(depth=1)
     state = m.start(cells, [measure("f1")], 1)
