@@ -104,6 +104,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
         for way, wake in ways.items():
             store = f"{apart}-{way}"
             trial = Trial(folder, open_store(store), f"{way}-{mark}", rounds)
+            print(seconds, file=sys.stderr, flush=True)
             seconds[way] = [
                 trial.round(n, lambda w=wake, s=store, t=trial: w(s, t.name)) for n in range(1, rounds + 1)
             ]
