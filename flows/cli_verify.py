@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from flows.cli_output import json_option, print_json, store_named, store_option
+from tasks.ledger import keys
+from tasks.ledger.store import Store
 
 if TYPE_CHECKING:
     from flows.verify import Verification
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 def verify(name: str, seal: str | None, store: str | None, as_json: bool) -> int:
     """Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.
 
+    Of a monitor (NAME, or monitors/NAME where an evaluation has the same name): its verdicts.
+
     Exit code 0: everything follows; 1: something differs, and every key concerned is named.
 
     \b
@@ -30,12 +34,25 @@ def verify(name: str, seal: str | None, store: str | None, as_json: bool) -> int
     from flows.verify import verify as recompute
 
     expected = checked_seal(seal)
-    result = recompute(store_named(store), name, expected)
+    ledger = store_named(store)
+    if _is_monitor(ledger, name):
+        from flows.verify_monitor import verify_monitor
+
+        result = verify_monitor(ledger, name.removeprefix(keys.MONITORS_PREFIX))
+    else:
+        result = recompute(ledger, name, expected)
     if as_json:
         print_json(result.to_json())
     else:
         _print(result)
     return 0 if result.verified else 1
+
+
+def _is_monitor(ledger: Store, name: str) -> bool:
+    if name.startswith(keys.MONITORS_PREFIX):
+        return True
+    keys.check_name(name)
+    return not ledger.exists(keys.spec(name)) and ledger.exists(keys.monitor_spec(name))
 
 
 def _print(result: "Verification") -> None:

@@ -26,7 +26,9 @@ def deploy_monitor(spec: MonitorSpec, store: str) -> str:
 
     Raises NotDeployed without a server, BadInput for a schedule Prefect does not take.
     """
-    if not os.environ.get("PREFECT_API_URL"):
+    from prefect.settings import PREFECT_API_URL
+
+    if not PREFECT_API_URL.value():
         raise NotDeployed(
             "PREFECT_API_URL is not set, so there is no Prefect server to schedule the monitor with; set it, "
             "or use --once and a scheduler of your own"

@@ -64,6 +64,11 @@ class PartEvidence:
             return self._from_draws(bet, segment, weighed=self._chances == "weighed")
         return from_interval(measured, limit)
 
+    def speaks_by_draws(self, limit: Limit) -> bool:
+        """Whether the evidence is made of draws and not of the interval."""
+        bet = betting.bet_against(self.opened.question.measures[0], limit.value, limit.side)
+        return bet is not None and self._chances is not None
+
     @cached_property
     def _chances(self) -> str | None:
         return chances_of(self.folded.closed)
@@ -112,6 +117,15 @@ def from_interval(measured: Measured, limit: Limit) -> Floats:
     if measured.value is None or measured.lower is None or measured.upper is None:
         return np.zeros(len(betting.TILTS))
     return betting.interval_log_factors(
+        measured.value, measured.lower, measured.upper, measured.confidence, limit.value, limit.side
+    )
+
+
+def surprise(measured: Measured, limit: Limit) -> Floats:
+    """(G,) −log p of an interval; zeros where there is none."""
+    if measured.value is None or measured.lower is None or measured.upper is None:
+        return np.zeros(len(betting.TILTS))
+    return betting.interval_surprise(
         measured.value, measured.lower, measured.upper, measured.confidence, limit.value, limit.side
     )
 

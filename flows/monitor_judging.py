@@ -21,7 +21,7 @@ from evalcore.monitoring.verdicts import (
     verdict_of,
 )
 from evalcore.types import Floats
-from flows.monitor_evidence import PartEvidence, from_interval
+from flows.monitor_evidence import PartEvidence, surprise
 from tasks.ledger.monitor_records import Judged, WindowVerdict, last_certain, latest
 from tasks.monitor_spec import MonitorSpec
 
@@ -69,7 +69,7 @@ def _judge_pool(
     standing = latest(before)
     measured = pooled([part.measured(None) for part in parts])
     chosen = _limits(spec, window, None, standing, spec.monitor.error_rate)
-    factors = [_factors(a, measured, None, parts) for a in chosen]
+    factors = [_factors(spec, a, measured, None, parts) for a in chosen]
     evidence, alarm = [], False
     for i, against in enumerate(chosen):
         look = _look(spec, window, against, factors[i], standing)
@@ -126,7 +126,7 @@ def _judge_segments(
             a for a in _limits(spec, window, name, standing, share) if a.limit.name != "previous"
         ]
         for a in chosen[name]:
-            now[f"{name}|{a.limit.name}"] = _factors(a, measured[name], name, parts)
+            now[f"{name}|{a.limit.name}"] = _factors(spec, a, measured[name], name, parts)
     series[window] = now
     looks = family_looks(
         spec.monitor.test, list(series.values()), spec.monitor.error_rate, spec.monitor.correction
@@ -148,11 +148,14 @@ def _judge_segments(
 
 
 def _factors(
-    against: _Against, measured: Measured, segment: str | None, parts: Sequence[PartEvidence]
+    spec: MonitorSpec, against: _Against, measured: Measured, segment: str | None,
+    parts: Sequence[PartEvidence],
 ) -> Floats:
-    if against.compared is None:
-        return np.asarray(sum(part.log_factors(against.limit, segment) for part in parts))
-    return from_interval(_widened(measured, against.compared), against.limit)
+    if against.compared is not None:
+        return surprise(_widened(measured, against.compared), against.limit)
+    if spec.monitor.test == "alpha-spending" and not all(p.speaks_by_draws(against.limit) for p in parts):
+        return surprise(measured, against.limit)
+    return np.asarray(sum(part.log_factors(against.limit, segment) for part in parts))
 
 
 def _widened(measured: Measured, other: Measured) -> Measured:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import log_ndtr, ndtri
 
 from evalcore.cells import Cells
 from evalcore.design import Design, Outcome
@@ -110,14 +110,15 @@ def round_log_factors(bet: Bet, cells: Cells, design: Design, labelled: Ints, ou
 
     A census is no sample and says nothing here; once it is complete the measure is known outright.
     """
-    bound = largest_gain(bet, cells, design, labelled)[:, None]
+    bound = largest_gain(bet, cells, design, labelled)
     new, known = draw_values(bet, cells, design)
-    repeats = len(bound)
-    said = log_factors(new.reshape(repeats, -1), bound, outcome.drawn_new.reshape(repeats, -1))
-    if design.replacement:
-        said = said + log_factors(known.reshape(repeats, -1), bound, outcome.drawn_known.reshape(repeats, -1))
+    said: Floats = np.zeros((len(bound), len(SHARES)))
+    for x, drawn in ((new, outcome.drawn_new), (known, outcome.drawn_known)):
+        r, c, y = np.nonzero(drawn)                                           # few of many cells were drawn
+        np.add.at(said, r, log_factors(x[r, c, y, None], bound[r, None], drawn[r, c, y, None]))
     if outcome.undecided:
-        said = said + log_factors(np.full((repeats, 1), undecided_value(bet)), bound, outcome.undecided)
+        said = said + log_factors(np.full((len(bound), 1), undecided_value(bet)), bound[:, None],
+                                  outcome.undecided)
     return np.where(design.census[:, None], 0.0, said)
 
 
@@ -130,6 +131,19 @@ def interval_log_factors(
         return np.full(len(TILTS), CERTAIN if distance > 0 else -CERTAIN)
     z = float(np.clip(distance / reach * ndtri(0.5 + confidence / 2), -_FARTHEST, _FARTHEST))
     return np.asarray(TILTS * z - TILTS**2 / 2)
+
+
+def interval_surprise(
+    value: float, lower: float, upper: float, confidence: float, limit: float, side: Side
+) -> Floats:
+    """(G,) −log p of a one-sided normal test on the interval, the same for every share.
+
+    For alpha-spending, which looks at each window by itself: a p-value needs no bet.  Not to be multiplied.
+    """
+    distance, reach = (limit - value, upper - value) if side == "below" else (value - limit, value - lower)
+    if reach <= 0:
+        return np.full(len(TILTS), CERTAIN if distance > 0 else 0.0)
+    return np.full(len(TILTS), -float(log_ndtr(-distance / reach * ndtri(0.5 + confidence / 2))))
 
 
 def known_log_factors(value: float, limit: float, side: Side) -> Floats:

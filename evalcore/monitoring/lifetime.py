@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import logsumexp
 
 from evalcore.errors import BadInput
 from evalcore.monitoring.multiplicity import Correction, called_out
@@ -73,7 +72,7 @@ def step(test: Test, life: Life, factors: Floats, error_rate: float) -> tuple[Li
 
 def mean_exp(logs: Floats) -> float:
     """log of the mean of exp(logs)."""
-    return float(logsumexp(logs) - np.log(len(logs)))
+    return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,19 +1,23 @@
 """A monitor over a stream of days, with simulated annotators: drops, late predictions, budgets, races."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from doubles.stream import a_monitor, after, monitor_data, write_day, write_stream
 
 from evalcore.errors import BadInput
+from flows.cli import run_command_line
 from flows.monitor import MonitorNameTaken, UnknownMonitor, open_monitor, register, tick
 from flows.monitor_history import read_monitor_history
 from flows.verify import verify
+from flows.verify_monitor import verify_monitor
 from tasks.ledger.memory_store import MemoryStore
 from tasks.ledger.monitor_records import read_openings, read_verdicts
-from tasks.monitor_spec import MonitorSpec
+from tasks.monitor_spec import MonitorSpec, load_monitor_spec
 
 
 def _watched(spec, days, store=None):
@@ -166,3 +170,77 @@ def test_another_spec_under_the_same_name_is_refused_and_an_unknown_name_too(tmp
         open_monitor(store, "strean")
     with pytest.raises(BadInput, match="not a day"):
         tick(store, "stream", now=after(1), only="2026-W47")
+
+
+def test_a_monitor_is_verified_and_a_changed_verdict_is_found(tmp_path):
+    write_stream(tmp_path, 3, drop_from=2, worse=0.45)
+    store, _, _ = _watched(a_monitor(tmp_path, quiet_labels=60), 3)
+    assert verify_monitor(store, "stream").verified
+    changed = MemoryStore()
+    for key in store.keys(""):
+        blob = store.get(key)
+        if key == "monitors/stream/verdicts/000002.json":
+            blob = blob.replace(b'"labels":60', b'"labels":61')
+        changed.put(key, blob)
+    assert [d.key for d in verify_monitor(changed, "stream").differences] == [
+        "monitors/stream/verdicts/000002.json"
+    ]
+
+
+def test_the_command_line_does_what_is_due_and_tells_the_history(tmp_path, capsys):
+    write_stream(tmp_path, 1, drop_from=0, worse=0.45)
+    spec = tmp_path / "watch.yaml"
+    spec.write_text(json.dumps(monitor_data(tmp_path)))     # JSON is YAML
+    where = ["--store", str(tmp_path / "ledger")]
+    assert run_command_line(["monitor", str(spec), "--once", "--window", "2026-11-01", *where]) == 3
+    assert "breach" in capsys.readouterr().out
+    out = tmp_path / "history"
+    assert run_command_line(["history", "stream", "--json", "--out", str(out), *where]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [window["state"] for window in told["windows"]] == ["breach"]
+    assert sorted(path.name for path in out.iterdir()) == ["history.html", "history.json", "history.parquet"]
+    rows = pq.read_table(out / "history.parquet").to_pylist()
+    assert [(row["window"], row["verdict"], row["bought"]) for row in rows] == [("2026-11-01", "breach", 100)]
+    page = (out / "history.html").read_text()
+    assert "<svg" in page
+    assert "<script" not in page
+    assert run_command_line(["verify", "stream", *where]) == 0
+    assert run_command_line(["history", "strean", *where]) == 2
+    assert run_command_line(["monitor", str(spec), "--window", "2026-11-01", *where]) == 2
+
+
+def test_the_template_of_a_monitor_loads(tmp_path):
+    path = tmp_path / "watch.yaml"
+    assert run_command_line(["init", "--monitor", str(path)]) == 0
+    assert load_monitor_spec(path).kind == "day"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"threshold": None, "drop": None}, "nothing could be a breach"),
+        ({"first": "2026-W47"}, r"\$\.monitor\.first '2026-W47' is not a day"),
+        ({"schedule": {}}, "needs exactly one of `cron` and `every_minutes`"),
+        ({"errorrate": 0.05}, "did you mean 'error_rate'"),
+        ({"source": "p.csv"}, r"\$\.pool\.source names no window of time"),
+        ({"warm_start": {"evaluation": "x"}, "method": "dirichlet-tree"}, "see monitor.carry_over"),
+    ],
+)
+def test_a_monitor_that_makes_no_sense_is_refused_with_the_remedy(tmp_path, change, message):
+    data = monitor_data(tmp_path)
+    for key, value in change.items():
+        if key == "source":
+            data["pool"]["source"] = value
+        elif key in ("threshold", "warm_start", "method"):
+            data[key] = value
+        else:
+            data["monitor"][key] = value
+    with pytest.raises(BadInput, match=message):
+        MonitorSpec.from_data({k: v for k, v in data.items() if v is not None}, "watch.yaml")
+
+
+def test_a_spec_without_a_monitor_section_is_no_monitor(tmp_path):
+    path = tmp_path / "plain.yaml"
+    path.write_text("name: x\n")
+    with pytest.raises(BadInput, match="assay init --monitor"):
+        load_monitor_spec(path)

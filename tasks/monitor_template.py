@@ -1,0 +1,58 @@
+"""The commented spec of a monitor that `assay init --monitor` writes. It loads as it stands."""
+
+_TEMPLATE = """\
+# A monitor, as Assay reads it: an evaluation's spec, with a window of time in its source and a `monitor:`
+# section. Every window becomes an evaluation of its own, named <monitor>-<window>.
+#   assay monitor THIS_FILE           schedules it on the Prefect server at PREFECT_API_URL
+#   assay monitor THIS_FILE --once    does what is due now, here
+#   assay history my-first-monitor    the windows, their verdicts, and what they cost
+# Secrets never go here: use the environment.
+
+name: my-first-monitor           # letters, digits, dots, dashes, underscores; at most 70
+
+pool:
+  # {date} is a day; or {year}, {year} and {month}, {year} and {week}, {date} and {hour}. All times are UTC.
+  source: predictions/dt={date}/*.parquet
+  id: item_id                    # an item that comes again and shows the same keeps its label
+  score: score                   # any real number, higher is more positive; and/or:
+  # probability: p_match         # chance of the positive class, 0 to 1
+  prediction: prediction         # class names as below, 0/1 or true/false
+  display: [name_a, name_b]      # the only columns people see
+  segments: []                   # judged beside the whole, corrected for their number
+
+labels: {positive: match, negative: "no match"}
+measure: f1                      # or a list; the first is watched
+
+target: {half_width: 0.05, confidence: 0.95}     # of one window: stop when it is met,
+budget: {labels: 200}                            # and never ask for more items than this in one batch
+batch_size: 25
+method: auto
+
+desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
+# desk: {kind: simulated, labels: "labels/dt={date}.csv"}
+
+store: ./assay-ledger            # the record; or s3://bucket/prefix
+
+threshold: {min: 0.80}           # the floor; and/or monitor.drop
+
+monitor:
+  first: "2026-11-20"            # the first window
+  schedule: {cron: "0 6 * * *"}  # when to look; or {every_minutes: 60}
+  settle_hours: 2                # wait so long after a window's end for its predictions
+  late_days: 7                   # and reissue it when they change within so many days
+  monthly_labels: 2000           # the most labels to buy in a calendar month, all windows together
+  quiet_labels: 50               # a window without a signal gets so many; another the full budget
+  follow_ups: 2                  # further batches for a window that stays inconclusive
+  error_rate: 0.05               # chance of even one false breach between two real ones
+  # drop: {by: 0.03}             # worse than the first window by more than this; or, than those before:
+  # drop: {by: 0.03, than: previous, windows: 4}
+  # test: e-process              # or alpha-spending, cusum
+  # carry_over: 0.5              # what a label of the window before is worth to the label model
+
+seed: 7                          # fixes every random choice
+"""
+
+
+def monitor_template() -> str:
+    """A commented spec of a monitor, ready to be edited."""
+    return _TEMPLATE

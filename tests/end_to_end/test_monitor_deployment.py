@@ -1,0 +1,60 @@
+"""A monitor as a deployment of a real Prefect server: scheduled, run as a flow, its history as artifacts."""
+
+import pytest
+from doubles.stream import a_monitor, monitor_data, write_stream
+
+from evalcore.errors import BadInput
+from flows.monitor import register
+from flows.monitor_deployment import NotDeployed, deploy_monitor
+from flows.monitor_history import read_monitor_history
+from tasks.ledger import open_store
+from tasks.monitor_spec import MonitorSpec
+
+pytestmark = pytest.mark.services
+
+
+def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
+    from flows.deployed import monitor
+
+    write_stream(tmp_path, 2, drop_from=1, worse=0.45)
+    store = open_store(str(tmp_path / "ledger"))
+    data = monitor_data(tmp_path, last="2026-11-02", quiet_labels=100)
+    spec = MonitorSpec.from_data(data | {"name": "deployed-stream"}, "watch.yaml")
+    register(store, spec)
+    assert deploy_monitor(spec, store.url) == "assay-monitor/deployed-stream"
+    often = data["monitor"] | {"schedule": {"every_minutes": 5}}
+    sooner = MonitorSpec.from_data(data | {"name": "deployed-stream", "monitor": often}, "watch.yaml")
+    deploy_monitor(sooner, store.url)
+    found = in_prefect.get("deployments/name/assay-monitor/deployed-stream")
+    try:
+        assert found["parameters"] == {"name": "deployed-stream", "store": store.url}
+        assert found["entrypoint"] == "flows.deployed.monitor"
+        assert [s["schedule"]["interval"] for s in found["schedules"]] == [300.0]
+
+        state = monitor("deployed-stream", store.url, return_state=True)
+        assert state.is_completed()
+        assert "2 verdicts" in state.message
+    finally:
+        import httpx
+
+        httpx.delete(f"{in_prefect.api}/deployments/{found['id']}", timeout=30, trust_env=False)
+    rows = read_monitor_history(store, "deployed-stream").rows
+    assert rows[1].state == "breach"
+    artifacts = {
+        a["key"]: a for a in in_prefect.post("artifacts/filter", {"limit": 200})
+        if (a["key"] or "").startswith("assay-monitor-deployed-stream")
+    }
+    assert set(artifacts) == {"assay-monitor-deployed-stream", "assay-monitor-deployed-stream-table"}
+    assert "| 2026-11-02 |" in artifacts["assay-monitor-deployed-stream"]["data"]
+
+
+def test_a_cron_expression_prefect_does_not_take_is_bad_input(in_prefect, tmp_path):
+    with pytest.raises(BadInput, match=r"monitor\.schedule"):
+        deploy_monitor(a_monitor(tmp_path, schedule={"cron": "every day"}), "ledger")
+
+
+def test_without_a_server_the_remedy_is_named(tmp_path):
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with temporary_settings(restore_defaults={PREFECT_API_URL}), pytest.raises(NotDeployed, match="--once"):
+        deploy_monitor(a_monitor(tmp_path), "ledger")
