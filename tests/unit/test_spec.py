@@ -217,3 +217,29 @@ def test_a_file_that_is_no_spec_is_refused(tmp_path, text, message):
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(BadInput, match="there is no such file"):
         load_spec(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(("path", "value", "said"), [
+    ("desk.gold", {"labels": "g.csv", "rate": 0.7}, "$.desk.gold.rate"),
+    ("desk.gold", {"rate": 0.1}, "$.desk.gold.labels is missing"),
+    ("desk.gold", {"labels": "g.csv", "share": 0.1}, "$.desk.gold.share is not a known key"),
+    ("desk.ask_again", "sometimes", "$.desk.ask_again"),
+    ("desk.ask_again", {"when": "often"}, "$.desk.ask_again.when"),
+    ("adjudication", {"rule": "dawid"}, "$.adjudication.rule"),
+    ("adjudication", {"rule": "dawid-skene"}, "set desk.annotators_per_item to 2 or more"),
+])
+def test_what_is_wrong_about_annotators_is_named(path, value, said):
+    assert said in refused(changed(path, value))
+
+
+def test_ask_again_is_a_word_or_a_mapping_and_off_where_several_answer_anyway():
+    assert Spec.from_json(changed("desk.ask_again", True)).desk.again.when == "always"
+    assert Spec.from_json(changed("desk.ask_again", False)).desk.again.when == "never"
+    assert Spec.from_json(changed("desk.ask_again", {"chance": 0.01})).desk.again.when == "known"
+    assert Spec.from_json(changed("desk.annotators_per_item", 2)).desk.again.when == "never"
+
+
+def test_what_is_not_said_about_annotators_is_not_recorded():
+    recorded = a_spec().to_json()
+    assert "adjudication" not in recorded
+    assert not {"gold", "ask_again", "annotators"} & set(recorded["desk"])
