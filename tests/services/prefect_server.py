@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-START_TIMEOUT = 120.0   # seconds; 6 to 36 on an idle machine
+START_TIMEOUT = 300.0   # seconds; 6 to 36 on an idle machine
 ROOT = Path(__file__).parents[2]
 PREFECT = [sys.executable, "-m", "prefect"]
 
