@@ -129,6 +129,8 @@ class _Run:
             decided = _write_labels(
                 self.store, self.opened.name, planned.number, answers.decided, answers.gold
             )
+            for before in closed[-1:]:
+                self.asker.clear(before, self.annotating.gold_items(before))
             folded = folded.close(self.opened.question, decided)
 
     def _plan(self, folded: Fold) -> PlannedRound:

@@ -15,6 +15,8 @@ What is promised is one label per item, and copies kept rare:
    disappeared once may be an accident, and is posted again.
 6. When nothing else of the round is open, what everybody skipped is asked a second time, under the same
    rules: a batch of its own with its own posts, numbered on from the first asking's (`flows.settling`).
+7. A round that was posted more than once is read again when the next one closes: an import may have committed
+   since, and copies nobody touched are removed before they cost somebody's time.
 
 Answers are copied into the ledger as soon as they are seen. Those of an item that is gone from the desk still
 count; of one that is there, only what the desk says now counts.
@@ -36,7 +38,7 @@ from tasks.desk_effects import (
     prepare_desk,
     request_more,
 )
-from tasks.desks.desk import AmbiguousPost, Batch, Desk, Item
+from tasks.desks.desk import AmbiguousPost, Batch, Desk, DeskError, Item
 from tasks.ledger.answers import digests_by_item, store_answers, stored_answers
 from tasks.ledger.posts import Post, create_post, mark_arrived, read_posts
 from tasks.ledger.records import Decided, PlannedRound
@@ -98,6 +100,22 @@ class Asker:
             decided=decide(planned, self.classes, outcomes, digests, again),
             gold={item_id: digests[item_id] for item_id in sorted(mixed_in) if item_id in digests},
         )
+
+    def clear(self, planned: PlannedRound, gold: Sequence[Item] = ()) -> None:
+        """Remove untouched copies of a closed round that came late. Its labels stay as they are."""
+        if len(read_posts(self.store, self.evaluation, planned.number)) < 2:
+            return
+        try:
+            removed = collect_answers(
+                self.desk, first_batch(self.evaluation, planned, gold, self.seed)
+            ).twins_removed
+        except DeskError as error:   # tidying up is no reason to stop
+            _log.warning("%s, round %d: late copies were not looked for: %s",
+                         self.evaluation, planned.number, error)
+            return
+        if removed:
+            _log.info("%s, round %d: removed %d copies that came late",
+                      self.evaluation, planned.number, removed)
 
     def _judge(self, batch: Batch, rule: Rule, gold: Sequence[str] = ()) -> Judged:
         """One asking: post what never was, and what is lost; read the desk; say where each item stands."""

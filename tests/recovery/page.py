@@ -1,5 +1,6 @@
 """docs/recovery.md, written from the results of the recovery suite."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -130,7 +131,9 @@ def _total(results: Iterable[Result], name: str) -> int:
 
 
 def _short(message: str) -> str:
-    return " ".join(message.split())[:260]
+    """One line, without the folders and buckets of the run that made it."""
+    where = re.sub(r"\S*/ledger\S*?(?=[:;,]? |$)", "./ledger", " ".join(message.split()))
+    return re.sub(r"s3://\S+?: ", "s3://bucket/ledger: ", where)[:400]
 
 
 def _table(heading: Sequence[object], rows: Iterable[Sequence[object]]) -> str:

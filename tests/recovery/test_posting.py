@@ -8,6 +8,7 @@ from doubles.world import World
 
 from flows.begin import begin
 from flows.verify import verify
+from tasks.desks.desk import DeskRefused
 from tasks.ledger import records
 from tasks.ledger.posts import read_posts
 
@@ -74,6 +75,36 @@ def test_a_post_that_commits_late_is_found_and_not_repeated(world):
     world.clock.pass_by(minutes=20)
     assert step(world).state == "finished"
     assert all(round != 1 for round, _ in world.desk.posted)
+
+
+@pytest.mark.parametrize(("lost", "reads_of_the_first_round"), [(0, 0), (1, 1)])
+def test_a_round_that_was_posted_twice_is_read_again_when_the_next_one_closes(
+    world, monkeypatch, lost, reads_of_the_first_round
+):
+    world.desk.lost_posts = lost
+    if lost:
+        step(world)
+        world.clock.pass_by(minutes=20)
+    read = []
+    collect = world.desk.collect
+    monkeypatch.setattr(world.desk, "collect", lambda batch: read.append(batch.round) or collect(batch))
+    assert step(world).state == "finished"
+    assert read[read.index(2):].count(1) == reads_of_the_first_round
+
+
+def test_a_desk_that_is_away_while_copies_are_looked_for_stops_nobody(world, monkeypatch):
+    world.desk.lost_posts = 1
+    step(world)
+    world.clock.pass_by(minutes=20)
+    collect = world.desk.collect
+
+    def only_open_rounds(batch):
+        if batch.round == 1 and records.read_labels(world.store, "small", 2) is not None:
+            raise DeskRefused("away")
+        return collect(batch)
+
+    monkeypatch.setattr(world.desk, "collect", only_open_rounds)
+    assert step(world).state == "finished"
 
 
 def test_only_what_is_missing_is_posted_again(world):
