@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.certify import load
+from benchmarks.certify import REPORT_DRAWS, load
 from evalcore.measures import measure
 from evalcore.methods.recalibrated import Recalibrated
 from evalcore.recalibration import configurations, label_model, planning, posterior, reporting
@@ -34,12 +34,15 @@ CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
     (reporting, "CORRELATED"),
     (reporting, "FEW_LABELS"),
     (reporting, "NARROW"),
+    (posterior, "EVEN_DRAWS"),
+    (posterior, "RULED_OUT"),
     (configurations, "SMOOTHNESS"),
     (configurations, "EXCESS"),
     (label_model, "BASIS"),
 )
 SETTINGS = ("n_strata", "planning_draws")
 PRIOR_SDS = ("level_sd", "slope_sd", "rough_sd")
+BROKEN = "BROKEN"        # the prior log weight of the configurations for broken systems
 
 
 @contextmanager
@@ -67,11 +70,21 @@ def scaled(factor: float, field: str) -> Recalibrated:
     return replace(default, configurations=several)
 
 
+def weighted(factor: float) -> Recalibrated:
+    """The method with the log weight of the configurations for broken systems multiplied."""
+    default = Recalibrated()
+    several = tuple(
+        replace(c, log_weight=c.log_weight * factor) if c.anchor in ("flat", "inverted") else c
+        for c in default.configurations
+    )
+    return replace(default, configurations=several)
+
+
 def measured(method: Recalibrated, pool_name: str, repeats: int) -> tuple[np.ndarray, np.ndarray, float]:
     """MSE and width at each budget, and the lowest coverage."""
     data, f1 = load(pool_name), measure("f1")
     budgets = [b for b in BUDGETS if b < len(data.label)]
-    (trace,) = replay(replace(method, report_draws=1000), data, [f1], budgets, repeats=repeats)
+    (trace,) = replay(replace(method, report_draws=REPORT_DRAWS), data, [f1], budgets, repeats=repeats)
     found = summarise(trace, float(f1.of_confusion(data.confusion())), budgets)
     return (
         np.array([s.mse for s in found]), np.array([s.width for s in found]), min(s.coverage for s in found)
@@ -88,6 +101,7 @@ def variants() -> Iterator[tuple[str, float, Callable[[], Any], Recalibrated]]:
             yield name, factor, nullcontext, replace(Recalibrated(), **{name: value})
         for name in PRIOR_SDS:
             yield name, factor, nullcontext, scaled(factor, name)
+        yield BROKEN, factor, nullcontext, weighted(factor)
 
 
 def main() -> None:
@@ -95,6 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Halve and double every constant.")
     parser.add_argument("--pools", default="abt-buy,balanced")
     parser.add_argument("--repeats", type=int, default=50)
+    parser.add_argument("--only", default="", help="names of constants, with commas between; all by default")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     rows = [
@@ -111,6 +126,8 @@ def main() -> None:
         mse, width, covers = measured(Recalibrated(), pool_name, given.repeats)
         rows.append(f"| (defaults) | 1 | {pool_name} | 1.00 | 1.00 | {covers:.2f} |")
         for name, factor, context, method in variants():
+            if given.only and name not in given.only.split(","):
+                continue
             with context():
                 other, wide, covers = measured(method, pool_name, given.repeats)
             ratio, wider = np.exp(np.mean(np.log(other / mse))), np.exp(np.mean(np.log(wide / width)))
