@@ -2,11 +2,13 @@
 
 Configuration h says f_c = logit p(y = 1 | cell c) ~ N(μ_h, K_h) with
 
-    K_h = sa² 11ᵀ + sb² μμᵀ + sd² llᵀ + su² exp(−|t_c − t_c'| / ℓ),   ℓ = 0.15
+    K_h = sa² 11ᵀ + sb² μμᵀ + sd² llᵀ + su² exp(−|t_c − t_c'| / ℓ) + sn² I,   ℓ = 0.15
 
-level, slope, density correction and a rough remainder; l and t as in `shape`.  The anchored ones put
-μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number of predicted positives: the
-system is taken to be roughly right about how many positives there are, and not about which scores they have.
+level, slope, density correction, a rough remainder, and cells that are like none of their neighbours (where
+scores are tied a handful of cells hold the pool, and next to each other means little); l and t as in `shape`.
+The anchored ones put μ_c = b z_c − d l_c with b such that Σ N_c expit(μ_c) is 1.1 times the number of
+predicted positives: the system is taken to be roughly right about how many positives there are, and not about
+which scores they have.
 Two more stand for a system that is broken: scores that say nothing, μ_c the same everywhere, and scores that
 point the wrong way, μ_c = a − b z_c with the b of a working score and a such that the number of positives
 stays.  A dozen labels at the top decide between these and the others.
@@ -26,7 +28,7 @@ from evalcore.types import Floats
 
 SMOOTHNESS = 0.15        # ℓ, as a share of the cells
 EXCESS = 0.1             # positives expected beyond the predicted ones, as a share
-BROKEN = -2.5            # prior log weight of a score that says nothing, or the opposite
+SAYS_NOTHING, OPPOSITE = -3.5, -2.0   # prior log weights of a score that says nothing, or the opposite
 LOWEST, HIGHEST = -16.0, 9.0  # no prior mean is surer than this
 
 
@@ -43,6 +45,7 @@ class Configuration:
     slope_sd: float = 0.2    # sb
     density_sd: float = 0.0  # sd
     rough_sd: float = 0.7    # su
+    speckle_sd: float = 0.0  # sn
 
 
 CONFIGURATIONS = (
@@ -67,7 +70,13 @@ CONFIGURATIONS = (
         density_sd=0.35,
     ),
     Configuration(
-        name="loose", anchor="prediction", log_weight=-1.0, level_sd=2.5, slope_sd=0.6, rough_sd=1.5
+        name="loose",
+        anchor="prediction",
+        log_weight=-1.0,
+        level_sd=2.5,
+        slope_sd=0.6,
+        rough_sd=1.5,
+        speckle_sd=1.5,
     ),
     Configuration(name="probability", anchor="probability", log_weight=-0.7, slope_sd=0.4),
     Configuration(
@@ -77,8 +86,8 @@ CONFIGURATIONS = (
         level_sd=0.5,
         rough_sd=0.3,
     ),
-    Configuration(name="flat", anchor="flat", log_weight=BROKEN),
-    Configuration(name="inverted", anchor="inverted", log_weight=BROKEN, rough_sd=1.2),
+    Configuration(name="flat", anchor="flat", log_weight=SAYS_NOTHING),
+    Configuration(name="inverted", anchor="inverted", log_weight=OPPOSITE, rough_sd=1.2),
 )
 
 
@@ -91,6 +100,7 @@ def prior(shape: PoolShape, configuration: Configuration) -> tuple[Floats, Float
         + configuration.slope_sd**2 * np.outer(mean, mean)
         + configuration.density_sd**2 * np.outer(shape.density, shape.density)
         + configuration.rough_sd**2 * np.exp(-apart / SMOOTHNESS)
+        + configuration.speckle_sd**2 * np.eye(len(mean))
     )
     return mean, covariance
 

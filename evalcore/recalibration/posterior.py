@@ -44,8 +44,8 @@ class Contamination:
     sigma: float
 
 
-NARROW = Contamination(median=0.1, sigma=1.5)
-WIDE = Contamination(median=0.3, sigma=1.5)
+NARROW = Contamination(median=0.05, sigma=1.5)
+WIDE = Contamination(median=0.2, sigma=1.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

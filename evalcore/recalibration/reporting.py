@@ -46,7 +46,7 @@ LEAST_VARIANCE = 1e-10
 CLEAR_GAP = 9.0          # squared standard errors between design and model that speak against the model
 CORRELATED = 4.0         # κ on sparse pools
 FEW_LABELS = 100.0
-ANNOUNCED = 0.1          # a wide interval is announced from this much more width on
+ANNOUNCED = 0.02         # a wide interval is announced from this much more width on
 ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many
 
 
@@ -183,7 +183,7 @@ def _posterior_ends(values: Floats, weight: Floats, n: Floats, confidence: float
 
 
 def _reaches_further(lower: Floats, upper: Floats, wide_lower: Floats, wide_upper: Floats) -> Bools:
-    """Whether (R,) the wide interval reaches beyond the other by more than a tenth of that one's width.
+    """Whether (R,) the wide interval reaches beyond the other by more than a fiftieth of that one's width.
 
     Then the labels cannot tell whether positives hide among low scores in numbers that matter.
     """

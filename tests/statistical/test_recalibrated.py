@@ -23,7 +23,7 @@ def _measures():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["over-confident", "balanced", "shuffled", "small"])
+@pytest.mark.parametrize("name", ["over-confident", "balanced", "inverted", "small", "hidden", "all-negative"])
 def test_95_percent_intervals_cover_93_percent_at_every_budget(name: str):
     data, f1 = pool(name), measure("f1")
     (trace,) = replay(QUICK, data, [f1], [50, 100, 200], repeats=REPEATS, seed=11)
