@@ -14,7 +14,7 @@ from evalcore.methods.registry import method
 from evalcore.replay import LabelledPool, replay, summarise
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
-QUICK = Recalibrated(report_draws=800)
+QUICK = Recalibrated(report_draws=400)
 REPEATS = 50
 
 
@@ -23,7 +23,7 @@ def _measures():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["over-confident", "balanced", "inverted", "small", "hidden", "all-negative"])
+@pytest.mark.parametrize("name", ["over-confident", "balanced", "shuffled", "hidden", "all-negative"])
 def test_95_percent_intervals_cover_93_percent_at_every_budget(name: str):
     data, f1 = pool(name), measure("f1")
     (trace,) = replay(QUICK, data, [f1], [50, 100, 200], repeats=REPEATS, seed=11)
