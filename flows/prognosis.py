@@ -38,6 +38,14 @@ class Prognosis:
     undefined_at_100: float             # chance that 100 random labels hold no value of the measure
     methods: list[dict[str, str]]       # name, verdict (chosen | possible | not advised | refused), why
 
+    @property
+    def random_does_as_well(self) -> bool:
+        """Whether random sampling reaches every half-width with no more labels; rarely so on a rare class."""
+        pairs = list(zip(self.forecasts, self.random, strict=True))
+        return bool(pairs) and self.method.method != "passive" and all(
+            n is not None and n <= (f.horizon if f.labels is None else f.labels) for f, n in pairs
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The keys it adds to an examination."""
         return {
@@ -56,6 +64,11 @@ class Prognosis:
         for f, n in zip(self.forecasts, self.random, strict=True):
             simple = "" if n is None else f"; random sampling about {two_figures(n):,}"
             told.append(f"{self.measure} {in_words(f, budget)}{simple}")
+        if self.random_does_as_well:
+            told.append(
+                "random sampling is forecast to need no more labels than this method here: consider "
+                "`method: passive`"
+            )
         if self.undefined_at_100 > 0.05:
             told.append(
                 f"100 labels of a random sample would hold no value of {self.measure} in "
