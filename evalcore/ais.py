@@ -65,8 +65,11 @@ class WeightSums:
             w_new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
             w_known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
         drawn_new, drawn_known = outcome.drawn_new * sampled, outcome.drawn_known * sampled
-        first = _by_prediction(cells, drawn_new * w_new + drawn_known * w_known)
-        second = _by_prediction(cells, drawn_new * w_new**2 + drawn_known * w_known**2)
+        # weighed by the label the plan saw, counted under the label of now
+        seen = outcome.known_by_seen() * sampled[..., None]
+        known, known_squared = (np.einsum("rcs,rcsy->rcy", w_known**power, seen) for power in (1, 2))
+        first = _by_prediction(cells, drawn_new * w_new + known)
+        second = _by_prediction(cells, drawn_new * w_new**2 + known_squared)
         n = draws_of(design, outcome)
         a = np.ones(len(n)) if say is None else say
         each = a[:, None, None]

@@ -67,9 +67,17 @@ class Outcome:
     new: Ints            # (R, C, 2) items labelled for the first time
     drawn_new: Ints      # (R, C, 2) draws that fell on those items, repeats within the round included
     drawn_known: Ints    # (R, C, 2) draws that fell on items labelled in earlier rounds
-    undecided: int = 0   # draws of every repeat that fell on items people could not decide
+    undecided: int = 0   # draws of every repeat that fell on items without a label: undecided, unanswered
     # (R, C, 2, 2) of the new items, by label: Σ share of their answers 0 and 1; None: their annotators agree
     answers: Floats | None = None
+    gaps: bool = False   # items of the round were not answered: its design is that of the answered ones
+    revised: Ints | None = None  # (R, C, 2, 2) drawn_known by the label the plan saw, then that of now
+
+    def known_by_seen(self) -> Ints:
+        """Draws (R, C, 2, 2) on items labelled earlier, by the label the plan saw and the label of now."""
+        if self.revised is not None:
+            return self.revised
+        return np.asarray(self.drawn_known[..., None] * np.eye(2, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

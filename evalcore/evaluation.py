@@ -18,7 +18,9 @@ from evalcore.errors import BadInput
 from evalcore.measures import Measure
 from evalcore.methods.base import Method, MethodState, WarmMethod, draw_round, is_exact, with_exact_values
 from evalcore.methods.recycled import Recycled, RecycledState
+from evalcore.nonresponse import UNANSWERED, Nonresponse, adjusted, response
 from evalcore.price_tag import price_tag
+from evalcore.proposal import relevant_cells
 from evalcore.randomness import stream
 from evalcore.types import Bools, Floats, Ints
 from evalcore.unseen import reach
@@ -66,8 +68,9 @@ class State:
     undecided: int                 # distinct items people could not decide
     inner: MethodState
     reached: Floats                # (C,) how far the draws reached into each cell: evalcore.unseen, Σ h
-    asked: Mapping[int, Asked] = field(default_factory=dict)  # by cell
+    asked: Mapping[int, Asked] = field(default_factory=dict)  # by cell; unanswered items are not in it
     past: tuple[Past, ...] = ()    # the closed rounds
+    nonresponse: Nonresponse = field(default_factory=Nonresponse)
 
     @property
     def exhausted(self) -> bool:
@@ -194,50 +197,76 @@ def _known_items(
 
 
 def observe(
-    question: Question, state: State, plan: RoundPlan, labels: Ints, share: Floats | None = None
+    question: Question, state: State, plan: RoundPlan, labels: Ints, share: Floats | None = None,
+    seen: Ints | None = None,
 ) -> State:
-    """Close a round.  labels (T,): 0, 1 or UNDECIDED for every draw, repeats included.
+    """Close a round.  labels (T,): 0, 1, UNDECIDED or UNANSWERED for every draw, repeats included.
 
     share (T,): which part of the answers about a draw's item was positive, where it was asked; NaN means that
     all agreed on the label.
 
     The draws of an undecided item weigh nothing, and the item is set aside: the estimate then speaks of the
-    items that can be decided.  Raises BadInput for labels of another length or with other values.
+    items that can be decided.  Items asked and not answered are stood for by the others of their cell
+    (evalcore.nonresponse).  seen (T,): the labels of items labelled earlier as the plan saw them, where they
+    were revised since (evalcore.revision).
+
+    Raises BadInput for labels of another length or with other values, and NothingToStandFor.
     """
-    if len(labels) != len(plan.cell) or not np.isin(labels, (UNDECIDED, 0, 1)).all():
-        raise BadInput(f"a round of {len(plan.cell)} draws needs as many labels, each -1, 0 or 1")
+    if len(labels) != len(plan.cell) or not np.isin(labels, (UNANSWERED, UNDECIDED, 0, 1)).all():
+        raise BadInput(f"a round of {len(plan.cell)} draws needs as many labels, each -2, -1, 0 or 1")
     shape = (1, question.cells.n_cells)
-    new, drawn_new, drawn_known = (np.zeros((*shape, 2), np.int64) for _ in range(3))
+    new, drawn_new = (np.zeros((*shape, 2), np.int64) for _ in range(2))
+    known_by_seen = np.zeros((*shape, 2, 2), np.int64)
     answers = np.zeros((*shape, 2, 2))
     told = labels.astype(np.float64) if share is None else np.where(np.isfinite(share), share, labels)
     excluded = np.zeros(shape, np.int64)
+    design, nonresponse = plan.design, state.nonresponse
+    gaps = bool((labels[plan.ask] == UNANSWERED).any())
+    if gaps:
+        found = response(question.cells, plan.cell[plan.ask], labels[plan.ask] != UNANSWERED)
+        design = adjusted(design, question.cells, found, relevant_cells(question.measures, question.cells))
+        nonresponse = nonresponse.plus(found)
     asked = dict(state.asked)
     this_round = {(int(c), int(r)) for c, r in zip(plan.cell[plan.ask], plan.rank[plan.ask], strict=True)}
-    columns = (plan.cell, plan.rank, plan.ask, labels, told)
-    for c, r, ask, y, part in zip(*(column.tolist() for column in columns), strict=True):
+    before = labels if seen is None else seen
+    columns = (plan.cell, plan.rank, plan.ask, labels, told, before)
+    for c, r, ask, y, part, then in zip(*(column.tolist() for column in columns), strict=True):
+        if y == UNANSWERED:
+            continue
         if ask:
-            before = asked.get(c, Asked())
-            asked[c] = Asked(rank=(*before.rank, r), label=(*before.label, y))
+            others = asked.get(c, Asked())
+            asked[c] = Asked(rank=(*others.rank, r), label=(*others.label, y))
         if y == UNDECIDED:
             excluded[0, c] += ask
             continue
         new[0, c, y] += ask
         answers[0, c, y] += ask * np.array([1 - part, part])
-        (drawn_new if (c, r) in this_round else drawn_known)[0, c, y] += 1
+        if (c, r) in this_round:
+            drawn_new[0, c, y] += 1
+        else:
+            known_by_seen[0, c, then, y] += 1
     outcome = Outcome(
-        new=new, drawn_new=drawn_new, drawn_known=drawn_known, undecided=int((labels == UNDECIDED).sum()),
+        new=new,
+        drawn_new=drawn_new,
+        drawn_known=known_by_seen.sum(axis=2),
+        undecided=int((labels < 0).sum()),
         answers=None if share is None else answers,
+        gaps=gaps,
+        revised=None if seen is None else known_by_seen,
     )
-    inner = question.method.observe(state.inner, plan.design, outcome, excluded)
-    newly = np.bincount(plan.cell[plan.ask], minlength=question.cells.n_cells)
+    inner = question.method.observe(state.inner, design, outcome, excluded)
+    newly = np.bincount(
+        plan.cell[plan.ask & (labels != UNANSWERED)], minlength=question.cells.n_cells
+    )
     return State(
         round=state.round + 1,
         labels=state.labels + int(new.sum()),
         undecided=state.undecided + int(excluded.sum()),
         inner=inner,
-        reached=state.reached + reach(question.method.name, plan.design, newly),
+        reached=state.reached + reach(question.method.name, design, newly),
         asked=asked,
-        past=(*state.past, Past(design=plan.design, outcome=outcome, excluded=excluded)),
+        past=(*state.past, Past(design=design, outcome=outcome, excluded=excluded)),
+        nonresponse=nonresponse,
     )
 
 
@@ -276,6 +305,8 @@ def _present(
     diagnostics = {name: _plain(entry) for name, entry in arrays.diagnostics.items()}
     if state.undecided:
         diagnostics["undecided"] = state.undecided
+    if state.nonresponse.rounds:
+        diagnostics["nonresponse"] = state.nonresponse.diagnostics(state.labels + state.undecided)
     reason = None
     if value is None:
         reason = measure.undefined_when if exact else f"among the labels so far, {measure.undefined_when}"

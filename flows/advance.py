@@ -17,22 +17,28 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
+from evalcore.errors import BadInput
 from evalcore.evaluation import plan as plan_draws
 from evalcore.stopping import StopReason
 from flows.alerting import raise_verdicts
 from flows.annotating import Annotating
 from flows.asking import Asker
+from flows.deadlines import deadline_of
 from flows.fold import Fold, fold, why_stop
 from flows.opened import Opened, desk_of, open_evaluation, utc_now
 from flows.planning import plan_round
 from flows.quality import annotators_record
-from flows.standing import Standing, current_standing, read_history, standing_of, verdict_on
+from flows.reissued import reissued_at
+from flows.revising import Reviser
+from flows.standing import Standing, State, current_standing, read_history, standing_of, verdict_on
 from tasks import events
 from tasks.desks.desk import Desk
 from tasks.effects import effect, retried
 from tasks.ledger import encoding, keys, records
 from tasks.ledger.records import Decided, Outcome, PlannedRound, RoundEstimate
+from tasks.ledger.revisions import last_revision
 from tasks.ledger.seals import seal_outcome, seal_rounds
 from tasks.ledger.store import Store
 from tasks.settings import Settings
@@ -49,38 +55,62 @@ def advance(
     now: Callable[[], datetime] = utc_now,
     repost_after: timedelta | None = None,
     on_round: OnRound | None = None,
+    look_again: bool = False,
+    close_round: bool = False,
 ) -> Standing:
     """Do whatever is due and return where the evaluation stands: finished, or waiting and for what.
 
     desk           where people label; the one of the spec unless given
     repost_after   when items that are not on the desk are posted again; see `repost_delay`
     on_round       told of every round this call closed
+    look_again     read the batches of all closed rounds too, finished evaluation or not: answers that changed
+                   become a revision (flows.revising)
+    close_round    close the round that is open with what is answered (evalcore.nonresponse)
 
-    Raises UnknownEvaluation, and whatever store and desk raise when they are away or refuse.
+    Raises UnknownEvaluation, NoRoundToClose, NothingToStandFor, and whatever store and desk raise when they
+    are away or refuse.
     """
     opened = open_evaluation(store, evaluation)
     outcome = _read_outcome(store, evaluation)
+
+    def asker() -> Asker:
+        return Asker(
+            store=store,
+            desk=desk if desk is not None else desk_of(store, opened.spec),
+            evaluation=evaluation,
+            classes=opened.classes,
+            annotators=opened.spec.desk.annotators_per_item,
+            repost_after=repost_delay(opened) if repost_after is None else repost_after,
+            now=now,
+            cells=opened.question.cells,
+            deadline=deadline_of(opened.spec),
+            seed=opened.spec.seed,
+        )
+
     if outcome is not None:
+        if close_round:
+            raise NoRoundToClose(f"evaluation {evaluation!r} is finished: no round of it is open")
         seal_outcome(store, evaluation, outcome.rounds)
         if opened.spec.threshold is not None:
             raise_verdicts(store, opened, _history(store, evaluation), outcome, now())
         _leave_index(store, evaluation)
+        if last_revision(store, evaluation) is not None or look_again:
+            reviser = Reviser(
+                store=store, opened=opened, folded=_fold(store, opened), finished=True
+            )
+            reviser.catch_up()
+            if look_again:
+                reviser.look_again(asker())
         return current_standing(store, opened)
     _enter_index(store, evaluation)
-    asker = Asker(
-        store=store,
-        desk=desk if desk is not None else desk_of(store, opened.spec),
-        evaluation=evaluation,
-        classes=opened.classes,
-        annotators=opened.spec.desk.annotators_per_item,
-        repost_after=repost_delay(opened) if repost_after is None else repost_after,
-        now=now,
-        seed=opened.spec.seed,
-    )
     return _Run(
-        store=store, opened=opened, asker=asker, annotating=Annotating(store, opened), now=now,
-        on_round=on_round,
+        store=store, opened=opened, asker=asker(), annotating=Annotating(store, opened), now=now,
+        on_round=on_round, look_again=look_again, close_round=close_round,
     ).go()
+
+
+class NoRoundToClose(BadInput):
+    """A round was to be closed early, and none is open."""
 
 
 def repost_delay(opened: Opened) -> timedelta:
@@ -103,9 +133,18 @@ class _Run:
     annotating: Annotating
     now: Callable[[], datetime]
     on_round: OnRound | None
+    look_again: bool
+    close_round: bool
 
     def go(self) -> Standing:
         folded = _fold(self.store, self.opened)
+        to_close = folded.open_round.number if self.close_round and folded.open_round else None
+        if self.close_round and to_close is None:
+            raise NoRoundToClose(
+                f"evaluation {self.opened.name!r} has no round open: nobody is being asked anything; run "
+                "`assay advance` to plan the next one"
+            )
+        looked = False
         while True:
             if folded.estimate_due:
                 folded = self._estimate(folded)
@@ -113,6 +152,8 @@ class _Run:
             _write_annotators(self.store, self.opened, self.annotating, folded)
             seal_rounds(self.store, self.opened.name, folded.state.round)
             raise_verdicts(self.store, self.opened, folded.looks, None, self.now())
+            self._revise(folded, look=not looked)
+            looked = True
             reason = why_stop(self.opened.rule, folded)
             if reason is not None:
                 return self._stop(folded, reason)
@@ -121,17 +162,33 @@ class _Run:
             _ensure_design(self.store, self.opened.name, planned)
             closed = [r.planned for r in folded.closed]
             rule = self.annotating.rule(planned, closed)
-            answers = self.asker.ask(planned, rule, self.annotating.gold_items(planned))
+            answers = self.asker.ask(
+                planned, rule, self.annotating.gold_items(planned), close=planned.number == to_close
+            )
             if answers.decided is None:
                 waiting_for = {**answers.waiting, "desk": self.opened.spec.desk.kind}
-                known = folded.looks[-1] if folded.looks else None
-                return standing_of(self.opened, "waiting", known, waiting_for=waiting_for)
+                return self._standing(folded, "waiting", waiting_for=waiting_for)
             decided = _write_labels(
                 self.store, self.opened.name, planned.number, answers.decided, answers.gold
             )
             for before in closed[-1:]:
                 self.asker.clear(before, self.annotating.gold_items(before))
             folded = folded.close(self.opened.question, decided)
+
+    def _revise(self, folded: Fold, *, look: bool) -> None:
+        """Reissue what closed rounds changed; where asked to, or where answers are missing, look again."""
+        if not folded.state.round:
+            return
+        reviser = Reviser(store=self.store, opened=self.opened, folded=folded, finished=False)
+        if look and (self.look_again or folded.state.nonresponse.unanswered):
+            reviser.look_again(self.asker, only_gaps=not self.look_again)
+        else:
+            reviser.catch_up()
+
+    def _standing(self, folded: Fold, state: State, **more: Any) -> Standing:
+        known = folded.looks[-1] if folded.looks else None
+        reissued = retried(reissued_at)(self.store, self.opened.name, known)
+        return standing_of(self.opened, state, known, reissued=reissued, **more)
 
     def _plan(self, folded: Fold) -> PlannedRound:
         size = min(self.opened.spec.batch_size, self.opened.rule.budget - folded.asked)
@@ -169,7 +226,7 @@ class _Run:
         _leave_index(self.store, self.opened.name)
         events.evaluation_finished(self.store.url, self.opened.name, known, outcome)
         _log.info("%s: finished (%s)", self.opened.name, outcome.stopped_by)
-        return standing_of(self.opened, "finished", known, outcome=outcome)
+        return self._standing(folded, "finished", outcome=outcome)
 
 
 def _fold(store: Store, opened: Opened) -> Fold:

@@ -17,6 +17,9 @@ What is promised is one label per item, and copies kept rare:
    rules: a batch of its own with its own posts, numbered on from the first asking's (`flows.settling`).
 7. A round that was posted more than once is read again when the next one closes: an import may have committed
    since, and copies nobody touched are removed before they cost somebody's time.
+8. A round may be closed with what is there: at its deadline, or when somebody says so. `closing.json` records
+   the decision before the last look; what has no answer then is recorded as unanswered, and the others stand
+   for it (`evalcore.nonresponse`). A round in which nothing could stand for it goes on waiting.
 
 Answers are copied into the ledger as soon as they are seen. Those of an item that is gone from the desk still
 count; of one that is there, only what the desk says now counts.
@@ -24,13 +27,27 @@ count; of one that is there, only what the desk says now counts.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
+
 from evalcore.adjudication import Outcome
 from evalcore.annotators.rules import Rule, settle
-from flows.settling import Judged, batch_again, decide, first_batch, outcome_of, to_ask_again
+from evalcore.cells import Cells
+from evalcore.nonresponse import NothingToStandFor, response
+from flows.deadlines import Deadline
+from flows.settling import (
+    Judged,
+    batch_again,
+    decide,
+    first_batch,
+    outcome_of,
+    outcomes_by_asking,
+    plain_rule,
+    to_ask_again,
+)
 from tasks.desk_effects import (
     collect_answers,
     missing_items,
@@ -39,7 +56,8 @@ from tasks.desk_effects import (
     request_more,
 )
 from tasks.desks.desk import AmbiguousPost, Batch, Desk, DeskError, Item
-from tasks.ledger.answers import digests_by_item, store_answers, stored_answers
+from tasks.ledger.answers import digests_by_item, read_answers, store_answers, stored_answers
+from tasks.ledger.closing import decide_to_close, read_closing
 from tasks.ledger.posts import Post, create_post, mark_arrived, read_posts
 from tasks.ledger.records import Decided, PlannedRound
 from tasks.ledger.store import Store
@@ -67,37 +85,56 @@ class Asker:
     annotators: int                      # people asked per item
     repost_after: timedelta
     now: Callable[[], datetime]
+    cells: Cells                         # of the pool: what the others of a cell can stand for
+    deadline: Deadline = field(default_factory=Deadline)
     seed: int = 0                        # of the order gold is mixed in
 
-    def ask(self, planned: PlannedRound, rule: Rule, gold: Sequence[Item] = ()) -> Answers:
+    def ask(
+        self, planned: PlannedRound, rule: Rule, gold: Sequence[Item] = (), *, close: bool = False
+    ) -> Answers:
         """Post what is due, read what was answered, and say whether the round can be closed.
 
         rule: how answers become labels. gold: the gold items of the round; they are answered and settled like
-        the others, and no label comes of them.
+        the others, and no label comes of them. close: close the round with what is there; NothingToStandFor
+        if that cannot be.
         """
         batch = first_batch(self.evaluation, planned, gold, self.seed)
         if not batch.items:
             return Answers(decided=decide(planned, self.classes, {}, {}))
         mixed_in = [item.item_id for item in gold]
         first = self._judge(batch, rule, mixed_in)
-        if first.unsettled:
-            return self._wait(first)
-        again = to_ask_again(first.outcomes, mixed_in) | self._asked_again(batch)
+        again = self._asked_again(batch)
+        if not first.unsettled and self.deadline.ask_again:
+            again |= to_ask_again(first.outcomes, mixed_in)
         second = self._judge(batch_again(self.evaluation, planned, again), rule) if again else None
-        if second is None:
-            outcomes, answers = first.outcomes, list(first.answers)
-        else:
-            outcomes = {
-                item_id: outcome_of(outcome, second.outcomes.get(item_id))
-                for item_id, outcome in first.outcomes.items()
-            }
-            open_items = {i for i in second.unsettled if outcomes[i] is second.outcomes[i]}
-            if open_items:
-                return self._wait(second, open_items)
-            answers = [*first.answers, *second.answers]
-        digests = digests_by_item(answers)
+        outcomes = _both(first, second)
+        open_first = {i for i in first.unsettled if outcomes[i] is first.outcomes[i]}
+        open_second = {i for i in second.unsettled if outcomes[i] is second.outcomes[i]} if second else set()
+        early = bool(open_first or open_second)
+        decided = self._decide(planned, first, second, rule, early=early)
+        if early:
+            late = self.deadline.passed(first.posts, self.now())
+            why = read_closing(self.store, self.evaluation, batch.round)
+            obstacle = self._obstacle(planned, decided)
+            if close and why is None:
+                if obstacle is not None:
+                    raise obstacle
+                why = decide_to_close(self.store, self.evaluation, batch.round, "request")
+            if late and self.deadline.then == "close" and why is None and obstacle is None:
+                why = decide_to_close(self.store, self.evaluation, batch.round, "deadline")
+            if why is None or obstacle is not None:
+                told = self.deadline.told(first.posts, self.now())
+                if obstacle is not None and (why or (late and self.deadline.then == "close")):
+                    told["cannot_close"] = str(obstacle)
+                if open_first or second is None:
+                    return self._wait(first, open_first, told)
+                return self._wait(second, open_second, told)
+        elif read_closing(self.store, self.evaluation, batch.round) is not None:
+            # somebody decided to close it early, and the last answers came in: recorded by the same rule
+            decided = self._decide(planned, first, second, rule, early=True)
+        digests = digests_by_item(first.answers)
         return Answers(
-            decided=decide(planned, self.classes, outcomes, digests, again),
+            decided=decided,
             gold={item_id: digests[item_id] for item_id in sorted(mixed_in) if item_id in digests},
         )
 
@@ -116,6 +153,78 @@ class Asker:
         if removed:
             _log.info("%s, round %d: removed %d copies that came late",
                       self.evaluation, planned.number, removed)
+
+    def look_again(
+        self, planned: PlannedRound, decided: Sequence[Decided]
+    ) -> dict[str, Decided]:
+        """Where the items of a closed round stand now; `decided`: what they came to so far.
+
+        Nothing is posted. See `flows.revising` for what a look makes of an item.
+        """
+        rule = Rule(annotators=self.annotators, classes=self.classes, number=planned.number)
+        first = self._look(first_batch(self.evaluation, planned), rule)
+        again = self._asked_again(first.batch)
+        second = self._look(batch_again(self.evaluation, planned, again), rule) if again else None
+        fresh = {one.item_id: one for one in self._decide(planned, first, second, rule, early=True)}
+        outcomes = _both(first, second)
+        present = first.present | (second.present if second else frozenset())
+        found = {}
+        for before in decided:
+            # nobody was asked (the label was bought before), or nobody says anything else than before
+            if before.item_id not in outcomes or self._says_the_same(
+                planned.number, before, fresh[before.item_id]
+            ):
+                found[before.item_id] = before
+                continue
+            after, outcome = fresh[before.item_id], outcomes[before.item_id]
+            on_desk = before.item_id in present
+            silent = not (outcome.votes or outcome.skips or outcome.invalid)
+            if after.label is not None and not (before.reason == "withdrawn" and not on_desk):
+                found[before.item_id] = after
+            elif outcome.status == "skipped":
+                found[before.item_id] = replace(after, reason="skipped")
+            elif silent and on_desk and before.label is not None:
+                found[before.item_id] = replace(after, reason="withdrawn")
+            else:
+                found[before.item_id] = before
+        return found
+
+    def _says_the_same(self, number: int, before: Decided, after: Decided) -> bool:
+        """Whether the answers behind both say the same: a file saved again has new times, and no news."""
+        if before.annotations == after.annotations:
+            return True
+        said = [
+            {(a.annotator, a.asking, a.kind, a.label) for a in
+             read_answers(self.store, self.evaluation, number, one.annotations)}
+            for one in (before, after)
+        ]
+        return said[0] == said[1]
+
+    def _decide(
+        self, planned: PlannedRound, first: Judged, second: Judged | None, rule: Rule, *, early: bool
+    ) -> list[Decided]:
+        """early: by what is there, and by a majority whatever the rule."""
+        answers = [*first.answers, *(second.answers if second else ())]
+        outcomes: Mapping[str, Outcome] = _both(first, second)
+        if early:
+            people = [planned.item_id[t] for t in planned.to_people()]
+            outcomes = outcomes_by_asking(people, answers, plain_rule(rule))
+        removed = first.removed | (second.removed if second else set())
+        again = set(second.outcomes) if second else set()
+        return decide(
+            planned, self.classes, outcomes, digests_by_item(answers), again, removed, early=early
+        )
+
+    def _obstacle(
+        self, planned: PlannedRound, decided: Sequence[Decided]
+    ) -> NothingToStandFor | None:
+        """Why the round cannot be closed like this, or None."""
+        answered = np.array([one.reason != "unanswered" for one in decided])
+        try:
+            response(self.cells, planned.plan.cell[planned.plan.ask], answered)
+        except NothingToStandFor as error:
+            return error
+        return None
 
     def _judge(self, batch: Batch, rule: Rule, gold: Sequence[str] = ()) -> Judged:
         """One asking: post what never was, and what is lost; read the desk; say where each item stands."""
@@ -161,7 +270,7 @@ class Asker:
             except AmbiguousPost as error:
                 _log.warning("%s, round %d: %s; reading the desk", self.evaluation, batch.round, error)
 
-    def _look(self, batch: Batch, rule: Rule, gold: Sequence[str]) -> Judged:
+    def _look(self, batch: Batch, rule: Rule, gold: Sequence[str] = ()) -> Judged:
         """Read the desk in full, keep what was read, and judge it."""
         collected = collect_answers(self.desk, batch)
         if collected.twins_removed:
@@ -180,7 +289,9 @@ class Asker:
             answers += [answer for answer in kept if answer.asking == batch.asking]
         asked = [item_id for item_id in ids if item_id not in gold]
         outcomes = settle(rule, asked, gold, answers, collected.present)
-        return Judged(batch=batch, posts=posts, answers=answers, outcomes=outcomes)
+        return Judged(
+            batch=batch, posts=posts, answers=answers, outcomes=outcomes, present=collected.present
+        )
 
     def _lost(self, judged: Judged) -> list[Item]:
         """The items to post again, now."""
@@ -189,15 +300,11 @@ class Asker:
             return []
         return [item for item in missing_items(self.desk, judged.batch) if item.item_id in absent]
 
-    def _wait(self, judged: Judged, only: set[str] | None = None) -> Answers:
-        """Wait for what is unsettled in this asking; `only`: of these items."""
-        unsettled = {
-            item_id: outcome
-            for item_id, outcome in judged.unsettled.items()
-            if only is None or item_id in only
-        }
+    def _wait(self, judged: Judged, only: set[str], told: Mapping[str, Any]) -> Answers:
+        """Wait for these items of this asking."""
+        unsettled = {item_id: outcome for item_id, outcome in judged.unsettled.items() if item_id in only}
         self._request_more(judged.batch, unsettled)
-        return Answers(decided=None, waiting=_waiting(judged, unsettled))
+        return Answers(decided=None, waiting={**_waiting(judged, unsettled), **told})
 
     def _request_more(self, batch: Batch, unsettled: Mapping[str, Outcome]) -> None:
         """Ties, and answers that are none, go to one more person."""
@@ -208,6 +315,12 @@ class Asker:
                 wanted.setdefault(people, []).append(item_id)
         for people, item_ids in sorted(wanted.items()):
             request_more(self.desk, batch, item_ids, people)
+
+
+def _both(first: Judged, second: Judged | None) -> dict[str, Outcome]:
+    """What the two askings come to, by item."""
+    later = second.outcomes if second else {}
+    return {item_id: outcome_of(one, later.get(item_id)) for item_id, one in first.outcomes.items()}
 
 
 def _waiting(judged: Judged, unsettled: Mapping[str, Outcome]) -> dict[str, Any]:

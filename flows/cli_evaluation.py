@@ -103,9 +103,15 @@ def begin_command(spec: Path, store: str | None, as_json: bool) -> int:
 
 @click.command("advance")
 @click.argument("name")
+@click.option("--look-again", is_flag=True,
+              help="Read all closed rounds' answers once more; changed ones become a revision.")
+@click.option("--close-round", is_flag=True,
+              help="Close the open round with what is answered; the rest is weighted for.")
 @store_option
 @json_option
-def advance_command(name: str, store: str | None, as_json: bool) -> int:
+def advance_command(
+    name: str, look_again: bool, close_round: bool, store: str | None, as_json: bool
+) -> int:
     """Do whatever is due in an evaluation, and say what it waits for.
 
     Safe to run at any time, twice at once, and after any crash.
@@ -113,6 +119,8 @@ def advance_command(name: str, store: str | None, as_json: bool) -> int:
     \b
     Example:
       assay advance restaurant-dedup --json | jq .waiting_for
+      assay advance restaurant-dedup --look-again
+      assay advance restaurant-dedup --close-round
     """
     from flows.advance import advance
 
@@ -120,7 +128,9 @@ def advance_command(name: str, store: str | None, as_json: bool) -> int:
     opened = open_evaluation(ledger, name)
     with Progress(opened.spec.budget.labels).running() as progress:
         progress.say(f"advancing {name}")
-        standing = advance(ledger, name, on_round=progress.round)
+        standing = advance(
+            ledger, name, on_round=progress.round, look_again=look_again, close_round=close_round
+        )
         ahead = _outlook(ledger, opened, progress)
     return _say(ledger, opened, standing, as_json, ahead)
 

@@ -97,6 +97,8 @@ def print_standing(
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in ahead.lines() if ahead and standing.state != "finished" else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    for line in wording.people(rows, standing.revision, standing.revised_items, standing.moved):
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))
     if standing.verdict:
         hint = f"; about {more:,} more labels would decide" if more else ""
         click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")
@@ -118,9 +120,14 @@ def _state(standing: Standing) -> str:
             ("tied", "tied, one more person is asked"),
             ("invalid", "answered with something that is no class: correct it on the desk"),
             ("not_on_desk", "not on the desk yet; they will be posted again"),
+            ("asked_again", "asked once more: everybody skipped them"),
         )
         if waiting.get(name)
     )
+    if "deadline" in waiting:
+        unusual += f"; {'overdue since' if waiting.get('overdue') else 'until'} {waiting['deadline']}"
+    if "cannot_close" in waiting:
+        unusual += f"; it cannot be closed: {waiting['cannot_close']}"
     return (
         f"waiting for people: round {waiting['round']}, {waiting['items']} items on the "
         f"{waiting.get('desk', '')} desk{answered}{unusual}"

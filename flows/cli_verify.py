@@ -63,9 +63,11 @@ def _print(result: "Verification") -> None:
         click.echo(f"{result.evaluation}: NOT VERIFIED ({state})")
         for found in result.differences:
             click.echo(f"  {found.key}: {found.difference}")
+    revisions = f", {result.revisions} revisions" if result.revisions else ""
     click.echo(
-        f"  {result.rounds} rounds and {result.labels:,} labels recomputed; {result.keys_checked} of "
-        f"{result.keys} keys compared with digests; the others are times, posts and what is not sealed yet"
+        f"  {result.rounds} rounds and {result.labels:,} labels{revisions} recomputed; "
+        f"{result.keys_checked} of {result.keys} keys compared with digests; the others are times, posts and "
+        "what is not sealed yet"
     )
     if result.seal:
         click.echo(f"  seal {result.seal}")

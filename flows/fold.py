@@ -6,9 +6,11 @@ that a ledger already holds: estimates are the stored ones, whatever today's cod
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from evalcore.evaluation import Question, State, begin, estimates, observe, system_estimates
+from evalcore.evaluation import UNDECIDED, Question, State, begin, estimates, observe, system_estimates
 from evalcore.reuse import joint_json
+from evalcore.revision import as_if_decided
 from evalcore.stopping import StoppingRule, StopReason, stop_reason
 from flows.segmenting import ClosedRound, Segments, by_segment
 from tasks.ledger import records
@@ -27,11 +29,12 @@ class Fold:
     last_asked: int = 0                      # items the last closed round asked people about
     reused: int = 0                          # items whose label an earlier evaluation had bought
     closed: tuple[ClosedRound, ...] = ()     # what was drawn in them, for estimates by segment
+    as_if: tuple[State, State] | None = None  # all undecided items negative, or positive; None without any
 
     @property
     def asked(self) -> int:
-        """Items that people were asked and that are settled, labelled or not."""
-        return self.state.labels + self.state.undecided - self.reused
+        """Items that people were asked, labelled or not, answered or not."""
+        return self.state.labels + self.state.undecided + self.state.nonresponse.unanswered - self.reused
 
     @property
     def estimate_due(self) -> bool:
@@ -45,14 +48,23 @@ class Fold:
         labels = records.labels_of_draws(self.open_round, decided)
         shares = records.shares_of_draws(self.open_round, decided)
         reused = sum(d.reason == "reused" for d in decided)
+        plan = self.open_round.plan
+        as_if = self.as_if
+        if as_if is not None or (labels == UNDECIDED).any():
+            negative, positive = as_if or (self.state, self.state)
+            as_if = (
+                observe(question, negative, plan, as_if_decided(labels, 0), shares),
+                observe(question, positive, plan, as_if_decided(labels, 1), shares),
+            )
         return replace(
             self,
-            state=observe(question, self.state, self.open_round.plan, labels, shares),
+            state=observe(question, self.state, plan, labels, shares),
+            as_if=as_if,
             positives=self.positives + sum(d.label == 1 for d in decided),
             open_round=None,
             last_asked=len(decided) - reused,
             reused=self.reused + reused,
-            closed=(*self.closed, ClosedRound(planned=self.open_round, labels=labels)),
+            closed=(*self.closed, ClosedRound(planned=self.open_round, labels=labels, decided=decided)),
         )
 
     def estimate(self, question: Question, segments: Segments) -> RoundEstimate:
@@ -68,6 +80,8 @@ class Fold:
             segments=by_segment(question, self.state, self.closed, segments),
             joint=joint_json(question, self.state),
             systems=tuple(system_estimates(question, self.state)),
+            unanswered=self.state.nonresponse.unanswered,
+            sensitivity=_sensitivity(question, self.as_if),
         )
 
     def known_labels(self) -> Mapping[tuple[int, int], int]:
@@ -78,6 +92,23 @@ class Fold:
             for rank, label in zip(asked.rank, asked.label, strict=True)
             if label >= 0
         }
+
+
+def _sensitivity(
+    question: Question, as_if: tuple[State, State] | None
+) -> tuple[dict[str, Any], ...]:
+    """For each measure, its estimate if every undecided item were negative, and if all were positive."""
+    if as_if is None:
+        return ()
+    pairs = zip(*(estimates(question, state) for state in as_if), strict=True)
+    return tuple(
+        {
+            "measure": negative.measure,
+            "all_negative": {end: getattr(negative, end) for end in ("value", "lower", "upper")},
+            "all_positive": {end: getattr(positive, end) for end in ("value", "lower", "upper")},
+        }
+        for negative, positive in pairs
+    )
 
 
 def fold(store: Store, evaluation: str, question: Question) -> Fold:

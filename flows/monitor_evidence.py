@@ -16,11 +16,13 @@ from evalcore.monitoring.verdicts import Limit, Measured
 from evalcore.types import Floats
 from flows.fold import Fold, fold
 from flows.opened import Opened, open_evaluation
+from flows.reissued import reissued_at
 from flows.segmenting import ClosedRound, chances_of
 from tasks.effects import retried
 from tasks.ledger import records
 from tasks.ledger.monitor_records import Part
 from tasks.ledger.records import RoundEstimate
+from tasks.ledger.revisions import last_revision
 from tasks.ledger.store import Store
 
 
@@ -71,6 +73,9 @@ class PartEvidence:
 
     @cached_property
     def _chances(self) -> str | None:
+        """None where single draws do not say it: labels were revised since, or items went unanswered."""
+        if self.revision or any(closed.gaps for closed in self.folded.closed):
+            return None
         return chances_of(self.folded.closed)
 
     def _estimate(self, segment: str | None) -> Estimate | None:
@@ -139,7 +144,8 @@ def is_finished(store: Store, evaluation: str) -> bool:
 @retried
 def revision_of(store: Store, evaluation: str) -> int:
     """How often the labels of an evaluation were corrected since its rounds were closed."""
-    return 0
+    last = last_revision(store, evaluation)
+    return last.number if last else 0
 
 
 @retried
@@ -147,4 +153,8 @@ def read_part(store: Store, evaluation: str) -> PartEvidence:
     """What a finished evaluation says."""
     opened = open_evaluation(store, evaluation)
     folded = fold(store, evaluation, opened.question)
-    return PartEvidence(opened=opened, folded=folded, known=folded.looks[-1])
+    known = folded.looks[-1]
+    reissued = reissued_at(store, evaluation, known)
+    if reissued is None:
+        return PartEvidence(opened=opened, folded=folded, known=known)
+    return PartEvidence(opened=opened, folded=folded, known=reissued.known, revision=reissued.number)

@@ -80,6 +80,10 @@ def report_data(
         negative=spec.labels.negative,
         undecided=standing.undecided,
         annotators=_annotators(store, opened.name, standing.rounds),
+        unanswered=standing.known.unanswered,
+        revision=standing.revision,
+        moved=standing.moved,
+        revised_items=standing.revised_items,
         joint=standing.known.joint,
         began=_time(store, keys.begun(opened.name), "begun"),
         finished=_time(store, keys.times(opened.name, standing.rounds), "closed")

@@ -7,22 +7,40 @@ from typing import Literal
 import numpy as np
 
 from evalcore.design import EstimateArrays
-from evalcore.evaluation import UNDECIDED, Estimate, Question, State
+from evalcore.evaluation import Estimate, Question, State
 from evalcore.measures import Measure
 from evalcore.methods.base import is_exact
+from evalcore.nonresponse import UNANSWERED, response
 from evalcore.segments import SegmentDraws, segment_estimates
-from evalcore.types import Ints
-from tasks.ledger.records import PlannedRound
+from evalcore.types import Floats, Ints
+from tasks.ledger.records import Decided, PlannedRound
 
 Segments = Mapping[str, Mapping[str, int]]  # column -> its values in the pool -> items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClosedRound:
-    """A round and the labels of its draws, UNDECIDED among them."""
+    """A round and the labels of its draws, UNDECIDED and UNANSWERED among them."""
 
     planned: PlannedRound
     labels: Ints  # (T,)
+    decided: Sequence[Decided] = ()  # what it was closed with
+
+    @property
+    def gaps(self) -> bool:
+        """Some item was not answered."""
+        return bool((self.labels == UNANSWERED).any())
+
+    def response(self, question: Question) -> Floats:
+        """(T,) what share of its probability a draw has left: the response rate of its cell."""
+        plan = self.planned.plan
+        rate = np.ones(len(self.labels))
+        if self.gaps:
+            asked = plan.cell[plan.ask], self.labels[plan.ask] != UNANSWERED
+            by_cell = response(question.cells, *asked).rate
+            new = [label is None for label in self.planned.known]
+            rate[new] = by_cell[plan.cell[new]]
+        return rate
 
 
 def by_segment(
@@ -58,7 +76,10 @@ def by_segment(
 
 
 def chances_of(rounds: Sequence[ClosedRound]) -> Literal["weighed", "alike"] | None:
-    """How the draws of all rounds came about: by a proposal, or with the same chance for every item."""
+    """How the draws of all rounds came about: by a proposal, or with the same chance for every item.
+
+    Where every item had the same chance and some were not answered, the others weigh by their response.
+    """
     if all(r.planned.plan.design.replacement or r.planned.plan.census for r in rounds):
         return "weighed"
     for r in rounds:
@@ -66,7 +87,7 @@ def chances_of(rounds: Sequence[ClosedRound]) -> Literal["weighed", "alike"] | N
         chances = design.unlabelled[design.left > 0]
         if design.replacement or (len(chances) and np.ptp(chances) > 1e-12 and not r.planned.plan.census):
             return None
-    return "alike"
+    return "weighed" if any(r.gaps for r in rounds) else "alike"
 
 
 def _draws(
@@ -79,11 +100,15 @@ def _draws(
 ) -> SegmentDraws:
     index = {value: i for i, value in enumerate(values)}
     label = np.concatenate([r.labels for r in rounds])
-    decided = label != UNDECIDED
+    decided = label >= 0
     segment = np.array([index[s[column]] for r in rounds for s in r.planned.segments], np.int64)
-    probability = np.concatenate([r.planned.plan.probability for r in rounds])
-    census = np.concatenate([np.full(len(r.labels), r.planned.plan.census) for r in rounds])
     n_items = question.cells.n_items
+    # of a simple random sample each draw had the chance 1/N to be the next
+    probability = np.concatenate([
+        (r.planned.plan.probability if r.planned.plan.design.replacement else 1 / n_items)
+        * r.response(question) for r in rounds
+    ])
+    census = np.concatenate([np.full(len(r.labels), r.planned.plan.census) for r in rounds])
     return SegmentDraws(
         segment=segment[decided],
         prediction=np.concatenate([r.planned.prediction for r in rounds])[decided],

@@ -3,6 +3,8 @@
     labelled    people agree on a class, the first time or the second
     skipped     people cannot decide it: everybody skipped it, it was asked once more, and skipped again
     deleted     somebody removed it from the desk, twice
+    withdrawn   whoever answered took the answer back after the round was closed
+    unanswered  the round was closed before anybody answered
 
 An item that everybody skipped is asked again once, as a question of its own, when nothing else of its round
 is open. A label given to the first question counts even then: people may change their minds. Otherwise the
@@ -10,7 +12,7 @@ answers to the second question decide, and what they cannot decide is recorded a
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evalcore.adjudication import Outcome
 from evalcore.annotators.gold import shuffled
@@ -30,6 +32,7 @@ class Judged:
     posts: Sequence[Post]                # of this asking
     answers: Sequence[Annotation]        # those judged
     outcomes: Mapping[str, Outcome]
+    present: frozenset[str]              # items now on the desk
 
     @property
     def absent(self) -> set[str]:
@@ -100,11 +103,14 @@ def decide(
     outcomes: Mapping[str, Outcome],
     digests: Mapping[str, tuple[str, ...]],
     again: Collection[str] = (),
+    removed: Collection[str] = (),
+    *,
+    early: bool = False,
 ) -> list[Decided]:
     """What a round is closed with, in the order of the plan.
 
     classes: class name -> 0 or 1. digests: item -> names of its answers in the ledger. again: items that were
-    asked twice.
+    asked twice. removed: items somebody meant to remove. early: the round is closed with what is there.
     """
     rows = []
     for t in planned.asked():
@@ -112,7 +118,10 @@ def decide(
         if t in planned.inherited:
             rows.append(_reused(planned, t))
             continue
-        label, reason = label_and_reason(outcomes[item_id], classes)
+        outcome = as_closed_early(outcomes[item_id]) if early else outcomes[item_id]
+        label, reason = label_and_reason(outcome, classes)
+        if early and reason == "deleted" and item_id not in removed:
+            reason = "unanswered"
         rows.append(
             Decided(
                 item_id=item_id,
@@ -122,10 +131,23 @@ def decide(
                 reason=reason,
                 annotations=digests.get(item_id, ()),
                 askings=2 if item_id in again else 1,
-                share=share_of(outcomes[item_id], classes),
+                share=share_of(outcome, classes),
             )
         )
     return rows
+
+
+def plain_rule(rule: Rule) -> Rule:
+    """The majority of the same people: for answers that are not, or no longer, those of a whole round."""
+    return Rule(annotators=rule.annotators, classes=rule.classes, number=rule.number)
+
+
+def as_closed_early(outcome: Outcome) -> Outcome:
+    """Where an item stands when nobody is waited for any more: fewer votes than were asked for will do."""
+    best = [label for label, votes in outcome.votes.items() if votes == max(outcome.votes.values())]
+    if outcome.status in SETTLED or len(best) != 1:
+        return outcome
+    return replace(outcome, status="labelled", label=best[0], needs=0)
 
 
 def label_and_reason(

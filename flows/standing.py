@@ -6,11 +6,13 @@ from typing import Any, Literal
 
 from evalcore.stopping import Verdict, verdict
 from flows.opened import Opened
+from flows.reissued import Reissued, moved, reissued_at
 from tasks.ledger import records
 from tasks.ledger.records import Outcome, RoundEstimate
 from tasks.ledger.store import Store
 from tasks.report import EstimateRow
-from tasks.report.machine import estimate_json, joint_part
+from tasks.report.data import Moved
+from tasks.report.machine import estimate_json, joint_part, revision_part
 
 State = Literal["waiting", "open", "finished"]
 
@@ -27,12 +29,15 @@ class Standing:
     rounds: int                        # closed
     labels: int
     undecided: int
-    known: RoundEstimate | None        # after the last closed round; None before the first
+    known: RoundEstimate | None        # after the last closed round, as revised; None before the first
     budget: int
     interval_note: str = ""            # what intervals of the method's kind were measured to cover
     method: str = ""                   # the one in use, never `auto`
     why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
     forecast: Mapping[str, Any] | None = None   # flows.forecasting; only commands that drive or look have it
+    revision: int = 0                  # of the estimates; 0: as the rounds were closed
+    moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
+    revised_items: int = 0             # whose labels differ from those their rounds were closed with
 
     @property
     def stopped_by(self) -> str | None:
@@ -41,7 +46,7 @@ class Standing:
 
     def rows(self) -> list[EstimateRow]:
         """The estimates, first measure first."""
-        return estimate_rows(self.known) if self.known else []
+        return estimate_rows(self.known, self.revision) if self.known else []
 
     def to_json(self) -> dict[str, Any]:
         """The contract's object."""
@@ -53,12 +58,13 @@ class Standing:
             "verdict": self.verdict,
             "labels": self.labels,
             "rounds": self.rounds,
-            "revision": 0,
+            "revision": self.revision,
             "estimates": [estimate_json(row) for row in self.rows()],
             "method": self.method,
             "method_reason": self.why_method,
             "forecast": None if self.forecast is None else dict(self.forecast),
             **joint_part(self.known.joint if self.known else None),
+            **revision_part(self.revision, self.revised_items, self.moved),
         }
 
     @property
@@ -69,16 +75,27 @@ class Standing:
         return {None: 0, "ok": 0, "breach": 3, "inconclusive": 4}[self.verdict]
 
 
-def estimate_rows(known: RoundEstimate) -> list[EstimateRow]:
+def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
     """The estimates of a round as rows of a report: of the whole pool, of further systems, by segment."""
+    bounds = {entry["measure"]: entry for entry in known.sensitivity}
     return [
         EstimateRow(
             measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
             interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, segment=e.segment,
-            price_tag=e.price_tag, system=e.system,
+            price_tag=e.price_tag, system=e.system, revision=revision,
+            undecided=(
+                None if e.segment or e.system else _undecided(known, bounds.get(e.measure))
+            ),
+            nonresponse=e.diagnostics.get("nonresponse"),
         )
         for e in (*known.estimates, *known.systems, *known.segments)
     ]
+
+
+def _undecided(known: RoundEstimate, bounds: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if bounds is None:
+        return None
+    return {"items": known.undecided} | {end: bounds[end] for end in ("all_negative", "all_positive")}
 
 
 def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
@@ -96,14 +113,22 @@ def standing_of(
     *,
     waiting_for: Mapping[str, Any] | None = None,
     outcome: Outcome | None = None,
+    reissued: Reissued | None = None,
 ) -> Standing:
-    """Put a standing together."""
+    """Put a standing together; `reissued`: the newest revision, whose estimates are the ones that count."""
+    revised: dict[str, Any] = {}
+    if reissued is not None:
+        revised = {
+            "revision": reissued.number, "moved": moved(known, reissued.known),
+            "revised_items": reissued.items,
+        }
+        known = reissued.known
     return Standing(
         evaluation=opened.name,
         state=state,
         waiting_for=waiting_for,
         outcome=outcome,
-        verdict=outcome.verdict if outcome else verdict_on(opened, known),
+        verdict=outcome.verdict if outcome and reissued is None else verdict_on(opened, known),
         rounds=known.round if known else 0,
         labels=known.labels if known else 0,
         undecided=known.undecided if known else 0,
@@ -112,6 +137,7 @@ def standing_of(
         interval_note=_note(opened, known),
         method=opened.question.method.name,
         why_method=opened.why_method,
+        **revised,
     )
 
 
@@ -130,14 +156,15 @@ def current_standing(store: Store, opened: Opened) -> Standing:
     outcome = records.read_outcome(store, opened.name)
     history = read_history(store, opened.name)
     known = history[-1] if history else None
+    reissued = reissued_at(store, opened.name, known)
     if outcome is not None:
-        return standing_of(opened, "finished", known, outcome=outcome)
+        return standing_of(opened, "finished", known, outcome=outcome, reissued=reissued)
     number = len(history) + 1
     planned = records.read_plan(store, opened.name, number)
     if planned is None or records.read_labels(store, opened.name, number) is not None:
-        return standing_of(opened, "open", known)
+        return standing_of(opened, "open", known, reissued=reissued)
     waiting_for = {"round": number, "items": len(planned.to_people()), "desk": opened.spec.desk.kind}
-    return standing_of(opened, "waiting", known, waiting_for=waiting_for)
+    return standing_of(opened, "waiting", known, waiting_for=waiting_for, reissued=reissued)
 
 
 def read_history(store: Store, evaluation: str) -> list[RoundEstimate]:

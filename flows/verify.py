@@ -3,6 +3,7 @@
     integrity    every key there, no other, every byte as it was sealed (tasks.ledger.integrity)
     pool         the digest, the counts and the cells, from the frozen rows
     rounds       every draw, label, estimate and the outcome, from what came before
+    revisions    every label changed after its round was closed, and every estimate reissued
 
 Nothing is written, no desk is asked, no source is read: a copy of the ledger is enough. An evaluation that is
 still running is verified as far as it goes.
@@ -16,6 +17,7 @@ from evalcore.errors import BadInput
 from flows.begin import versions
 from flows.opened import Opened, UnknownEvaluation, open_evaluation
 from flows.verify_pool import pool_differences
+from flows.verify_revisions import RevisionsCheck
 from flows.verify_rounds import UNREADABLE, RoundsCheck
 from tasks.effects import retried
 from tasks.ledger import keys
@@ -32,6 +34,7 @@ class Verification:
     finished: bool
     rounds: int                             # recomputed in full
     labels: int                             # in them
+    revisions: int                          # recomputed in full
     keys: int                               # in the ledger
     keys_checked: int                       # of them, compared with a digest
     seal: str | None                        # digest of the newest seal
@@ -51,6 +54,7 @@ class Verification:
             "finished": self.finished,
             "rounds": self.rounds,
             "labels": self.labels,
+            "revisions": self.revisions,
             "keys": self.keys,
             "keys_checked": self.keys_checked,
             "seal": self.seal,
@@ -71,14 +75,15 @@ def verify(store: Store, name: str, seal: str | None = None) -> Verification:
     if found.keys.isdisjoint({keys.spec(name), keys.manifest(name)}) and not found.rounds:
         open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
     if seal is not None and seal.lower() != found.last_seal:
-        newest = keys.final_seal(name) if found.finished else keys.seal(name, max(found.rounds, 1))
+        newest = found.last_seal_key or keys.seal(name, max(found.rounds, 1))
         found.add(newest, f"the newest seal has the digest {found.last_seal}, not {seal}")
-    rounds, labels = _recompute(store, found)
+    rounds, labels, revisions = _recompute(store, found)
     return Verification(
         evaluation=name,
         finished=found.finished,
         rounds=rounds,
         labels=labels,
+        revisions=revisions,
         keys=len(found.keys),
         keys_checked=len(found.checked),
         seal=found.last_seal,
@@ -87,8 +92,8 @@ def verify(store: Store, name: str, seal: str | None = None) -> Verification:
     )
 
 
-def _recompute(store: Store, found: Integrity) -> tuple[int, int]:
-    """Rounds and labels recomputed in full."""
+def _recompute(store: Store, found: Integrity) -> tuple[int, int, int]:
+    """Rounds, labels and revisions recomputed in full."""
     name = found.evaluation
     manifest = found.manifest
     base = {keys.spec(name), keys.manifest(name)}
@@ -98,7 +103,7 @@ def _recompute(store: Store, found: Integrity) -> tuple[int, int]:
         base |= set() if manifest.inherited_key is None else {manifest.inherited_key}
     if manifest is None or base & found.damaged:
         found.notes.append("nothing was recomputed: spec or pool are not what they were")
-        return 0, 0
+        return 0, 0, 0
     key = keys.spec(name)
     try:
         opened = open_evaluation(store, name)
@@ -110,10 +115,12 @@ def _recompute(store: Store, found: Integrity) -> tuple[int, int]:
         raise
     except UNREADABLE as error:
         found.add(key, f"cannot be recomputed: {type(error).__name__}: {error}")
-        return 0, 0
+        return 0, 0, 0
     check = RoundsCheck(store, opened, found)
     check.run()
-    return check.closed, check.labels
+    revisions = RevisionsCheck(store, opened, found, check.folded)
+    revisions.run()
+    return check.closed, check.labels, revisions.checked
 
 
 def _note_versions(opened: Opened, found: Integrity) -> None:

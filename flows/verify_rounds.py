@@ -19,7 +19,7 @@ from flows.annotating import Annotating
 from flows.fold import Fold, why_stop
 from flows.opened import Opened
 from flows.quality import annotators_record
-from flows.settling import label_and_reason, outcomes_by_asking, share_of
+from flows.settling import as_closed_early, label_and_reason, outcomes_by_asking, plain_rule, share_of
 from flows.standing import verdict_on
 from tasks.checked_rows import shown_hashes
 from tasks.desks.desk import Annotation
@@ -33,8 +33,9 @@ from tasks.ledger.seals import sealed_in
 from tasks.ledger.store import Store, StoreUnreachable
 from tasks.pool_index import PoolIndex
 
+# to estimates, by later versions
+_ADDED = frozenset({"joint", "systems", "price_tag", "system", "unanswered", "sensitivity"})
 # what reading a value that makes no sense may raise; a store that is away is not among them
-_ADDED = frozenset({"joint", "systems", "price_tag", "system"})   # to estimates, by later versions
 UNREADABLE = (AssayError, ValueError, KeyError, TypeError, IndexError, AttributeError, pa.ArrowException)
 
 
@@ -48,10 +49,11 @@ class RoundsCheck:
         self._annotating = Annotating(store, opened)
         self._index = PoolIndex(store, opened.name, opened.manifest, opened.partition)
         self._key = keys.plan(opened.name, 1)   # what is being looked at
+        self.folded = Fold(state=begin(opened.question), positives=0)   # of the rounds recomputed
 
     def run(self) -> None:
         """All rounds, then the outcome."""
-        folded: Fold | None = Fold(state=begin(self._opened.question), positives=0)
+        folded: Fold | None = self.folded
         for number in range(1, self._found.rounds + 1):
             try:
                 folded = self._round(folded, number) if folded else None
@@ -88,13 +90,13 @@ class RoundsCheck:
         if self._key in self._found.keys:
             stored = encoding.from_json(self._store.get(self._key), self._key)
             plain = encoding.from_json(encoding.to_json(asdict(computed)), self._key)
-            wrong = list(value_differences(stored, _as_far_as(stored, plain)))
+            wrong = list(value_differences(stored, as_far_as(stored, plain)))
             self._say(wrong)
             known = computed if wrong else records.read_estimate(self._store, name, number) or computed
         self.closed, self.labels = number, folded.state.labels
-        folded = replace(folded, looks=(*folded.looks, known))
-        self._annotators(folded)
-        return folded
+        self.folded = replace(folded, looks=(*folded.looks, known))
+        self._annotators(self.folded)
+        return self.folded
 
     def _annotators(self, folded: Fold) -> None:
         """How the people did, recomputed; rounds of before this was recorded have none."""
@@ -198,26 +200,37 @@ class RoundsCheck:
         }
         deleted = [one.item_id for one in decided if one.reason == "deleted"]
         asked_people = [planned.item_id[t] for t in planned.to_people()]
-        outcomes = outcomes_by_asking(asked_people, answers, rule, planned.gold, deleted)
+        early = keys.closing(self._opened.name, planned.number) in self._found.keys
+        if early:
+            outcomes = outcomes_by_asking(asked_people, answers, plain_rule(rule))
+        else:
+            outcomes = outcomes_by_asking(asked_people, answers, rule, planned.gold, deleted)
         for t, one in zip(asked, decided, strict=True):
             if t in planned.inherited:
                 if (one.label, one.reason, one.annotations) != (planned.inherited[t], "reused", ()):
                     yield f"{one.item_id!r}: its label is not the one it had"
                 continue
-            outcome = outcomes[one.item_id]
+            outcome = as_closed_early(outcomes[one.item_id]) if early else outcomes[one.item_id]
             label, reason = label_and_reason(outcome, self._opened.classes)
             share = share_of(outcome, self._opened.classes)
             if one.share is not None and (share is None or not same_number(one.share, share)):
                 yield f"{one.item_id!r}: share {one.share!r} of positive answers, but they give {share!r}"
-            if (one.label, one.reason) != (label, reason):
+            if early and reason == "deleted" and one.item_id not in removed:
+                reason = "unanswered"
+            if one.reason == "unanswered" and not early:
+                yield f"{one.item_id!r}: unanswered, but nobody decided to close the round"
+            elif (one.label, one.reason) != (label, reason):
                 yield (
                     f"{one.item_id!r}: label {one.label!r} (reason {one.reason!r}), but its answers give "
                     f"{label!r} (reason {reason!r})"
                 )
             elif reason == "deleted" and one.item_id not in removed:
                 yield f"{one.item_id!r}: set aside as deleted, but no post of it arrived twice"
-            elif reason == "skipped" and one.askings == 1:
+            elif reason == "skipped" and one.askings == 1 and not early and self._asks_again():
                 yield f"{one.item_id!r}: set aside as undecided without being asked again"
+
+    def _asks_again(self) -> bool:
+        return self._opened.spec.skipped != "set-aside"
 
     def _answers_are_damaged(self, number: int, decided: list[Decided]) -> bool:
         """Whether labels rest on an answer that is gone or changed; one that is gone is named."""
@@ -267,7 +280,7 @@ class RoundsCheck:
             self._found.add(self._key, in_one_sentence(wrong))
 
 
-def _as_far_as(stored: Any, computed: dict[str, Any]) -> dict[str, Any]:
+def as_far_as(stored: Any, computed: dict[str, Any]) -> dict[str, Any]:
     """Without what the version that wrote the estimates did not know of: see `_ADDED`."""
     kept = {name: v for name, v in computed.items() if name not in _ADDED or name in stored}
     for part in ("estimates", "segments"):

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -33,6 +33,7 @@ from tasks.spec_errors import explain
 from tasks.spec_parts import (
     Adjudication,
     Budget,
+    Deadline,
     DeskChoice,
     Labels,
     Location,
@@ -73,6 +74,12 @@ class Spec(Part):
     alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
     warm_start: WarmStart | None = Field(
         default=None, description="whose labels to start from: {evaluation: NAME, discount: 0.5}"
+    )
+    deadline: Deadline | None = Field(
+        default=None, description="how long a round waits for people: {round_hours: 72, then: close | wait}"
+    )
+    skipped: Literal["ask-again", "set-aside"] | None = Field(
+        default=None, description="what everybody skipped: asked once more (the default), or set aside"
     )
     seed: int = Field(default=0, ge=0, description="fixes every random choice")
 

@@ -206,6 +206,16 @@ class Gold(Part):
     label: Column = Field(default="label", description="its label column: class names, 0/1 or booleans")
 
 
+class Deadline(Part):
+    """How long a round waits for people."""
+
+    round_hours: float = Field(gt=0, allow_inf_nan=False, description="hours from the first post of a round")
+    then: Literal["close", "wait"] = Field(
+        default="close",
+        description="close: with what is answered, the rest weighted for; wait: and say it is overdue",
+    )
+
+
 class AskAgain(Part):
     """Which surprising answers go to a second person, where one person answers each item."""
 

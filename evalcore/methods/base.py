@@ -30,6 +30,7 @@ class MethodState:
     measures: tuple[Measure, ...]  # the first drives the sampling
     labelled: Ints       # (R, C, 2) items labelled so far, by label
     excluded: Ints       # (R, C) items that people could not decide: neither labelled nor asked again
+    gaps: bool = False   # a round was closed with items unanswered; kept where no weight of a draw says so
 
     @property
     def left(self) -> Ints:
@@ -48,7 +49,12 @@ class MethodState:
 
     def with_labels(self, outcome: Outcome, excluded: Ints) -> Self:
         """The state after a round, its labels and its undecided items (R, C) counted."""
-        return replace(self, labelled=self.labelled + outcome.new, excluded=self.excluded + excluded)
+        return replace(
+            self,
+            labelled=self.labelled + outcome.new,
+            excluded=self.excluded + excluded,
+            gaps=self.gaps or outcome.gaps,
+        )
 
 
 def unlabelled(cells: Cells, measures: Sequence[Measure], repeats: int) -> dict[str, Any]:

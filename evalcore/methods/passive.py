@@ -4,6 +4,8 @@ The sample confusion counts estimate the pool's; a measure g(R) gets the delta-m
 finite-population correction (Cochran 1977, chapters 2 and 6):
 
     Var(Ĝ) ≈ (1 - n/N) s² / n,   s² the sample variance of J(R̂)·ℓ
+
+After non-response (evalcore.nonresponse) the labels are weighted back to the pool's shares of predictions.
 """
 
 from collections.abc import Sequence
@@ -73,16 +75,32 @@ class Passive:
     ) -> list[EstimateArrays]:
         """The sample's own value of each measure."""
         counts = known_confusion(state)
-        return [_estimate(m, counts, state.cells.n_items, confidence) for m in state.measures]
+        weight = _post_strata(state, counts) if state.gaps else np.ones((*counts.shape[:2], 1))
+        return [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
 
 
-def _estimate(measure: Measure, counts: Floats, n_items: int, confidence: float) -> EstimateArrays:
+def _post_strata(state: MethodState, counts: Floats) -> Floats:
+    """Weight (R, 2, 1) of a label by its prediction, after non-response: its share of the pool over its share
+    of the labels (Cochran 1977, sec. 5A.9).  A prediction without a label is left as it came."""
+    pool = [state.cells.size[state.cells.prediction == f].sum() - state.excluded[
+        :, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
+    size, rows = np.stack(pool, axis=1).astype(np.float64), counts.sum(axis=2)
+    share = size / size.sum(axis=1, keepdims=True)
+    seen = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    whole = (rows > 0).all(axis=1, keepdims=True) | (size == 0).any(axis=1, keepdims=True)
+    return np.where(whole & (seen > 0), share / np.where(seen > 0, seen, 1.0), 1.0)[..., None]
+
+
+def _estimate(
+    measure: Measure, counts: Floats, weight: Floats, n_items: int, confidence: float
+) -> EstimateArrays:
     n = counts.sum(axis=(1, 2))
-    value = measure.of_confusion(counts)
-    risk = np.einsum("rfy,fyd->rd", counts, measure.loss) / np.maximum(n, 1)[:, None]
+    table = counts * weight
+    value = measure.of_confusion(table)
+    risk = np.einsum("rfy,fyd->rd", table, measure.loss) / np.maximum(n, 1)[:, None]
     influence = measure.influence(risk)
-    mean = (counts * influence).sum(axis=(1, 2)) / np.maximum(n, 1)
-    second = (counts * influence**2).sum(axis=(1, 2)) / np.maximum(n, 1)
+    mean = (table * influence).sum(axis=(1, 2)) / np.maximum(n, 1)
+    second = (counts * (weight * influence) ** 2).sum(axis=(1, 2)) / np.maximum(n, 1)
     spread = np.maximum(second - mean**2, 0.0) * n / np.maximum(n - 1, 1)
     variance = (1 - n / n_items) * spread / np.maximum(n, 1)
     told = (n >= 2) & (variance > 1e-14)

@@ -157,11 +157,15 @@ class Recalibrated:
             sums=sums,
             rounds=state.rounds + 1,
         )
+        return self.refit(after)
+
+    def refit(self, state: RecalibratedState) -> RecalibratedState:
+        """The label model fitted to the labels the state holds."""
         fits = [
-            fit(after.model, after.n[part], after.k[part], state.fit.coefficients[part])
-            for part in after.parts()
+            fit(state.model, state.n[part], state.k[part], state.fit.coefficients[part])
+            for part in state.parts()
         ]
-        return replace(after, fit=Fit.join(fits))
+        return replace(state, fit=Fit.join(fits))
 
     def estimate(
         self, state: RecalibratedState, confidence: float, rng: np.random.Generator

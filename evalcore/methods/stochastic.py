@@ -104,10 +104,12 @@ class DirichletTreeStochastic(DirichletTreeMethod):
         if not isinstance(state, StochasticState):
             raise TypeError(f"a state of {self.name} is needed, got {type(state).__name__}")
         votes = _answers(outcome)
+        of_known, revised = _mean_answers(state.votes, state.labelled), outcome.revised
         outcome = replace(
             outcome,
-            drawn_new=_shared_out(outcome.drawn_new, votes, outcome.new),
-            drawn_known=_shared_out(outcome.drawn_known, state.votes, state.labelled),
+            drawn_new=_shared_out(outcome.drawn_new, _mean_answers(votes, outcome.new)),
+            drawn_known=_shared_out(outcome.drawn_known, of_known),
+            revised=None if revised is None else np.einsum("rcsy,rcyz->rcsz", revised, of_known),
         )
         counts = state.counts + _by_leaf(state.tree, _weighted(state.cells, design, outcome))
         return replace(
@@ -126,14 +128,15 @@ def _answers(outcome: Outcome) -> Floats:
     return agreed if outcome.answers is None else outcome.answers
 
 
-def _shared_out(drawn: Ints, votes: Floats, items: Ints) -> Any:
-    """Draws (R, C, 2) by answer, from draws (R, C, 2) by label: each brings the mean answers of its items.
-
-    votes (R, C, 2, 2): Σ share of the answers of these items (R, C, 2) by label.
-    """
+def _mean_answers(votes: Floats, items: Ints) -> Floats:
+    """The mean answers (R, C, 2, 2) of an item of each label, from Σ share of the answers of these items."""
     own = np.broadcast_to(np.eye(2), votes.shape)
     some = (items > 0)[..., None]
-    mean = np.where(some, votes / np.where(some, items[..., None], 1), own)
+    return np.where(some, votes / np.where(some, items[..., None], 1), own)
+
+
+def _shared_out(drawn: Ints, mean: Floats) -> Any:
+    """Draws (R, C, 2) by answer, from draws (R, C, 2) by label: each brings the mean answers of its items."""
     return np.asarray((drawn[..., None] * mean).sum(axis=2))
 
 

@@ -43,6 +43,13 @@ def read_answers(
     return [Annotation(**encoding.from_json(store.get(key), key)) for key in names]
 
 
+def annotators_of(
+    store: Store, evaluation: str, round: int, digests: Iterable[str]
+) -> tuple[str, ...]:
+    """Who gave these answers of a round, as the desk's opaque ids, sorted."""
+    return tuple(sorted({answer.annotator for answer in read_answers(store, evaluation, round, digests)}))
+
+
 def answer_bytes(answer: Annotation) -> bytes:
     """An answer as the ledger holds it. The first asking goes without saying."""
     data: dict[str, Any] = asdict(answer)

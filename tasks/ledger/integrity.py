@@ -2,7 +2,8 @@
 
 Digests alone answer this; nothing is decoded that was not found intact first. What is covered:
 
-    spec.json, pool/manifest.json, plans, designs, labels, estimates, seals, outcome.json    by the seals
+    spec.json, pool/manifest.json, plans, designs, closing.json, labels, estimates, seals,
+    outcome.json, revisions/                                                                 by the seals
     pool parts, partitions, inherited labels, gold, answers                                  by their names
 
 A round that is still open has no seal yet; its plan is judged by recomputing it. times.json, identity.json,
@@ -24,12 +25,14 @@ from tasks.ledger.store import Store
 _ROUND = re.compile(r"rounds/(\d{4,})/(.+)")
 _ALERT = r"alerts/[A-Za-z0-9][A-Za-z0-9_-]*(\.json|\.sent/[^/]+\.json|\.tries/[^/]+\.json)"
 _BESIDE = re.compile(rf"times\.json|identity\.json|pool/sources\.json|{_ALERT}")
-_BESIDE_ROUND = re.compile(r"times\.json|posts/\d{4,}(\.arrived)?\.json")
+_BESIDE_ROUND = re.compile(r"times\.json|closing\.json|posts/\d{4,}(\.arrived)?\.json")
+_REVISION = re.compile(r"revisions/(\d{4,})/(labels\.parquet|estimate\.json|seal\.json)")
 _ANSWER = re.compile(r"annotations/([0-9a-f]{64})\.json")
 _LEFT_OVER = re.compile(
     r"pool/part-\d{5,}-[0-9a-f]{16}\.parquet|partitions/[0-9a-f]{32}\.(json|rows)|"
     r"inherited-[0-9a-f]{16}\.parquet|gold/[0-9a-f]{64}\.json"
 )
+_REVISION_STEPS = (keys.revision_labels, keys.revision_estimate, keys.revision_seal)
 _STEPS = (keys.plan, keys.design, keys.labels, keys.estimate, keys.seal)
 
 
@@ -41,8 +44,10 @@ class Integrity:
     keys: frozenset[str]                 # all there are
     rounds: int                          # with any key
     finished: bool                       # an outcome, or its seal, is there
+    revisions: int = 0                   # with any key
     manifest: Manifest | None = None     # None if it cannot be read
     last_seal: str | None = None         # digest of the newest seal
+    last_seal_key: str | None = None
     checked: set[str] = field(default_factory=set)   # keys whose bytes were compared with a digest
     differences: list[Difference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -63,9 +68,11 @@ def check_integrity(store: Store, evaluation: str) -> Integrity:
     """Read every key of the evidence and compare digests. Only what the store raises is raised."""
     there = frozenset(store.keys(f"{evaluation}/"))
     numbers = [int(m[1]) for key in there if (m := _ROUND.fullmatch(_below(key, evaluation)))]
+    revised = [int(m[1]) for key in there if (m := _REVISION.fullmatch(_below(key, evaluation)))]
     found = Integrity(
         evaluation=evaluation,
         keys=there,
+        revisions=max(revised, default=0),
         rounds=max(numbers, default=0),
         finished=not there.isdisjoint((keys.outcome(evaluation), keys.final_seal(evaluation))),
     )
@@ -109,6 +116,8 @@ def _required(found: Integrity) -> Iterator[str]:
     if found.finished:
         yield keys.outcome(name)
         yield keys.final_seal(name)
+    for number in range(1, found.revisions + 1):   # one that was cut short is finished by `assay advance`
+        yield from (step(name, number) for step in _REVISION_STEPS)
 
 
 def _frozen(found: Integrity) -> list[str]:
@@ -129,12 +138,17 @@ def _check_seals(store: Store, found: Integrity) -> None:
     if found.finished:
         seals.insert(0, (keys.final_seal(name), 0))
     vouched: set[str] = set()
+    for number in range(found.revisions, 0, -1):
+        key = keys.revision_seal(name, number)
+        if key in found.keys:
+            _check_revision_seal(store, found, key, number, vouched)
     for key, number in seals:
         if key not in found.keys:
             continue
         blob = store.get(key)
         found.checked.add(key)
-        found.last_seal = found.last_seal or keys.digest(blob)
+        if found.last_seal is None:
+            found.last_seal, found.last_seal_key = keys.digest(blob), key
         try:
             sealed = sealed_in(blob, key, name)
         except DamagedRecord as error:
@@ -146,11 +160,38 @@ def _check_seals(store: Store, found: Integrity) -> None:
         answers = {k for k in sealed if number and k.startswith(keys.annotations(name, number))}
         if number and keys.annotators(name, number) in sealed:   # only where there was something to say
             wanted.add(keys.annotators(name, number))
+        if number and keys.closing(name, number) in found.keys | sealed.keys():
+            wanted.add(keys.closing(name, number))
         if sealed.keys() - answers != wanted:
             odd = sorted((sealed.keys() - answers) ^ wanted)
             found.add(key, f"does not seal what it must: {', '.join(odd)}")
         for covered in sorted(sealed.keys() & (wanted | answers)):
             _compare(store, found, key, covered, sealed[covered], vouched)
+
+
+def _check_revision_seal(
+    store: Store, found: Integrity, key: str, number: int, vouched: set[str]
+) -> None:
+    """A revision's seal; which round and answers it must cover is judged by recomputing the revision."""
+    name = found.evaluation
+    blob = store.get(key)
+    found.checked.add(key)
+    if found.last_seal is None:
+        found.last_seal, found.last_seal_key = keys.digest(blob), key
+    try:
+        sealed = sealed_in(blob, key, name)
+    except DamagedRecord as error:
+        found.add(key, f"cannot be read: {error}")
+        return
+    if seal_bytes(name, sealed) != blob:
+        found.add(key, "is not written the way seals are")
+    wanted = {keys.revision_labels(name, number), keys.revision_estimate(name, number)}
+    if number > 1:
+        wanted.add(keys.revision_seal(name, number - 1))
+    if not wanted.issubset(sealed):
+        found.add(key, f"does not seal what it must: {', '.join(sorted(wanted - sealed.keys()))}")
+    for covered in sorted(sealed):
+        _compare(store, found, key, covered, sealed[covered], vouched)
 
 
 def _compare(

@@ -109,6 +109,31 @@ def annotations(evaluation: str, round: int) -> str:
     return round_folder(evaluation, round) + "annotations/"
 
 
+def closing(evaluation: str, round: int) -> str:
+    """The decision to close a round although items are unanswered."""
+    return round_folder(evaluation, round) + "closing.json"
+
+
+def revisions(evaluation: str) -> str:
+    """The prefix of everything about labels that changed after their rounds were closed."""
+    return f"{evaluation}/revisions/"
+
+
+def revision_labels(evaluation: str, revision: int) -> str:
+    """The labels a revision changed; its presence makes the revision."""
+    return revisions(evaluation) + f"{revision:04d}/labels.parquet"
+
+
+def revision_estimate(evaluation: str, revision: int) -> str:
+    """The estimates reissued."""
+    return revisions(evaluation) + f"{revision:04d}/estimate.json"
+
+
+def revision_seal(evaluation: str, revision: int) -> str:
+    """Digests of what a revision rests on, chained to the seals before."""
+    return revisions(evaluation) + f"{revision:04d}/seal.json"
+
+
 def labels(evaluation: str, round: int) -> str:
     """What was decided about the items asked; closes the round."""
     return round_folder(evaluation, round) + "labels.parquet"

@@ -28,6 +28,7 @@ import numpy as np
 
 from evalcore.design import Design
 from evalcore.evaluation import UNDECIDED, Estimate, RoundPlan
+from evalcore.nonresponse import UNANSWERED
 from evalcore.stopping import Look
 from evalcore.types import Floats, Ints
 from evalcore.unfound import withheld
@@ -35,10 +36,12 @@ from tasks.ledger import encoding, keys
 from tasks.ledger.store import KeyMissing, Store
 
 _DESIGN, _PEOPLE, _GOLD = "assay.design", "assay.people", "assay.gold"
-_NO_LABEL = -2  # in memory only: a draw whose label is not known from an earlier round
+_NO_LABEL = -3  # in memory only: a draw whose label is not known from an earlier round
 
-NoLabel = Literal["skipped", "deleted"]
-Reason = Literal["skipped", "deleted", "reused"]
+# skipped, deleted, withdrawn: people could not decide, removed it, took their answer back; unanswered: the
+# round was closed before anybody answered
+NoLabel = Literal["skipped", "deleted", "withdrawn", "unanswered"]
+Reason = Literal["skipped", "deleted", "withdrawn", "unanswered", "reused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,11 +76,18 @@ class Decided:
     item_id: str
     cell: int
     rank: int
-    label: int | None                  # 0, 1, or None: people could not decide
+    label: int | None                  # 0, 1, or None
     reason: Reason | None              # why there is no label; or that nobody had to be asked for it
     annotations: tuple[str, ...]       # digests of the answers in rounds/<n>/annotations/
     askings: int | None = None         # times it was asked; None in ledgers of before this was recorded
     share: float | None = None         # of its answers that name the positive class; None as for askings
+
+    @property
+    def code(self) -> int:
+        """0, 1, UNDECIDED or UNANSWERED."""
+        if self.label is not None:
+            return self.label
+        return UNANSWERED if self.reason == "unanswered" else UNDECIDED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +104,8 @@ class RoundEstimate:
     segments: tuple[Estimate, ...] = ()  # the same by segment, where the spec names any
     joint: Mapping[str, Any] | None = None  # the joint region of several measures (evalcore.ellipsoid)
     systems: tuple[Estimate, ...] = ()   # the same of the pool's further systems, where the spec names any
+    unanswered: int = 0  # items so far whose round was closed before they were answered
+    sensitivity: tuple[Mapping[str, Any], ...] = ()  # by measure: if all undecided items were of one class
 
     def look(self) -> Look:
         """As the stopping rule sees it: by the first measure."""
@@ -117,11 +129,11 @@ class Outcome:
 
 
 def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Ints:
-    """(T,) the label of every draw, known or new, UNDECIDED where people could not decide.
+    """(T,) the label of every draw, known or new; UNDECIDED or UNANSWERED where there is none.
 
     Raises DamagedRecord if an asked item has no entry in `decided`.
     """
-    new = {(d.cell, d.rank): UNDECIDED if d.label is None else d.label for d in decided}
+    new = {(d.cell, d.rank): d.code for d in decided}
     plan = planned.plan
     labels = np.empty(len(plan.cell), np.int64)
     for t, (cell, rank, known) in enumerate(
@@ -241,14 +253,14 @@ def read_gold_answers(store: Store, evaluation: str, number: int) -> dict[str, t
 def write_estimate(store: Store, evaluation: str, estimate: RoundEstimate) -> RoundEstimate:
     """Put the estimates of a closed round; the ones that stand."""
     key = keys.estimate(evaluation, estimate.round)
-    return _decode_estimate(store.put(key, encoding.to_json(asdict(estimate))), key)
+    return decode_estimate(store.put(key, encoding.to_json(asdict(estimate))), key)
 
 
 def read_estimate(store: Store, evaluation: str, number: int) -> RoundEstimate | None:
     """The estimates after a round, or None."""
     key = keys.estimate(evaluation, number)
     blob = _get(store, key)
-    return None if blob is None else _decode_estimate(blob, key)
+    return None if blob is None else decode_estimate(blob, key)
 
 
 def write_outcome(store: Store, evaluation: str, outcome: Outcome) -> Outcome:
@@ -315,10 +327,12 @@ def _decode_labels(blob: bytes, key: str) -> list[Decided]:
     return [Decided(**{**row, "annotations": tuple(row["annotations"])}) for row in rows]
 
 
-def _decode_estimate(blob: bytes, key: str) -> RoundEstimate:
+def decode_estimate(blob: bytes, key: str) -> RoundEstimate:
+    """The estimates in the bytes of an estimate.json."""
     data: dict[str, Any] = encoding.from_json(blob, key)
     decoded = {
         name: tuple(withheld(Estimate(**e), data["positives"]) for e in data.get(name, ()))
         for name in ("estimates", "segments", "systems")
     }
-    return RoundEstimate(**{**data, **decoded})
+    sensitivity = tuple(data.get("sensitivity", ()))
+    return RoundEstimate(**{**data, **decoded, "sensitivity": sensitivity})

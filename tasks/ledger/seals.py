@@ -4,6 +4,8 @@
                            the answers its labels were decided from and those to gold, and the seal before;
                            the first is chained to spec.json and pool/manifest.json
     seal.json              of outcome.json and the last round's seal
+    revisions/<n>/seal.json   of the revision's labels and estimate, the answers it names, the seal of the
+                           last round it covers, of the revision before, and of the outcome if there was one
 
 A seal is {"seals": {key below the evaluation: SHA-256 of its bytes}}. The manifest names the frozen parts and
 the partition by their digests, so the last seal stands for every byte the numbers rest on: whoever noted its
@@ -21,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from tasks.effects import retried
 from tasks.ledger import encoding, keys, records
 from tasks.ledger.encoding import DamagedRecord
+from tasks.ledger.revisions import Revision
 from tasks.ledger.store import Store
 
 
@@ -36,8 +39,9 @@ def seal_rounds(store: Store, evaluation: str, last: int) -> None:
         named = (*(one.annotations for one in decided), *gold.values())
         answers = sorted({digest for several in named for digest in several})
         covered = sealed_by_bytes(evaluation, number)
-        if store.exists(keys.annotators(evaluation, number)):
-            covered.append(keys.annotators(evaluation, number))
+        for sometimes in (keys.annotators, keys.closing):
+            if store.exists(sometimes(evaluation, number)):
+                covered.append(sometimes(evaluation, number))
         sealed = {key: keys.digest(store.get(key)) for key in covered}
         # an answer's name is its digest
         sealed |= {keys.annotation(evaluation, number, digest): digest for digest in answers}
@@ -54,8 +58,31 @@ def seal_outcome(store: Store, evaluation: str, rounds: int) -> None:
     store.put(keys.final_seal(evaluation), seal_bytes(evaluation, sealed))
 
 
+@retried
+def seal_revision(store: Store, evaluation: str, revision: Revision) -> None:
+    """Put the seal of a revision whose labels and estimate are there."""
+    covered = sealed_by_revision(evaluation, revision)
+    sealed = {key: keys.digest(store.get(key)) for key in covered}
+    for item in revision.items:
+        sealed |= {
+            keys.annotation(evaluation, item.round, digest): digest for digest in item.decided.annotations
+        }
+    store.put(keys.revision_seal(evaluation, revision.number), seal_bytes(evaluation, sealed))
+
+
+def sealed_by_revision(evaluation: str, revision: Revision) -> list[str]:
+    """The keys a revision's seal covers, answers apart."""
+    before = [keys.seal(evaluation, revision.rounds)]
+    if revision.number > 1:
+        before.append(keys.revision_seal(evaluation, revision.number - 1))
+    if revision.finished:
+        before.append(keys.final_seal(evaluation))
+    of_revision = (keys.revision_labels, keys.revision_estimate)
+    return before + [key(evaluation, revision.number) for key in of_revision]
+
+
 def sealed_by_bytes(evaluation: str, number: int) -> list[str]:
-    """The keys a round's seal covers, answers and annotators.json apart."""
+    """The keys a round's seal covers, answers, annotators.json and an early closing apart."""
     before = (
         [keys.spec(evaluation), keys.manifest(evaluation)]
         if number == 1 else [keys.seal(evaluation, number - 1)]

@@ -38,6 +38,8 @@ class EstimateRow:
     class_name: str | None = None
     segment: str | None = None
     price_tag: Mapping[str, Any] = field(default_factory=dict)   # evalcore.price_tag; empty where unknown
+    undecided: Mapping[str, Any] | None = None     # items, and the estimate if all were of one class
+    nonresponse: Mapping[str, Any] | None = None   # response rate, cells, assumption, where rounds had gaps
 
     def __post_init__(self) -> None:
         where = f"estimate of {self.measure}" + (f" in {self.segment}" if self.segment else "")
@@ -49,6 +51,19 @@ class EstimateRow:
             raise BadReport(f"{where}: needs a value or an undefined_reason, and not both")
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             raise BadReport(f"{where}: its interval ends ({self.upper}) before it begins ({self.lower})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What revised labels did to one estimate of the whole pool."""
+
+    measure: str
+    value_before: float | None
+    value: float | None
+    lower_before: float | None
+    lower: float | None
+    upper_before: float | None
+    upper: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +118,9 @@ class ReportData:
     sampling_note: str | None = None             # how labels were chosen; None: known from `method`
     undecided: int = 0                           # items people could not decide
     annotators: Mapping[str, Any] | None = None  # how people do, pseudonymous: tasks.report.annotators
+    unanswered: int = 0                          # items whose round was closed before they were answered
+    moved: Sequence[Moved] = ()                  # what the revision did to the estimates
+    revised_items: int = 0                       # items with another label than their round was closed with
     joint: Mapping[str, Any] | None = None       # the joint region of several measures, where there is one
     notes: Sequence[str] = field(default_factory=tuple)
     began: str | None = None                     # times as the caller wants them read

@@ -2,10 +2,11 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from tasks.report.data import EstimateRow, ReportData, RoundRow
+from tasks.report.data import EstimateRow, Moved, ReportData, RoundRow
 
 NOT_EXCLUDED = (
     "no_positive_found", "unlabelled_share", "unseen_bound", "unseen_items", "unseen_bound_reason",
@@ -16,7 +17,8 @@ NOT_EXCLUDED = (
 def contract(data: ReportData) -> dict[str, Any]:
     """The object that `run`, `advance`, `status` and `report` print with `--json`.
 
-    `joint_region` is there only where the method gives several measures a region.
+    `joint_region` is there only where the method gives several measures a region, `revised` only after a
+    revision.
     """
     return {
         "evaluation": data.evaluation,
@@ -29,6 +31,7 @@ def contract(data: ReportData) -> dict[str, Any]:
         "revision": data.revision,
         "estimates": [estimate_json(row) for row in data.estimates],
         **joint_part(data.joint),
+        **revision_part(data.revision, data.revised_items, data.moved),
     }
 
 
@@ -37,8 +40,17 @@ def joint_part(joint: Mapping[str, Any] | None) -> dict[str, Any]:
     return {} if joint is None else {"joint_region": dict(joint)}
 
 
+def revision_part(revision: int, items: int, moved: Sequence[Moved]) -> dict[str, Any]:
+    """The contract's `revised`: how many labels differ, and what that did; or nothing."""
+    return {"revised": {"items": items, "moved": [asdict(one) for one in moved]}} if revision else {}
+
+
 def estimate_json(row: EstimateRow) -> dict[str, Any]:
-    """One estimate of the contract."""
+    """One estimate of the contract.
+
+    `undecided` and `nonresponse` are there only where items were undecided, or rounds closed early.
+    """
+    beside = {"undecided": row.undecided, "nonresponse": row.nonresponse}
     return {
         "measure": row.measure,
         "system": row.system,
@@ -53,6 +65,7 @@ def estimate_json(row: EstimateRow) -> dict[str, Any]:
         "labels": row.labels,
         "revision": row.revision,
         **price_json(row),
+        **{name: dict(value) for name, value in beside.items() if value is not None},
     }
 
 
@@ -116,9 +129,9 @@ def report_parquet(data: ReportData) -> bytes:
         ]
     )
     rows = [
-        {"evaluation": data.evaluation, "round": past.round} | estimate_json(row) | {
-            name: row.price_tag.get(name) for name in ("unlabelled_share", "unseen_bound")
-        }
+        {"evaluation": data.evaluation, "round": past.round}
+        | {name: value for name, value in estimate_json(row).items() if name in schema.names}
+        | {name: row.price_tag.get(name) for name in ("unlabelled_share", "unseen_bound")}
         for past in rounds_and_reissue(data)
         for row in past.estimates
     ]

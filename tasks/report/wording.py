@@ -5,10 +5,12 @@ printed comparison with a threshold never contradicts the verdict.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
+from typing import Any
 
-from tasks.report.data import EstimateRow, ReportData
+from tasks.report.data import EstimateRow, Moved, ReportData
 
 _NAMES = {
     "accuracy": "Accuracy",
@@ -204,3 +206,56 @@ def headline(data: ReportData) -> str:
         f"{name} is estimated at {value(row)}, with a nominal {percent(row.confidence)} interval of "
         f"{interval(row)}, {based}."
     )
+
+
+def people(
+    rows: Sequence[EstimateRow], revision: int, items: int, moved: Sequence[Moved]
+) -> list[str]:
+    """What people who changed their minds, could not decide or did not answer did to the numbers."""
+    lines = []
+    if revision:
+        changes = "; ".join(_moved(one) for one in moved)
+        one, many = "label differs from when its round was", "labels differ from when their rounds were"
+        differ = plural(items, one, many)
+        lines.append(f"Revision {revision}: {differ} closed{': ' if changes else ''}{changes}.")
+    whole = [row for row in rows if row.segment is None]
+    bounds = [(row, row.undecided) for row in whole if row.undecided]
+    if bounds:
+        cannot = plural(int(bounds[0][1]["items"]), "item", "items")
+        lines.append(
+            f"People could not decide {cannot}, which the estimates leave out. If all of them were negative, "
+            f"or all positive: {'; '.join(_if_decided(row, given) for row, given in bounds)}."
+        )
+    gaps = next((row.nonresponse for row in whole if row.nonresponse), None)
+    if gaps:
+        lines.append(
+            f"{plural(gaps['rounds'], 'round was', 'rounds were')} closed early: "
+            f"{plural(gaps['unanswered'], 'item', 'items')} unanswered, a response rate of "
+            f"{percent(round(gaps['response_rate'], 3))}. Answered items stand for the unanswered ones "
+            f"of their cell, assuming {gaps['assumption']} "
+            f"({plural(gaps['cells'], 'cell', 'cells')} weighted, "
+            f"{gaps['collapsed']} collapsed with neighbours)."
+        )
+    return lines
+
+
+def _moved(one: Moved) -> str:
+    before, now = (_ends(*ends) for ends in (
+        (one.value_before, one.lower_before, one.upper_before), (one.value, one.lower, one.upper)
+    ))
+    return f"{measure_name(one.measure)} from {before} to {now}"
+
+
+def _if_decided(row: EstimateRow, given: Mapping[str, Any]) -> str:
+    negative, positive = (
+        _ends(*(given[which][end] for end in ("value", "lower", "upper")))
+        for which in ("all_negative", "all_positive")
+    )
+    return f"{measure_name(row.measure)} {negative}, or {positive}"
+
+
+def _ends(value: float | None, lower: float | None, upper: float | None) -> str:
+    known = "undefined" if value is None else number(value)
+    if lower is None or upper is None:
+        return known
+    return f"{known} [{number(lower, 3, ROUND_FLOOR)}, {number(upper, 3, ROUND_CEILING)}]"

@@ -23,6 +23,7 @@ class World:
     """`spec` names a CSV with the truth; the fake desk knows it too, so everything is answered at once."""
 
     def __init__(self, folder: Path, store: Any = None, **changes: Any) -> None:
+        self.folder = folder
         self.spec: Spec = small_spec(folder, **changes)
         self.store = MemoryStore() if store is None else store
         with (folder / "labels.csv").open(newline="") as opened:

@@ -1,0 +1,226 @@
+"""Revisions: what becomes of an evaluation when people change their answers after a round was closed.
+
+A *look* reads the batches of closed rounds once more. An answer edited, taken back, or given late changes the
+item's label; the changes become `revisions/<n>/`, and the estimates are reissued with them. Nothing that was
+there before is touched: rounds keep the labels they were closed with, their plans and estimates, and every
+later plan the probabilities it was drawn with. Plans and the rule that stops go by the labels as rounds were
+closed; what is reported, and the verdict, go by the newest revision.
+
+What a look makes of an item:
+
+    a class with more votes than any other     that class (fewer votes than were asked for will do)
+    everybody skips it now                     undecided
+    nobody's answer is left, it is on the desk undecided ("withdrawn"), if it had a label; else as it was
+    it is gone from the desk                   the answers that were seen still count
+    tied, or an answer that is no class        as it was
+
+An item whose round was closed before it was answered, and which a later round asks again, is answered there
+and nowhere else.
+
+Revisions are numbered; whoever writes a number first has written it, and the others look again before they
+write the next one. So a revision that was begun is finished by whoever comes along, from what is in it.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from evalcore.evaluation import UNDECIDED
+from evalcore.nonresponse import UNANSWERED
+from evalcore.revision import RevisedRound, as_if_decided, revised_state
+from evalcore.types import Ints
+from flows.asking import Asker
+from flows.fold import Fold
+from flows.opened import Opened
+from flows.segmenting import ClosedRound
+from tasks.effects import retried
+from tasks.ledger import keys
+from tasks.ledger.answers import annotators_of
+from tasks.ledger.records import Decided, RoundEstimate, shares_of_draws
+from tasks.ledger.revisions import (
+    RevisedItem,
+    Revision,
+    last_revision,
+    read_revised_estimate,
+    reissued,
+    with_revision,
+    write_revised_estimate,
+    write_revision,
+)
+from tasks.ledger.seals import seal_revision
+from tasks.ledger.store import Store
+
+_log = logging.getLogger("assay.revising")
+TRIES = 10   # looks at a desk that changes under our eyes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reviser:
+    """Revises one evaluation; `folded` holds its closed rounds, all of them estimated and sealed."""
+
+    store: Store
+    opened: Opened
+    folded: Fold
+    finished: bool
+
+    def catch_up(self) -> Revision | None:
+        """Finish the last revision if it was cut short, and reissue it if rounds closed since; the newest."""
+        last = self._last()
+        if last is None:
+            return None
+        self._complete(last)
+        if last.rounds < self.folded.state.round:
+            last = write_revision(
+                self.store, self.opened.name, reissued(last, self.folded.state.round, self.finished)
+            )
+            self._complete(last)
+        return last
+
+    def look_again(self, asker: Asker, *, only_gaps: bool = False) -> Revision | None:
+        """Read the closed rounds' batches; the newest revision, written if anything changed.
+
+        only_gaps: read only rounds that were closed with items unanswered, and not asked again since.
+        """
+        for _ in range(TRIES):
+            last = self.catch_up()
+            effective = with_revision([one.decided for one in self.folded.closed], last)
+            items = self._changes(asker, effective, last, only_gaps)
+            if items is None:
+                return last
+            number = last.number + 1 if last else 1
+            mine = Revision(
+                number=number, rounds=self.folded.state.round, finished=self.finished, items=items
+            )
+            written = write_revision(self.store, self.opened.name, mine)
+            self._complete(written)
+            if written == mine:
+                changed = len(mine.changed)
+                _log.info("%s: revision %d, %d labels changed", self.opened.name, number, changed)
+                return written
+        return self.catch_up()
+
+    def estimate(self, revision: Revision) -> RoundEstimate:
+        """The estimates after the last round a revision covers, with its labels: computed, not read."""
+        return revised_estimate(self.opened, self.folded.closed[: revision.rounds], revision)
+
+    def _complete(self, revision: Revision) -> None:
+        if read_revised_estimate(self.store, self.opened.name, revision.number) is None:
+            write_revised_estimate(
+                self.store, self.opened.name, revision.number, self.estimate(revision)
+            )
+        if not self.store.exists(keys.revision_seal(self.opened.name, revision.number)):
+            seal_revision(self.store, self.opened.name, revision)
+
+    def _last(self) -> Revision | None:
+        return retried(last_revision)(self.store, self.opened.name)
+
+    def _changes(
+        self, asker: Asker, effective: Sequence[Sequence[Decided]], last: Revision | None, only_gaps: bool
+    ) -> tuple[RevisedItem, ...] | None:
+        """The items of the next revision, or None if nothing changed."""
+        asked_since = self._asked_since()
+        found: dict[tuple[int, str], RevisedItem] = {
+            (item.round, item.decided.item_id): replace(item, changed=False, by=())
+            for item in (last.items if last else ())
+        }
+        changed = False
+        for number, decided in enumerate(effective, start=1):
+            free = [one for one in decided if number >= asked_since.get((one.cell, one.rank), 0)]
+            if not free or (only_gaps and all(one.code != UNANSWERED for one in free)):
+                continue
+            now = asker.look_again(self.folded.closed[number - 1].planned, decided)
+            for before in free:
+                after = now[before.item_id]
+                if after.code != before.code:
+                    changed = True
+                    digests = set(before.annotations) ^ set(after.annotations)
+                    by = annotators_of(self.store, self.opened.name, number, digests)
+                    found[number, before.item_id] = RevisedItem(
+                        round=number, decided=after, changed=True, by=by
+                    )
+        return tuple(found[place] for place in sorted(found)) if changed else None
+
+    def _asked_since(self) -> Mapping[tuple[int, int], int]:
+        """(cell, rank) -> the last round that asked the item, the open one included."""
+        rounds = [one.planned for one in self.folded.closed]
+        if self.folded.open_round:
+            rounds.append(self.folded.open_round)
+        return {
+            (int(planned.plan.cell[t]), int(planned.plan.rank[t])): planned.number
+            for planned in rounds
+            for t in planned.asked()
+        }
+
+
+def revised_estimate(
+    opened: Opened, closed: Sequence[ClosedRound], revision: Revision
+) -> RoundEstimate:
+    """The estimates after these rounds, with the labels of a revision."""
+    question = opened.question
+    effective = with_revision([one.decided for one in closed], revision)
+    rounds = list(_relabelled(closed, effective))
+    now = [one.now for one in rounds]
+    as_if = None
+    if any((labels == UNDECIDED).any() for labels in now):
+        negative, positive = (
+            revised_state(
+                question, [replace(one, now=as_if_decided(one.now, label)) for one in rounds]
+            )
+            for label in (0, 1)
+        )
+        as_if = negative, positive
+    folded = Fold(
+        state=revised_state(question, rounds),
+        positives=sum(one.label == 1 for decided in effective for one in decided),
+        last_asked=len(effective[-1]),
+        closed=tuple(
+            ClosedRound(planned=one.planned, labels=labels) for one, labels in zip(closed, now, strict=True)
+        ),
+        as_if=as_if,
+    )
+    return folded.estimate(question, opened.segments)
+
+
+def _relabelled(
+    closed: Sequence[ClosedRound], effective: Sequence[Sequence[Decided]]
+) -> list[RevisedRound]:
+    """The rounds with the labels of now, draws of items labelled earlier included."""
+    label: dict[tuple[int, int], int] = {}
+    for decided in effective:
+        label |= {(one.cell, one.rank): one.code for one in decided if one.code != UNANSWERED}
+    return [
+        RevisedRound(
+            plan=one.planned.plan,
+            then=one.labels,
+            now=_labels_now(one, decided, label),
+            share=shares_of_draws(one.planned, decided),
+        )
+        for one, decided in zip(closed, effective, strict=True)
+    ]
+
+
+def _labels_now(
+    one: ClosedRound, decided: Sequence[Decided], label: Mapping[tuple[int, int], int]
+) -> Ints:
+    own = {(d.cell, d.rank): d.code for d in decided}
+    now = one.labels.copy()
+    plan = one.planned.plan
+    for t, (cell, rank, known) in enumerate(
+        zip(plan.cell.tolist(), plan.rank.tolist(), one.planned.known, strict=True)
+    ):
+        now[t] = own[cell, rank] if known is None else label[cell, rank]
+    return now
+
+
+def reissue(
+    store: Store, evaluation: str, *, now: Callable[[], datetime] | None = None
+) -> int:
+    """Look at all closed rounds of an evaluation once more, finished or not; its revision number then.
+
+    0: nothing was ever revised. Raises what `advance` raises.
+    """
+    from flows.advance import advance
+    from flows.opened import utc_now
+
+    return advance(store, evaluation, look_again=True, now=now or utc_now).revision
