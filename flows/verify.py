@@ -34,7 +34,7 @@ class Verification:
     finished: bool
     rounds: int                             # recomputed in full
     labels: int                             # in them
-    revisions: int                          # recomputed in full
+    revisions: int = 0                      # recomputed in full
     keys: int                               # in the ledger
     keys_checked: int                       # of them, compared with a digest
     seal: str | None                        # digest of the newest seal
