@@ -14,6 +14,7 @@ from evalcore.comparison import random_sampling_equivalent
 from evalcore.measures import measure
 from tasks.report import BadReport, PoolSummary, ReportNotWritten, contract, render_report, write_report
 from tasks.report import wording as w
+from tasks.report.data import Moved
 
 
 class _Page(HTMLParser):
@@ -274,3 +275,22 @@ def test_verdicts_say_what_they_rest_on(changes, said):
     assert told is not None
     assert told[0] == said[0]
     assert said[1] in told[1]
+
+
+def test_the_page_says_what_a_revision_moved_and_what_undecided_items_could():
+    bounds = {"items": 2, "all_negative": {"value": 0.7, "lower": 0.6, "upper": 0.8},
+              "all_positive": {"value": 0.75, "lower": 0.65, "upper": 0.85}}
+    gaps = {"response_rate": 0.9, "unanswered": 5, "rounds": 1, "cells": 3, "collapsed": 2,
+            "assumption": "missing at random within cells"}
+    row = estimate("f1", 0.72, 0.1, 75, undecided=bounds, nonresponse=gaps, revision=2)
+    moved = Moved(measure="f1", value_before=0.8, value=0.72, lower_before=0.7, lower=0.62,
+                  upper_before=0.9, upper=0.82)
+    data = report_data(estimates=[row], revision=2, revised_items=1, moved=[moved], undecided=2)
+    page = render_report(data)["report.html"].decode()
+    assert "F1 from 0.800 [0.700, 0.900] to 0.720 [0.620, 0.820]" in page
+    assert "F1 0.700 [0.600, 0.800], or 0.750 [0.650, 0.850]" in page
+    assert "missing at random within cells" in page
+    assert "response rate of 90%" in page
+    contract_json = json.loads(render_report(data)["report.json"])
+    assert contract_json["revised"]["items"] == 1
+    assert contract_json["estimates"][0]["undecided"] == bounds
