@@ -80,6 +80,7 @@ class LocalStore:
     def keys(self, prefix: str = "") -> Iterator[str]:
         """See Store.keys."""
         check_prefix(prefix)
+        self._refuse_a_file()
         with self._explained("list", prefix):
             near = self._walk(prefix.rpartition("/")[0])
             return iter(sorted(key for key in near if key.startswith(prefix)))
@@ -97,8 +98,7 @@ class LocalStore:
 
     def check(self) -> None:
         """See Store.check: links a file as `put` would, lists the folder, sweeps what crashes left behind."""
-        if self.root.exists() and not self.root.is_dir():
-            raise BadInput(f"the store {self.url!r} is a file, not a folder: {self.root}")
+        self._refuse_a_file()
         probe = self._temporaries / uuid.uuid4().hex
         with self._explained("write", ".temporary"):
             self._make_folder(self.root)
@@ -115,6 +115,10 @@ class LocalStore:
         path = self._path(key)
         with self._explained("read", key):
             return path.open("rb")
+
+    def _refuse_a_file(self) -> None:
+        if self.root.exists() and not self.root.is_dir():
+            raise BadInput(f"the store {self.url!r} is a file, not a folder: {self.root}")
 
     def _path(self, key: str) -> Path:
         return self.root / check_key(key)

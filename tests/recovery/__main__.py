@@ -15,7 +15,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("part", choices=["kills", "faults", "many", "page"])
     parser.add_argument("--kills", type=int, default=30, help="processes to kill")
     parser.add_argument("--times", type=int, default=3, help="requests at which each fault is tried")
-    parser.add_argument("--services", default="disk,s3,label-studio,prefect", help="of `faults`")
+    parser.add_argument("--services", default="disk,s3,label-studio,prefect", help="of `faults` and `many`")
     parser.add_argument("--evaluations", type=int, default=200, help="of `many`")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -60,7 +60,7 @@ def _results(chosen: argparse.Namespace) -> Iterator[tuple[dict[str, Any], str]]
     if chosen.part == "kills":
         return run_kills(chosen.kills, chosen.seed)
     if chosen.part == "many":
-        return run_many(chosen.evaluations)
+        return run_many(chosen.evaluations, set(chosen.services.split(",")))
     return run_faults(chosen.times, chosen.seed, set(chosen.services.split(",")))
 
 
@@ -132,13 +132,19 @@ def _trials(times: int, draw: random.Random, services: set[str]) -> Iterator[Any
                 yield prefect.trial(draw)
 
 
-def run_many(evaluations: int) -> Iterator[tuple[dict[str, Any], str]]:
+def run_many(evaluations: int, services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:
     """Sweeps over so many open evaluations, on a folder and on S3."""
     from recovery.many import measured_sweeps
 
-    with _folder() as folder, _s3(folder) as s3:
-        os.environ.update(s3.environment)
-        for name, where in (("local folder", str(folder / "ledger")), ("S3", s3.new_url("many"))):
+    with _folder() as folder, ExitStack() as running:
+        stores = {}
+        if "disk" in services:
+            stores["local folder"] = str(folder / "ledger")
+        if "s3" in services:
+            s3 = running.enter_context(_s3(folder))
+            os.environ.update(s3.environment)
+            stores["S3"] = s3.new_url("many")
+        for name, where in stores.items():
             for line in measured_sweeps(folder / name.replace(" ", "-"), where, evaluations):
                 yield {"part": "many", "store": name, **line}, f"{name}: {line}"
 

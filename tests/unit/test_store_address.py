@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalcore.errors import BadInput
+from flows.cli import run_command_line
 from tasks.ledger import open_store
 from tasks.ledger.local_store import LocalStore
 from tasks.ledger.s3_store import S3Store
@@ -102,3 +103,9 @@ def test_an_address_is_opened_without_importing_boto3():
         "sys.exit('boto3' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_a_file_is_no_store_to_look_in(tmp_path, capsys):
+    (tmp_path / "spec.yaml").write_text("name: x")
+    assert run_command_line(["status", "--store", str(tmp_path / "spec.yaml")]) == 2
+    assert "is a file, not a folder" in capsys.readouterr().err
