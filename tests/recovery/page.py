@@ -109,7 +109,8 @@ def faults_table(results: Sequence[Result]) -> str:
 def many_table(results: Sequence[Result]) -> str:
     """Seconds and requests of sweeps."""
     heading = (
-        "store", "evaluations", "workers", "what is due", "seconds", "of processor", "calls of the store", "each",
+        "store", "evaluations", "workers", "what is due", "seconds", "of processor", "calls of the store",
+        "each",
     )
     rows = [
         (
