@@ -30,8 +30,8 @@ label-studio: setup
 # Prefect (server and worker), Label Studio, S3 and the receiver of webhooks, on this machine only.
 up: label-studio
 	$(BIN)/python deployments/local.py prepare $(ASSAY_LOCAL)
-	@echo $$$$ > $(ASSAY_LOCAL)/pid; ASSAY_PYTHON=$(abspath $(BIN))/python \
-	exec $(BIN)/honcho -f deployments/Procfile -d $(CURDIR) -e $(abspath $(ASSAY_LOCAL))/env start
+	@echo $$$$ > $(ASSAY_LOCAL)/pid; exec env ASSAY_PYTHON=$(abspath $(BIN))/python \
+	$(BIN)/honcho -f deployments/Procfile -d $(CURDIR) -e $(abspath $(ASSAY_LOCAL))/env start
 
 down:
 	@pid=$$(cat $(ASSAY_LOCAL)/pid 2>/dev/null) && grep -q honcho /proc/$$pid/cmdline 2>/dev/null \

@@ -31,7 +31,7 @@ BUCKET = "assay"
 PORTS = {"prefect": 4200, "label_studio": 8080, "receiver": 8300, "s3": 8333, "master": 9333, "volume": 9444,
          "filer": 8555}
 GRPC = ("s3", "master", "volume", "filer")   # SeaweedFS listens on each of these ports + 10,000 too
-READY = 300.0   # seconds until everything answers; 20 on an idle machine
+READY = 600.0   # seconds until everything answers; under a minute on an idle machine
 
 
 def prepare(folder: Path, any_port: bool) -> Path:
