@@ -10,7 +10,7 @@ export DO_NOT_TRACK = 1
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint bench certify recovery recovery-long label-studio up down lock clean
+.PHONY: setup demo test test-slow lint bench monitoring certify recovery recovery-long label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -51,6 +51,11 @@ test-slow: label-studio
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# False alarms and delays of a monitor, and what a warm start saves. Tables go to docs/.
+monitoring: setup
+	$(BIN)/python -m benchmarks.monitoring
+	$(BIN)/python -m benchmarks.warm_start
 
 # Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/.
 certify: setup

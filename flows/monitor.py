@@ -165,21 +165,20 @@ class _Ticking:
             return False
 
     def open(self, window: Window) -> bool:
-        """Open a window that has no evaluation yet, or whose predictions are not what they were."""
-        known = self.openings.get(window.name, [])
-        if known and not self._may_have_changed(window, known[-1]):
-            return False
-        opening = open_window(self.store, self.spec, window, self.openings, self.verdicts, self.now)
-        if opening is None:
-            return False
-        self._note(opening)
-        for replaced in known:
-            if replaced.evaluation is not None and opening.revision > replaced.revision:
-                _stop_sweeping(self.store, replaced.evaluation)
-        # the labels of this window serve the next one, which may be opened in the same call
+        """Open a window that has no evaluation yet, or whose predictions changed, and take it on."""
+        known = list(self.openings.get(window.name, []))
+        opening = None
+        if not known or self._may_have_changed(window, known[-1]):
+            opening = open_window(self.store, self.spec, window, self.openings, self.verdicts, self.now)
+        if opening is not None:
+            self._note(opening)
+            for replaced in known:
+                if replaced.evaluation is not None and opening.revision > replaced.revision:
+                    _stop_sweeping(self.store, replaced.evaluation)
+        # the next window, which may be opened in the same call, is held against this one and inherits from it
         while self.go_on(window.name):
             pass
-        return True
+        return opening is not None
 
     def _may_have_changed(self, window: Window, last: Opening) -> bool:
         if last.evaluation is None:

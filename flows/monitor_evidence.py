@@ -19,7 +19,7 @@ from flows.opened import Opened, open_evaluation
 from flows.reissued import reissued_at
 from flows.segmenting import ClosedRound, chances_of
 from tasks.effects import retried
-from tasks.ledger import records
+from tasks.ledger import keys
 from tasks.ledger.monitor_records import Part
 from tasks.ledger.records import RoundEstimate
 from tasks.ledger.revisions import last_revision
@@ -137,8 +137,8 @@ def surprise(measured: Measured, limit: Limit) -> Floats:
 
 @retried
 def is_finished(store: Store, evaluation: str) -> bool:
-    """Whether an evaluation has an outcome."""
-    return records.read_outcome(store, evaluation) is not None
+    """Whether an evaluation has stopped, and whoever stopped it lived to seal it."""
+    return store.exists(keys.final_seal(evaluation))
 
 
 @retried
