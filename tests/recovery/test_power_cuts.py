@@ -54,3 +54,19 @@ def test_two_power_cuts_in_a_row_change_nothing(smooth, tmp_path, when):
         assert cut.run() == smooth.standing
         assert cut.record() == smooth.record()
         assert sorted(cut.desk.posted) == sorted(smooth.desk.posted)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_power_cut_at_any_call_of_prefect_changes_nothing(smooth, tmp_path, monkeypatch, when):
+    for at in (1, 2, 3):      # two rounds closed, and the end
+        fuse = Fuse(at, when)
+        for call in ("round_closed", "evaluation_finished"):
+            monkeypatch.setattr(
+                f"tasks.events.{call}", lambda *_, fuse=fuse, call=call: fuse.around(call, lambda: None)
+            )
+        cut = World(tmp_path, **SMALL)
+        cut.spec = smooth.spec
+        with pytest.raises(PowerCut):
+            cut.run()
+        assert cut.run() == smooth.standing, f"{when} call {at}"
+        assert cut.record() == smooth.record(), f"{when} call {at}"
