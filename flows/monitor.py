@@ -1,6 +1,7 @@
 """`tick`: take a monitor as far as the clock and today's labels allow.
 
     open      every window that is due, and again where its predictions changed since
+    look      at the answers of finished windows again, for `late_days`: what people correct is a revision
     advance   every evaluation of a window that people may have answered
     judge     every window whose evaluations are done and not yet judged as they are
     buy       a follow-up batch where a verdict is inconclusive and the month's labels allow
@@ -175,6 +176,8 @@ class _Ticking:
             for replaced in known:
                 if replaced.evaluation is not None and opening.revision > replaced.revision:
                     _stop_sweeping(self.store, replaced.evaluation)
+        elif known and not self._is_late(window):
+            self._look_again(window.name)
         # the next window, which may be opened in the same call, is held against this one and inherits from it
         while self.go_on(window.name):
             pass
@@ -183,9 +186,19 @@ class _Ticking:
     def _may_have_changed(self, window: Window, last: Opening) -> bool:
         if last.evaluation is None:
             return False
-        late = self.now > window.end + self.spec.settle + timedelta(days=self.spec.monitor.late_days)
         spec = self.spec.evaluation(window, self.spec.name, 1, None, 0)
-        return not late and files_digest(spec) != last.files
+        return not self._is_late(window) and files_digest(spec) != last.files
+
+    def _is_late(self, window: Window) -> bool:
+        """Whether what changes of this window now comes too late to be looked for."""
+        return self.now > window.end + self.spec.settle + timedelta(days=self.spec.monitor.late_days)
+
+    def _look_again(self, window: str) -> None:
+        """Read the answers of finished evaluations once more: those that changed become a revision."""
+        for opening in current(self.openings[window]):
+            name = str(opening.evaluation)
+            if opening.evaluation is not None and is_finished(self.store, name):
+                advance(self.store, name, look_again=True)
 
     def go_on(self, window: str) -> bool:
         """Advance, judge and follow up one window; whether anything moved."""

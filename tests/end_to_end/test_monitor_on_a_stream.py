@@ -1,5 +1,6 @@
 """A monitor over a stream of days, with simulated annotators: drops, late predictions, budgets, races."""
 
+import csv
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -7,6 +8,7 @@ from datetime import date
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from doubles.fake_desk import FakeDesk
 from doubles.stream import a_monitor, after, monitor_data, write_day, write_stream
 
 from evalcore.errors import BadInput
@@ -17,6 +19,7 @@ from flows.verify import verify
 from flows.verify_monitor import verify_monitor
 from tasks.ledger.memory_store import MemoryStore
 from tasks.ledger.monitor_records import read_openings, read_verdicts
+from tasks.ledger.records import read_plan
 from tasks.monitor_spec import MonitorSpec, load_monitor_spec
 
 
@@ -244,3 +247,22 @@ def test_a_spec_without_a_monitor_section_is_no_monitor(tmp_path):
     path.write_text("name: x\n")
     with pytest.raises(BadInput, match="assay init --monitor"):
         load_monitor_spec(path)
+
+
+def test_labels_that_people_correct_later_reissue_the_verdict(tmp_path, monkeypatch):
+    write_stream(tmp_path, 1)
+    with (tmp_path / "labels-2026-11-01.csv").open(newline="") as opened:
+        truth = {row["item_id"]: ("no", "yes")[int(row["label"])] for row in csv.DictReader(opened)}
+    desk = FakeDesk(truth)
+    monkeypatch.setattr("flows.advance.desk_of", lambda store, spec: desk)
+    data = monitor_data(tmp_path)
+    data["budget"]["labels"] = 50
+    store, _, rows = _watched(MonitorSpec.from_data(data, "x"), 1)
+    planned = read_plan(store, "stream-2026-11-01", 1)
+    for t in planned.asked()[:25]:
+        name = planned.item_id[t]
+        desk.answers[name] = {"yes": "no", "no": "yes"}[truth[name]]
+    done = tick(store, "stream", now=after(1))
+    assert [(v.window, v.revision, v.parts[0].revision) for v in done.verdicts] == [("2026-11-01", 1, 1)]
+    assert done.verdicts[0].overall.measured.value < rows[0].verdict.overall.measured.value
+    assert tick(store, "stream", now=after(1)).summary() == "nothing is due"
