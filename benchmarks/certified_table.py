@@ -12,8 +12,8 @@ OUT = Path(__file__).parent.parent / "evalcore" / "certified.py"
 
 _HEAD = '''"""How methods did in replay, pool by pool: the table by which `auto` chooses.
 
-Written by `python -m benchmarks.certify --write` from {repeats} repeats a pool, budgets {budgets}; not to be
-edited by hand.  docs/certification.md has the same runs in full.
+Written by `python -m benchmarks.certify --write` from {repeats} repeats a pool, budgets {budgets}; not
+to be edited by hand.  docs/certification.md has the same runs in full.
 """
 
 from evalcore.methods.choice import Certified
