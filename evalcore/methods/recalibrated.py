@@ -77,8 +77,8 @@ class Recalibrated:
     interval_note: str = (
         "The hull of four intervals that fail on different pools: the posterior's, the combined "
         "estimate's, the posterior's under hidden positives, and the design's own. For F1 it covered the "
-        "truth in at least 95% of 50 to 100 runs at 50 to 300 labels on every pool and family it was tried on "
-        "(docs/certification.md), broken models and hidden positives included, and in 97% or more of the "
+        "truth in at least 95% of 50 to 100 runs at 50 to 300 labels on every pool and family it was tried "
+        "on (docs/certification.md), broken models and hidden positives included, and in 97% or more of the "
         "runs on almost all kinds of 86 pools drawn by lot (docs/unseen.md). Where positives look like any "
         "negative, the value is too high until one of them is found, and only the interval says so: the "
         "wide interval gives such positives more room."
