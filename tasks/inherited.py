@@ -21,6 +21,8 @@ from evalcore.errors import BadInput
 from evalcore.monitoring.inheritance import WORTHLESS, Inherited
 from tasks.frozen import load_manifest, load_partition
 from tasks.ledger import encoding, keys, records
+from tasks.ledger.records import Decided
+from tasks.ledger.revisions import last_revision, with_revision
 from tasks.ledger.store import KeyMissing, Store
 from tasks.pool_index import PoolIndex
 from tasks.spec import Spec
@@ -53,7 +55,7 @@ def write_inherited(store: Store, spec: Spec) -> str | None:
 
 
 def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) -> list[InheritedLabel]:
-    """The labels of the closed rounds of `source`, and what it had inherited, worth `discount` of theirs."""
+    """The labels of the closed rounds of `source` as they stand, and what it had inherited, discounted."""
     try:
         manifest = load_manifest(store, source)
         recorded = encoding.from_json(store.get(keys.spec(source)), keys.spec(source))["spec"]
@@ -70,16 +72,17 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
     partition = load_partition(store, manifest)
     index = PoolIndex(store, source, manifest, partition)
     found: dict[str, InheritedLabel] = {}
-    number = 1
-    while (decided := records.read_labels(store, source, number)) is not None:
-        known = [d for d in decided if d.label is not None]
+    closed: list[list[Decided]] = []
+    while (decided := records.read_labels(store, source, len(closed) + 1)) is not None:
+        closed.append(decided)
+    for standing in with_revision(closed, last_revision(store, source)):
+        known = [d for d in standing if d.label is not None]
         rows = index.rows(np.array([d.cell for d in known], int), np.array([d.rank for d in known], int))
         for d, row in zip(known, rows, strict=True):
             found[row.item_id] = InheritedLabel(
                 item_id=row.item_id, shown_hash=row.shown_hash, score=row.score,
                 prediction=row.prediction, label=int(d.label or 0), weight=discount,
             )
-        number += 1
     if manifest.inherited_key is not None:
         for earlier in read_inherited(store, manifest.inherited_key):
             weight = earlier.weight * discount

@@ -17,6 +17,7 @@ from flows.monitor import MonitorNameTaken, UnknownMonitor, open_monitor, regist
 from flows.monitor_history import read_monitor_history
 from flows.verify import verify
 from flows.verify_monitor import verify_monitor
+from tasks.inherited import labels_to_inherit
 from tasks.ledger.memory_store import MemoryStore
 from tasks.ledger.monitor_records import read_openings, read_verdicts
 from tasks.ledger.records import read_plan
@@ -265,4 +266,8 @@ def test_labels_that_people_correct_later_reissue_the_verdict(tmp_path, monkeypa
     done = tick(store, "stream", now=after(1))
     assert [(v.window, v.revision, v.parts[0].revision) for v in done.verdicts] == [("2026-11-01", 1, 1)]
     assert done.verdicts[0].overall.measured.value < rows[0].verdict.overall.measured.value
+    # the next window would start from what stands, and not from what was corrected
+    spec = MonitorSpec.from_data(data, "x")
+    for one in labels_to_inherit(store, spec, "stream-2026-11-01", 0.5):
+        assert one.label == (desk.answers[one.item_id] == "yes")
     assert tick(store, "stream", now=after(1)).summary() == "nothing is due"
