@@ -57,6 +57,7 @@ def advance(
     on_round: OnRound | None = None,
     look_again: bool = False,
     close_round: bool = False,
+    round: int | None = None,
 ) -> Standing:
     """Do whatever is due and return where the evaluation stands: finished, or waiting and for what.
 
@@ -65,7 +66,9 @@ def advance(
     on_round       told of every round this call closed
     look_again     read the batches of all closed rounds too, finished evaluation or not: answers that changed
                    become a revision (flows.revising)
-    close_round    close the round that is open with what is answered (evalcore.nonresponse)
+    close_round    close the round that is open with what is answered (evalcore.nonresponse), if anything is
+    round          the round to close: nothing more is closed if that one is closed already, so the same call
+                   made twice, or by two at once, closes one round
 
     Raises UnknownEvaluation, NoRoundToClose, NothingToStandFor, and whatever store and desk raise when they
     are away or refuse.
@@ -88,8 +91,10 @@ def advance(
         )
 
     if outcome is not None:
-        if close_round:
-            raise NoRoundToClose(f"evaluation {evaluation!r} is finished: no round of it is open")
+        if close_round and (round is None or not 1 <= round <= outcome.rounds):
+            raise NoRoundToClose(
+                f"evaluation {evaluation!r} is finished, with {outcome.rounds} rounds: none of it is open"
+            )
         seal_outcome(store, evaluation, outcome.rounds)
         if opened.spec.threshold is not None:
             raise_verdicts(store, opened, _history(store, evaluation), outcome, now())
@@ -105,7 +110,7 @@ def advance(
     _enter_index(store, evaluation)
     return _Run(
         store=store, opened=opened, asker=asker(), annotating=Annotating(store, opened), now=now,
-        on_round=on_round, look_again=look_again, close_round=close_round,
+        on_round=on_round, look_again=look_again, close_round=close_round, round=round,
     ).go()
 
 
@@ -135,15 +140,11 @@ class _Run:
     on_round: OnRound | None
     look_again: bool
     close_round: bool
+    round: int | None
 
     def go(self) -> Standing:
         folded = _fold(self.store, self.opened)
-        to_close = folded.open_round.number if self.close_round and folded.open_round else None
-        if self.close_round and to_close is None:
-            raise NoRoundToClose(
-                f"evaluation {self.opened.name!r} has no round open: nobody is being asked anything; run "
-                "`assay advance` to plan the next one"
-            )
+        to_close = self._to_close(folded) if self.close_round else None
         looked = False
         while True:
             if folded.estimate_due:
@@ -174,6 +175,23 @@ class _Run:
             for before in closed[-1:]:
                 self.asker.clear(before, self.annotating.gold_items(before))
             folded = folded.close(self.opened.question, decided)
+
+    def _to_close(self, folded: Fold) -> int | None:
+        """The round to close early; None if the one that was named is closed already."""
+        there = folded.open_round.number if folded.open_round else None
+        if self.round is not None and 1 <= self.round <= folded.state.round:
+            _log.info("%s: round %d is closed already", self.opened.name, self.round)
+            return None
+        if there is None:
+            raise NoRoundToClose(
+                f"evaluation {self.opened.name!r} has no round open: nobody is being asked anything; run "
+                "`assay advance` to plan the next one"
+            )
+        if self.round not in (None, there):
+            raise NoRoundToClose(
+                f"round {self.round} of evaluation {self.opened.name!r} is not open: round {there} is"
+            )
+        return there
 
     def _revise(self, folded: Fold, *, look: bool) -> None:
         """Reissue what closed rounds changed; where asked to, or where answers are missing, look again."""

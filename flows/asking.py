@@ -119,6 +119,10 @@ class Asker:
             if close and why is None:
                 if obstacle is not None:
                     raise obstacle
+                if not _anybody_answered(planned, outcomes):
+                    raise NothingToStandFor(
+                        f"round {batch.round} cannot be closed: nobody has answered anything of it yet"
+                    )
                 why = decide_to_close(self.store, self.evaluation, batch.round, "request")
             if late and self.deadline.then == "close" and why is None and obstacle is None:
                 why = decide_to_close(self.store, self.evaluation, batch.round, "deadline")
@@ -315,6 +319,12 @@ class Asker:
                 wanted.setdefault(people, []).append(item_id)
         for people, item_ids in sorted(wanted.items()):
             request_more(self.desk, batch, item_ids, people)
+
+
+def _anybody_answered(planned: PlannedRound, outcomes: Mapping[str, Outcome]) -> bool:
+    """Whether any item of the pool has an answer; gold, and labels bought before, are none."""
+    asked = (outcomes[planned.item_id[t]] for t in planned.to_people())
+    return any(one.votes or one.skips or one.invalid for one in asked)
 
 
 def _both(first: Judged, second: Judged | None) -> dict[str, Outcome]:

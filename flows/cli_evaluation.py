@@ -107,10 +107,12 @@ def begin_command(spec: Path, store: str | None, as_json: bool) -> int:
               help="Read all closed rounds' answers once more; changed ones become a revision.")
 @click.option("--close-round", is_flag=True,
               help="Close the open round with what is answered; the rest is weighted for.")
+@click.option("--round", type=click.IntRange(min=1),
+              help="With --close-round: close this round; nothing is closed if it is closed already.")
 @store_option
 @json_option
 def advance_command(
-    name: str, look_again: bool, close_round: bool, store: str | None, as_json: bool
+    name: str, look_again: bool, close_round: bool, round: int | None, store: str | None, as_json: bool
 ) -> int:
     """Do whatever is due in an evaluation, and say what it waits for.
 
@@ -120,16 +122,19 @@ def advance_command(
     Example:
       assay advance restaurant-dedup --json | jq .waiting_for
       assay advance restaurant-dedup --look-again
-      assay advance restaurant-dedup --close-round
+      assay advance restaurant-dedup --close-round --round 3
     """
     from flows.advance import advance
 
+    if round is not None and not close_round:
+        raise click.UsageError("--round says which round --close-round closes; give both, or neither")
     ledger = store_named(store)
     opened = open_evaluation(ledger, name)
     with Progress(opened.spec.budget.labels).running() as progress:
         progress.say(f"advancing {name}")
         standing = advance(
-            ledger, name, on_round=progress.round, look_again=look_again, close_round=close_round
+            ledger, name, on_round=progress.round, look_again=look_again, close_round=close_round,
+            round=round,
         )
         ahead = _outlook(ledger, opened, progress)
     return _say(ledger, opened, standing, as_json, ahead)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from copy import copy
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,16 @@ class World:
         with (folder / "labels.csv").open(newline="") as opened:
             self.truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
         self.desk = FakeDesk(self.truth)
+
+    def copy(self) -> "World":
+        """Another of the same files, where everything has gone as far as here: a store and a desk of its own."""
+        other = copy(self)
+        other.store, other.desk = MemoryStore(), FakeDesk(self.desk.answers)
+        for key in self.store.keys(""):
+            other.store.put(key, self.store.get(key))
+        other.desk.on_desk = {place: list(items) for place, items in self.desk.on_desk.items()}
+        other.desk.people = dict(self.desk.people)
+        return other
 
     def run(self, fuse: Fuse | None = None, repost_after: timedelta = timedelta(0)) -> Standing:
         """Begin and advance, with the fuse around every effect."""

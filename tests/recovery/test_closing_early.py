@@ -1,5 +1,6 @@
 """Rounds closed early, by request or at their deadline; late answers; what people could not decide."""
 
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,7 +16,9 @@ from tasks.ledger.closing import read_closing
 from tasks.ledger.memory_store import MemoryStore
 from tasks.ledger.revisions import read_revisions
 
-SMALL = {"n": 120, "budget": {"labels": 24}, "batch_size": 12, "measure": ["accuracy", "precision"]}
+# `passive`: what is tested is who answers, not which items a method picks
+SMALL = {"n": 60, "budget": {"labels": 24}, "batch_size": 12, "measure": ["accuracy", "precision"],
+         "method": "passive"}
 
 
 class Clock:
@@ -113,7 +116,7 @@ def test_there_must_be_a_round_to_close(tmp_path):
 
 
 def test_unanswered_items_were_asked_so_they_count_against_the_budget(tmp_path):
-    world = begun(tmp_path)
+    world = begun(tmp_path, n=240)
     step(world)
     answer_all_but(world, 4)
     step(world, close_round=True)
@@ -177,30 +180,82 @@ def test_a_late_answer_becomes_a_revision_at_the_next_advance(tmp_path):
     verified(world)
 
 
+def test_a_round_that_is_named_is_closed_once_however_often_that_is_asked(tmp_path):
+    world = begun(tmp_path)
+    step(world)
+    with pytest.raises(NoRoundToClose, match="round 2 .* is not open: round 1 is"):
+        step(world, close_round=True, round=2)
+    answer_all_but(world, 4)
+    assert step(world, close_round=True, round=1).rounds == 1
+    answer_all_but(world, 4, number=2)               # enough of the next to close that one too
+    assert step(world, close_round=True, round=1).rounds == 1
+    assert read_closing(world.store, "small", 2) is None
+    assert step(world, close_round=True, round=2).state == "finished"
+    assert step(world, close_round=True, round=2).state == "finished"
+    with pytest.raises(NoRoundToClose, match="finished, with 2 rounds"):
+        step(world, close_round=True, round=3)
+    verified(world)
+
+
+def test_a_call_made_twice_without_a_name_does_not_close_a_round_nobody_answered(tmp_path):
+    world = begun(tmp_path)
+    step(world)
+    answer_all_but(world, 4)
+    step(world, close_round=True)
+    with pytest.raises(NothingToStandFor, match="none is answered"):
+        step(world, close_round=True)
+    assert read_closing(world.store, "small", 2) is None
+    assert step(world).rounds == 1
+
+
+def test_two_that_close_a_round_at_once_close_that_one_and_agree(tmp_path):
+    for n in range(6):
+        world = begun(tmp_path / str(n))
+        step(world)
+        silent = answer_all_but(world, 4)
+        start, errors = threading.Barrier(2), []
+
+        def close(world=world, start=start, errors=errors):
+            start.wait()
+            try:
+                step(world, close_round=True, round=1)
+            except BaseException as error:
+                errors.append(error)
+
+        both = [threading.Thread(target=close) for _ in range(2)]
+        for thread in both:
+            thread.start()
+        for thread in both:
+            thread.join()
+        assert not errors
+        assert {i for i, d in decided(world).items() if d.reason == "unanswered"} == set(silent)
+        assert records.read_labels(world.store, "small", 2) is None
+        world.desk.answers = dict(world.truth)
+        assert step(world).state == "finished"
+        verified(world)
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_power_cut_at_any_effect_of_closing_early_changes_nothing(tmp_path, when):
-    def half_answered():
-        world = begun(tmp_path / "files", budget={"labels": 16})
-        step(world)
-        answer_all_but(world, 4)
-        return world
+    halfway = begun(tmp_path, budget={"labels": 16})
+    step(halfway)
+    answer_all_but(halfway, 4)
 
     def close(world, fuse):
         return advance(
             Fused(world.store, fuse), "small", Fused(world.desk, fuse), now=world.clock,
-            repost_after=timedelta(hours=1), close_round=True,
+            repost_after=timedelta(hours=1), close_round=True, round=1,
         )
 
-    smooth, fuse = half_answered(), Fuse()
+    smooth, fuse = halfway.copy(), Fuse()
     close(smooth, fuse)
     for at in range(1, len(fuse.effects) + 1):
-        cut = half_answered()
+        cut = halfway.copy()
         with pytest.raises(PowerCut):
             close(cut, Fuse(at, when))
         if cut.store.exists(keys.closing("small", 1)):
             step(cut)                                   # it is decided: whoever comes next closes it
-        else:
-            step(cut, close_round=True)
+        step(cut, close_round=True, round=1)            # said again, however far the first came
         assert cut.record() == smooth.record(), f"{when} effect {at}, {fuse.effects[at - 1]}"
 
 
