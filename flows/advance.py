@@ -96,16 +96,17 @@ def advance(
                 f"evaluation {evaluation!r} is finished, with {outcome.rounds} rounds: none of it is open"
             )
         seal_outcome(store, evaluation, outcome.rounds)
-        if opened.spec.threshold is not None:
-            raise_verdicts(store, opened, _history(store, evaluation), outcome, now())
-        _leave_index(store, evaluation)
+        reviser = None
         if last_revision(store, evaluation) is not None or look_again:
             reviser = Reviser(
                 store=store, opened=opened, folded=_fold(store, opened), finished=True
             )
             reviser.catch_up()
-            if look_again:
-                reviser.look_again(asker())
+        _leave_finished(store, opened, outcome, now())
+        if look_again and reviser is not None:
+            _enter_index(store, evaluation)   # a look that is cut short is carried through by a sweep
+            reviser.look_again(asker())
+            _leave_finished(store, opened, outcome, now())
         return current_standing(store, opened)
     _enter_index(store, evaluation)
     return _Run(
@@ -152,9 +153,9 @@ class _Run:
             # whoever wrote the last estimate may have died before what follows it, and its seal
             _write_annotators(self.store, self.opened, self.annotating, folded)
             seal_rounds(self.store, self.opened.name, folded.state.round)
-            raise_verdicts(self.store, self.opened, folded.looks, None, self.now())
             self._revise(folded, look=not looked)
             looked = True
+            raise_verdicts(self.store, self.opened, folded.looks, None, self.now())
             reason = why_stop(self.opened.rule, folded)
             if reason is not None:
                 return self._stop(folded, reason)
@@ -245,6 +246,13 @@ class _Run:
         events.evaluation_finished(self.store.url, self.opened.name, known, outcome)
         _log.info("%s: finished (%s)", self.opened.name, outcome.stopped_by)
         return self._standing(folded, "finished", outcome=outcome)
+
+
+def _leave_finished(store: Store, opened: Opened, outcome: Outcome, now: datetime) -> None:
+    """Tell what is to be told, and only then leave the index: whoever is cut off before comes back."""
+    if opened.spec.threshold is not None:
+        raise_verdicts(store, opened, _history(store, opened.name), outcome, now)
+    _leave_index(store, opened.name)
 
 
 def _fold(store: Store, opened: Opened) -> Fold:

@@ -5,6 +5,9 @@ cannot swallow an alert. What was raised is delivered by flows.delivering.
 
 An evaluation is judged when it is finished; with `alerts.each_round`, after every round. Then what is told is
 a change: a breach that was not one before, a recovery from a breach, and at the end an inconclusive one.
+
+What is judged is what is reported: where labels were revised, the estimates reissued with them. A revision of
+an evaluation that was judged before may so bring a breach, or a recovery.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,6 +16,7 @@ from datetime import datetime
 
 from evalcore.errors import AssayError
 from evalcore.stopping import Verdict
+from flows.moments import Moment, moments, read_reissues
 from flows.opened import Opened
 from flows.reporting import labels_to_decide
 from flows.standing import estimate_rows, standing_of, verdict_on
@@ -39,8 +43,11 @@ class Change:
     before: int | None
 
 
-def changes(verdicts: Sequence[Verdict | None], finished: bool) -> Iterator[Change]:
-    """What is new in a row of verdicts; inconclusive is news only as the last word."""
+def changes(verdicts: Sequence[Verdict | None], finished_at: int | None) -> Iterator[Change]:
+    """What is new in a row of verdicts; finished_at: index of the first one of the finished evaluation.
+
+    Inconclusive is news only from there on.
+    """
     breached_at: int | None = None
     for i, verdict in enumerate(verdicts):
         before = i - 1 if i else None
@@ -50,36 +57,42 @@ def changes(verdicts: Sequence[Verdict | None], finished: bool) -> Iterator[Chan
         elif verdict == "ok" and breached_at is not None:
             yield Change(kind="recovery", now=i, before=breached_at)
             breached_at = None
-    if finished and verdicts and verdicts[-1] == "inconclusive":
-        yield Change(
-            kind="inconclusive", now=len(verdicts) - 1, before=len(verdicts) - 2 if verdicts[1:] else None
-        )
+        elif (
+            verdict == "inconclusive" and finished_at is not None and i >= finished_at
+            and (i == finished_at or verdicts[i - 1] != "inconclusive")
+        ):
+            yield Change(kind="inconclusive", now=i, before=before)
 
 
 def raise_verdicts(
     store: Store, opened: Opened, looks: Sequence[RoundEstimate], outcome: Outcome | None, now: datetime
 ) -> list[Alert]:
-    """Raise what the verdicts so far call for, unless it was; the alerts that are new."""
+    """Raise what the verdicts so far call for, unless it was; the alerts that are new.
+
+    looks: the estimates the rounds were closed with. Revisions are read: they must be complete.
+    """
     threshold, alerts = opened.spec.threshold, opened.spec.alerts or _DEFAULTS
     if threshold is None or not looks or not (outcome is not None or alerts.each_round):
         return []
-    first = 0 if alerts.each_round else len(looks) - 1
-    found = changes([verdict_on(opened, known) for known in looks[first:]], outcome is not None)
+    told = moments(looks, read_reissues(store, opened.name), outcome is not None)
+    if not alerts.each_round:
+        told = [moment for moment in told if moment.final]
+    final = next((i for i, moment in enumerate(told) if moment.final), None)
     new = []
-    for change in found:
+    for change in changes([verdict_on(opened, moment.known) for moment in told], final):
         if change.kind not in alerts.tell:
             continue
-        number = first + change.now
+        moment = told[change.now]
         alert = verdict_alert(
-            key=f"round-{looks[number].round:04d}-{change.kind}",
+            key=f"{moment.key}-{change.kind}",
             kind=change.kind,
             severity=alerts.severity.of(change.kind),
             about=opened.name,
-            now=_reading(looks[number]),
-            before=None if change.before is None else _reading(looks[first + change.before]),
+            now=_reading(moment),
+            before=None if change.before is None else _reading(told[change.before]),
             minimum=threshold.min,
             maximum=threshold.max,
-            notes=_notes(opened, looks[number], outcome if number == len(looks) - 1 else None),
+            notes=_notes(opened, moment, outcome if moment.final else None),
             links=report_links(alerts, opened.name),
         )
         if raise_alert(store, opened.name, alert, now):
@@ -122,12 +135,15 @@ def alert_choices(store: Store, owner: str) -> Alerts:
     return Alerts.model_validate(said) if said is not None else _DEFAULTS
 
 
-def _reading(known: RoundEstimate) -> Reading:
-    return Reading(when=f"round {known.round}", row=estimate_rows(known)[0])
+def _reading(moment: Moment) -> Reading:
+    return Reading(when=moment.when, row=estimate_rows(moment.known, moment.revision)[0])
 
 
-def _notes(opened: Opened, known: RoundEstimate, outcome: Outcome | None) -> list[str]:
+def _notes(opened: Opened, moment: Moment, outcome: Outcome | None) -> list[str]:
+    known = moment.known
     notes = [f"The pool holds {opened.manifest.rows:,} predictions."]
+    if moment.revision:
+        notes.append("Labels were changed after their rounds were closed; this is the estimate with them.")
     others = estimate_rows(known)[1 : len(known.estimates)]
     for row in others:
         interval = wording.interval(row)
@@ -136,7 +152,7 @@ def _notes(opened: Opened, known: RoundEstimate, outcome: Outcome | None) -> lis
     if outcome is None:
         notes.append("The evaluation goes on.")
     else:
-        standing = standing_of(opened, "finished", known, outcome=outcome)
+        standing = standing_of(opened, "finished", known, outcome=outcome, reissued=moment.reissued)
         more = labels_to_decide(opened, standing)
         if more:
             notes.append(f"About {wording.plural(more, 'more label', 'more labels')} would decide.")

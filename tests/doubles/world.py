@@ -32,7 +32,7 @@ class World:
         self.desk = FakeDesk(self.truth)
 
     def copy(self) -> "World":
-        """Another of the same files, where everything has gone as far as here: a store and a desk of its own."""
+        """Another that has come as far, with a store and a desk of its own."""
         other = copy(self)
         other.store, other.desk = MemoryStore(), FakeDesk(self.desk.answers)
         for key in self.store.keys(""):

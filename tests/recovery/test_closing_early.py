@@ -183,7 +183,7 @@ def test_a_late_answer_becomes_a_revision_at_the_next_advance(tmp_path):
 def test_a_round_that_is_named_is_closed_once_however_often_that_is_asked(tmp_path):
     world = begun(tmp_path)
     step(world)
-    with pytest.raises(NoRoundToClose, match="round 2 .* is not open: round 1 is"):
+    with pytest.raises(NoRoundToClose, match=r"round 2 .* is not open: round 1 is"):
         step(world, close_round=True, round=2)
     answer_all_but(world, 4)
     assert step(world, close_round=True, round=1).rounds == 1

@@ -3,32 +3,37 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from doubles.channels import an_alert
-from doubles.fuses import Fuse, PowerCut
+from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.small_pool import small_spec
 from doubles.world import World
 from services.receivers import webhook_receiver
 
 from evalcore.errors import BadInput
+from flows.advance import advance
 from flows.alerting import changes, raise_failure
 from flows.begin import begin
 from flows.cli import run_command_line
 from flows.delivering import deliver, summary
+from flows.moments import moments
+from flows.opened import open_evaluations
 from flows.sweep import sweep_store
 from flows.verify import verify
 from tasks.alerts.alert import alert_from
 from tasks.alerts.message import Reading, verdict_alert
 from tasks.alerts.outbox import Delivery, outbox_index, raise_alert
 from tasks.desks.desk import DeskRefused, DeskUnreachable
-from tasks.ledger import encoding, keys, open_store
+from tasks.ledger import encoding, keys, open_store, records
 from tasks.ledger.memory_store import MemoryStore
 from tasks.report import EstimateRow
 from tasks.spec import Spec
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # every item of the small pool is labelled, so the interval of F1 is a point, far below 0.99
+ALL = {"n": 40, "budget": {"labels": 40}, "batch_size": 20, "method": "passive"}
 BREACH = {"n": 40, "budget": {"labels": 40}, "batch_size": 20, "threshold": {"min": 0.99}}
 
 
@@ -38,7 +43,8 @@ def alerts_of(store, owner="small"):
 
 
 def told(verdicts, finished=True):
-    return [(change.kind, change.now, change.before) for change in changes(verdicts, finished)]
+    last = len(verdicts) - 1 if finished else None
+    return [(change.kind, change.now, change.before) for change in changes(verdicts, last)]
 
 
 def test_a_change_is_told_and_a_state_is_not():
@@ -52,6 +58,14 @@ def test_a_change_is_told_and_a_state_is_not():
     assert told(["breach", "inconclusive"]) == [("breach", 0, None), ("inconclusive", 1, 0)]
     assert told(["ok", "inconclusive"], finished=False) == []
     assert told([None, None]) == []
+
+
+def test_after_the_end_each_turn_is_told_once():
+    # finished at the second; revisions follow
+    turns = ["ok", "inconclusive", "inconclusive", "breach", "inconclusive", "ok"]
+    assert [(c.kind, c.now) for c in changes(turns, 1)] == [
+        ("inconclusive", 1), ("breach", 3), ("inconclusive", 4), ("recovery", 5)
+    ]
 
 
 def row(value, lower, upper, **more):
@@ -102,6 +116,100 @@ def test_a_breach_at_the_end_is_raised_once_and_told_to_the_default_channel(tmp_
         assert deliver(world.store, environment=environment) == []
     assert [got["reference"] for got in receiver.received] == ["small/round-0002-breach"]
     assert verify(world.store, "small").verified
+
+
+def revised_by_hand(tmp_path, **alerts):
+    """All 40 items labelled, accuracy at its threshold to the digit; and an item that was right."""
+    accuracy = World(tmp_path / "before", **ALL, measure=["accuracy"])
+    exact = accuracy.run().known.estimates[0].value
+    world = World(tmp_path / "asked", **ALL, measure=["accuracy"], threshold={"min": exact}, **alerts)
+    right = next(
+        d.item_id for p in (records.read_plan(accuracy.store, "small", 1),)
+        for d in records.read_labels(accuracy.store, "small", 1)
+        if d.label == p.prediction[p.item_id.index(d.item_id)]
+    )
+    return world, right
+
+
+def edit(world, item, *, back=False):
+    other = {"match": "no match", "no match": "match"}[world.truth[item]]
+    world.desk.answers[item] = world.truth[item] if back else other
+    return world.advance(look_again=True).verdict
+
+
+def test_a_revision_raises_a_breach_and_the_next_its_recovery_each_once(tmp_path):
+    world, item = revised_by_hand(tmp_path)
+    assert world.run().verdict == "ok"
+    assert alerts_of(world.store) == {}
+    for _ in range(2):
+        assert edit(world, item) == "breach"
+        assert list(alerts_of(world.store)) == ["revision-0001-breach.json"]
+    for _ in range(2):
+        assert edit(world, item, back=True) == "ok"
+        assert set(alerts_of(world.store)) == {"revision-0001-breach.json", "revision-0002-recovery.json"}
+    breach, recovery = (alerts_of(world.store)[key] for key in sorted(alerts_of(world.store)))
+    assert "round 2, revision 1" in breach.body
+    assert "Labels were changed after their rounds were closed" in breach.body
+    assert "round 2, revision 2" in recovery.body
+    assert verify(world.store, "small").verified
+
+
+def test_rounds_that_close_after_a_revision_are_judged_with_the_revised_labels(tmp_path):
+    world, item = revised_by_hand(tmp_path)
+    begin(world.store, world.spec, world.desk)
+    with pytest.raises(PowerCut):            # the first round is closed, and the second not yet planned
+        world.run(Fuse(at=effect_that_puts(tmp_path / "asked", world.spec, "rounds/0002/plan.parquet")))
+    assert edit(world, item) == "breach"
+    assert list(alerts_of(world.store)) == ["round-0002-breach.json"]
+    assert edit(world, item, back=True) == "ok"
+    assert set(alerts_of(world.store)) == {"round-0002-breach.json", "revision-0003-recovery.json"}
+
+
+def effect_that_puts(folder, spec, ending):
+    world, fuse = World(folder, **ALL), Fuse()
+    world.spec = spec
+    begin(world.store, world.spec, world.desk)
+    world.run(fuse)
+    return next(n for n, name in enumerate(fuse.effects, start=1) if name.endswith(ending))
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_power_cut_in_a_look_that_finds_a_breach_swallows_no_alert(tmp_path, when):
+    world, item = revised_by_hand(tmp_path)
+    world.run()
+    world.desk.answers[item] = {"match": "no match", "no match": "match"}[world.truth[item]]
+    smooth, fuse = world.copy(), Fuse()
+    advance(Fused(smooth.store, fuse), "small", Fused(smooth.desk, fuse), look_again=True)
+    assert list(alerts_of(smooth.store)) == ["revision-0001-breach.json"]
+    written = next(n for n, name in enumerate(fuse.effects, start=1) if name.endswith("0001/labels.parquet"))
+    for at in range(written, len(fuse.effects) + 1):
+        cut, blown = world.copy(), Fuse(at, when)
+        with pytest.raises(PowerCut):
+            advance(Fused(cut.store, blown), "small", Fused(cut.desk, blown), look_again=True)
+        for name in open_evaluations(cut.store):        # as a sweep does, without looking
+            advance(cut.store, name, cut.desk)
+        there = cut.store.exists(keys.revision_labels("small", 1))
+        assert list(alerts_of(cut.store)) == ["revision-0001-breach.json"] * there, fuse.effects[at - 1]
+
+
+def test_what_was_reported_is_in_order_and_the_stop_has_the_labels_of_its_time():
+    looks = [SimpleNamespace(round=n) for n in (1, 2)]
+
+    def told(*revisions, finished=True):
+        pairs = [
+            (SimpleNamespace(number=n, rounds=rounds, finished=after), SimpleNamespace(round=rounds))
+            for n, (rounds, after) in enumerate(revisions, start=1)
+        ]
+        return [(m.key, m.revision, m.final) for m in moments(looks, pairs, finished)]
+
+    assert told() == [("round-0001", 0, False), ("round-0002", 0, True)]
+    assert told(finished=False) == [("round-0001", 0, False), ("round-0002", 0, False)]
+    # revised in the first round; reissued with the second; revised once before the stop, once after
+    assert told((1, False), (2, False), (2, False), (2, True)) == [
+        ("round-0001", 0, False), ("revision-0001", 1, False), ("round-0002", 2, False),
+        ("revision-0003", 3, True), ("revision-0004", 4, True),
+    ]
+    assert told((2, True)) == [("round-0001", 0, False), ("round-0002", 0, True), ("revision-0001", 1, True)]
 
 
 def test_without_a_threshold_or_a_breach_nothing_is_raised(tmp_path):
