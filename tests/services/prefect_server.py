@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 
 START_TIMEOUT = 300.0   # seconds; 6 to 36 on an idle machine
+BUSY = 60.0             # seconds for which a server may say 503: a new one is still setting up its services
 ROOT = Path(__file__).parents[2]
 PREFECT = [sys.executable, "-m", "prefect"]
 
@@ -39,15 +40,22 @@ class PrefectServer:
 
     def post(self, path: str, body: Any = None) -> Any:
         """A POST to the API: most of its reads are."""
-        reply = httpx.post(f"{self.api}/{path}", json=body or {}, timeout=30, trust_env=False)
-        assert reply.status_code < 300, f"{path}: {reply.status_code} {reply.text[:1000]}"
+        reply = self._ask("POST", path, json=body or {})
         return reply.json() if reply.content else None
 
     def get(self, path: str) -> Any:
         """A GET."""
-        reply = httpx.get(f"{self.api}/{path}", timeout=30, trust_env=False)
-        assert reply.status_code < 300, f"{path}: {reply.status_code} {reply.text[:1000]}"
-        return reply.json()
+        return self._ask("GET", path).json()
+
+    def _ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        """Asked again on a 503, as Prefect's own client does: its SQLite was busy, and nothing was done."""
+        give_up = time.monotonic() + BUSY
+        while True:
+            reply = httpx.request(method, f"{self.api}/{path}", timeout=30, trust_env=False, **more)
+            if reply.status_code != 503 or time.monotonic() > give_up:
+                assert reply.status_code < 300, f"{path}: {reply.status_code} {reply.text[:1000]}"
+                return reply
+            time.sleep(0.5)
 
     def finished(self, flow_run: str, timeout: float) -> dict[str, Any]:
         """The flow run once it has ended."""
