@@ -25,7 +25,7 @@ from evalcore.replay import LabelledPool, simulate_labels
 from evalcore.types import Floats, Ints
 
 OUT = Path(__file__).parent.parent / "docs" / "warm-start.md"
-METHOD = "dirichlet-tree:depth=5"
+METHODS = ("dirichlet-tree:depth=5", "recalibrated:report_draws=600")
 BUDGETS = (25, 50, 100)
 BATCH = 25
 STARTS: dict[str, tuple[float, bool]] = {    # discount, labels turned round
@@ -43,23 +43,26 @@ class Run:
     leaves: Inherited
 
 
-cut: dict[int, tuple[Partition, Ints, Floats]] = {}   # of every pool, once
+cut: dict[tuple[str, int], tuple[Partition, Ints, Floats]] = {}   # of every method and pool, once
 
 
-def cut_up(data: LabelledPool) -> tuple[Partition, Ints, Floats]:
+def cut_up(how: str, data: LabelledPool) -> tuple[Partition, Ints, Floats]:
     """The partition, its items by label (C, 2), and the mean score of each cell (C,)."""
-    partition, cell = build_partition(method(METHOD), data.score, data.probability, data.prediction)
+    partition, cell = build_partition(method(how), data.score, data.probability, data.prediction)
     size = partition.cells.size
     positives = np.bincount(cell, weights=data.label, minlength=len(size)).astype(np.int64)
     middle = np.bincount(cell, weights=data.score, minlength=len(size)) / size
     return partition, np.stack([size - positives, positives], axis=1), middle
 
 
-def window(data: LabelledPool, what: Measure, inherited: Inherited | None, rng: np.random.Generator) -> Run:
+def window(
+    name: str, data: LabelledPool, what: Measure, inherited: Inherited | None, rng: np.random.Generator
+) -> Run:
     """One evaluation, up to the largest budget."""
-    how = method(METHOD)
+    how = method(name)
     assert isinstance(how, WarmMethod)
-    partition, by_label, middle = cut.get(id(data)) or cut.setdefault(id(data), cut_up(data))
+    once = name, id(data)
+    partition, by_label, middle = cut.get(once) or cut.setdefault(once, cut_up(name, data))
     cells = partition.cells
     evidence = None if inherited is None else evidence_by_cell(partition, inherited)
     state = how.start(cells, [what], 1) if evidence is None else how.start_from(cells, [what], 1, evidence)
@@ -99,10 +102,12 @@ def handed_on(before: Inherited | None, leaves: Inherited, discount: float, wron
     )
 
 
-def stream_table(name: str, pools: Sequence[tuple[str, LabelledPool]], what: Measure, repeats: int) -> str:
+def stream_table(
+    how: str, name: str, pools: Sequence[tuple[str, LabelledPool]], what: Measure, repeats: int
+) -> str:
     """Error, width and coverage in every window after the first, by start."""
     lines = [
-        f"## {name}: {what.name}", "",
+        f"## {name}: {what.name}, {how}", "",
         "| window | start | " + " | ".join(f"{b}: RMSE, width, coverage" for b in BUDGETS) + " |",
         "| --- | --- |" + " --- |" * len(BUDGETS),
     ]
@@ -112,7 +117,7 @@ def stream_table(name: str, pools: Sequence[tuple[str, LabelledPool]], what: Mea
             inherited: Inherited | None = None
             for at, (label, data) in enumerate(pools):
                 # the draws are the same for every start: what differs is the label model
-                run = window(data, what, inherited, stream(1, f"warm/{name}/{repeat}", at))
+                run = window(how, data, what, inherited, stream(1, f"warm/{name}/{repeat}", at))
                 found.setdefault((label, start), []).append(run)
                 inherited = handed_on(inherited, run.leaves, discount, wrong)
     for label, data in pools[1:]:
@@ -175,12 +180,15 @@ def main() -> None:
     given = parser.parse_args()
     parts = [
         "# Warm start, measured", "",
-        f"Made by `python -m benchmarks.warm_start --repeats {given.repeats}`, method {METHOD}, batches of "
-        f"{BATCH}. For each window, with its true value: root mean squared error, mean width and coverage of "
+        f"Made by `python -m benchmarks.warm_start --repeats {given.repeats}`, batches of {BATCH}. "
+        "For each window, with its true value: root mean squared error, mean width and coverage of "
         "the nominal 95% interval at so many labels of that window, by what its label model started from.",
         "",
-        stream_table("Employment", employment(), measure("f1"), given.repeats),
-        stream_table("A stream that shifts", shifted(), measure("f1"), given.repeats),
+        *(
+            stream_table(how, name, pools, measure("f1"), given.repeats)
+            for name, pools in (("Employment", employment()), ("A stream that shifts", shifted()))
+            for how in METHODS
+        ),
     ]
     OUT.write_text("\n".join(parts), encoding="utf-8")
 

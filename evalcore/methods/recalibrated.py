@@ -1,8 +1,9 @@
 """`recalibrated`: a recalibrated posterior, labels where they tell most, and a check that needs no model.
 
 The chapters are in `evalcore.recalibration`: `shape` and `configurations` (what is believed beforehand),
-`label_model` and `posterior` (what the labels make of it), `planning` and `allocation` (where to look next),
-`sequential` (the estimate that is unbiased under any belief), `reporting` (what is said).
+`label_model` and `posterior` (what the labels make of it), `warm` (what those of an earlier pool make of it),
+`planning` and `allocation` (where to look next), `sequential` (the estimate that is unbiased under any
+belief), `reporting` (what is said).
 """
 
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ from evalcore.recalibration.planning import BatchPlan, plan_batch
 from evalcore.recalibration.reporting import report
 from evalcore.recalibration.sequential import RoundSums
 from evalcore.recalibration.shape import pool_shape
+from evalcore.recalibration.warm import warmed
 from evalcore.strata import csf_edges, rank_edges
 from evalcore.types import Floats, Ints
 
@@ -99,7 +101,15 @@ class Recalibrated:
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecalibratedState:
         """The prior mixture."""
+        return self.start_from(cells, measures, repeats, None)
+
+    def start_from(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
+    ) -> RecalibratedState:
+        """The same, after pseudo-labels (C, 2) from an earlier pool."""
         model = label_model(pool_shape(cells), self.configurations)
+        if evidence is not None:
+            model = warmed(model, evidence)
         shape = (repeats, cells.n_cells)
         nothing = np.zeros(shape)
         return RecalibratedState(

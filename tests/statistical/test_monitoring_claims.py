@@ -64,6 +64,19 @@ def test_the_design_is_unbiased_under_a_prior_that_has_every_label_wrong():
 
 
 @pytest.mark.statistical
+def test_the_design_s_part_of_recalibrated_is_unbiased_under_a_prior_that_has_every_label_wrong():
+    what, repeats = measure("f1"), 400
+    _, state = _windows(
+        method("recalibrated:n_strata=8:planning_draws=32"), what, 0.5, repeats, rounds=2, size=10,
+        evidence=lambda cells, by_label: by_label[:, ::-1].astype(float),
+    )
+    # the weights of a round are fixed before its labels arrive: Σ w (T - θ) has mean 0 for FN and for TP
+    gap = state.sums.total[:, 0] - state.sums.weight * _pool().confusion()[:, 1]
+    z = gap.mean(axis=0) / (gap.std(axis=0, ddof=1) / np.sqrt(repeats))
+    assert np.abs(z).max() < 5.2   # 2 totals, 1e-6 in all: |z| < 5.0 for a normal mean
+
+
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", ["passive", "sawade", "dirichlet-tree:depth=3"])
 @pytest.mark.parametrize("what", ["accuracy", "f1"])
 def test_a_bet_against_the_truth_does_not_gain(name, what):
