@@ -44,6 +44,12 @@ def monitor(spec: Path, store: str | None, once: bool, window: str | None, as_js
             print_json({"monitor": asked.name, "deployment": deployed})
         else:
             click.echo(f"{asked.name}: scheduled as {deployed}")
+        if not ("://" in asked.pool.source or Path(asked.pool.source).is_absolute()):
+            click.echo(
+                f"assay: pool.source: {asked.pool.source!r} is relative: the monitor's runs read it from "
+                f"{Path.cwd()}, but sweeps and the receiver may start elsewhere; an absolute "
+                "path or s3:// is found by all", err=True,
+            )
         return 0
     done = tick(ledger, asked.name, now=datetime.now(UTC), only=window)
     history = read_monitor_history(ledger, asked.name)

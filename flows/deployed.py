@@ -22,6 +22,7 @@ from flows.delivering import deliver, summary
 from flows.evaluate import Patience, drive
 from flows.monitor import tick
 from flows.monitor_history import read_monitor_history
+from flows.monitor_telling import news_of
 from flows.opened import utc_now
 from flows.sweep import sweep_store
 from tasks import events
@@ -102,12 +103,7 @@ def monitor(name: str, store: str = "") -> State:
     ledger = open_store(store or Settings().store)
     done = tick(ledger, name, now=utc_now())
     told = read_monitor_history(ledger, name).to_json()
-    events.monitor_ticked(ledger.url, name, told, [
-        {"number": v.number, "window": v.window, "verdict": v.verdict, "revision": v.revision,
-         "estimate": v.overall.measured.value, "lower": v.overall.measured.lower,
-         "upper": v.overall.measured.upper, "labels": v.overall.measured.labels, "measure": v.measure}
-        for v in done.verdicts
-    ])
+    events.monitor_ticked(ledger.url, name, told, [news_of(verdict) for verdict in done.verdicts])
     deliver(ledger, [keys.monitor(name)])
     if done.failed:
         first = sorted(done.failed)[0]

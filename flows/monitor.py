@@ -137,6 +137,18 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     return run.tick
 
 
+def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
+    """Do what is due for one window that was opened: its predictions are not looked at again.
+
+    Raises UnknownMonitor, and whatever the store raises.
+    """
+    run = _Ticking(store=store, spec=open_monitor(store, name), now=now, tick=Tick(monitor=name))
+    run.read()
+    while run.attempt(window, partial(run.go_on, window)):
+        pass
+    return run.tick
+
+
 @dataclass(slots=True, kw_only=True)
 class _Ticking:
     """One call of `tick`."""

@@ -6,6 +6,7 @@ outbox's business.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from tasks.alerts.alert import Alert, Kind
 from tasks.alerts.outbox import raise_alert
@@ -24,6 +25,16 @@ def tell(store: Store, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequ
         if kind is not None and kind in _choices(spec).tell:
             alert = _alert(spec, verdict, place, kind, _before(earlier, verdict.window, place.segment))
             raise_alert(store, keys.monitor(spec.name), alert)
+
+
+def news_of(verdict: WindowVerdict) -> dict[str, Any]:
+    """What the event of a verdict carries."""
+    measured = verdict.overall.measured
+    return {
+        "number": verdict.number, "window": verdict.window, "verdict": verdict.verdict,
+        "revision": verdict.revision, "estimate": measured.value, "lower": measured.lower,
+        "upper": measured.upper, "labels": measured.labels, "measure": verdict.measure,
+    }
 
 
 def tell_failure(store: Store, spec: MonitorSpec, window: str, message: str) -> None:

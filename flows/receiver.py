@@ -21,11 +21,13 @@ from typing import Any
 from evalcore.errors import AssayError, BadInput
 from flows.advance import advance
 from flows.delivering import deliver
+from flows.monitor_waking import judge_window_of
 from flows.opened import desk_of, open_evaluation, open_evaluations
 from flows.standing import Standing
 from flows.wakes import Wakes
 from tasks.desks.label_studio_webhook import SECRET_HEADER
 from tasks.effects import retried
+from tasks.ledger import keys
 from tasks.ledger.keys import check_name
 from tasks.ledger.store import Store
 
@@ -53,9 +55,10 @@ def checked_secret(secret: str | None) -> bytes:
 
 
 def advance_and_tell(store: Store, name: str) -> Standing:
-    """What a hint sets off: advance, and send the alerts that came of it."""
+    """What a hint sets off: advance, judge a monitor's window that is done, and send what alerts came."""
     standing = advance(store, name)
-    deliver(store, [name])
+    done = judge_window_of(store, name) if standing.state == "finished" else None
+    deliver(store, [name] if done is None else [name, keys.monitor(done.monitor)])
     return standing
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from evalcore.errors import AssayError
 from flows.advance import advance
 from flows.alerting import raise_failure
+from flows.monitor_waking import judge_window_of
 from flows.opened import open_evaluations, utc_now
 from flows.standing import Standing
 from tasks.effects import retried
@@ -83,7 +84,10 @@ def _advance_one(store: Store, name: str) -> Standing | str | None:
     try:
         if not store.exists(keys.manifest(name)):
             return None
-        return advance(store, name)
+        standing = advance(store, name)
+        if standing.state == "finished":
+            judge_window_of(store, name)
+        return standing
     except AssayError as error:
         _log.error("%s: %s", name, error)
         _tell_of(store, name, error)

@@ -106,10 +106,14 @@ def monitor_ticked(
     rows = [{k: v for k, v in row.items() if k != "signals"} for row in history_rows(told)]
     if rows:
         table(f"{key}-table", rows, f"{monitor}: windows and segments")
+    windows_judged(store_url, monitor, verdicts)
+
+
+def windows_judged(store_url: str, monitor: str, verdicts: Sequence[Mapping[str, Any]]) -> None:
+    """Tell Prefect, if we run in a flow, of a monitor's new verdicts."""
     for verdict in verdicts:
         payload = {"monitor": monitor, **verdict}
-        event = f"{VERDICT}{verdict['verdict']}"
-        _event(event, store_url, f"monitors/{monitor}", str(verdict["number"]), payload)
+        verdict_reached(store_url, f"monitors/{monitor}", verdict["verdict"], str(verdict["number"]), payload)
 
 
 def artifact_key(evaluation: str) -> str:

@@ -12,6 +12,7 @@ name: my-first-monitor           # letters, digits, dots, dashes, underscores; a
 
 pool:
   # {date} is a day; or {year}, {year} and {month}, {year} and {week}, {date} and {hour}. All times are UTC.
+  # Sweeps and the receiver read it too, from a folder of their own: give an absolute path, or s3://
   source: predictions/dt={date}/*.parquet
   id: item_id                    # an item that comes again and shows the same keeps its label
   score: score                   # any real number, higher is more positive; and/or:
@@ -31,9 +32,12 @@ method: auto
 desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 # desk: {kind: simulated, labels: "labels/dt={date}.csv"}
 
-store: ./assay-ledger            # the record; or s3://bucket/prefix
+# store: s3://bucket/prefix      # the record; ASSAY_STORE, which sweeps and the receiver watch, unless given
 
 threshold: {min: 0.80}           # the floor; and/or monitor.drop
+# alerts:                        # who is told of a breach; addresses are secrets and live in the environment
+#   channels: [{name: ops, env: ASSAY_ALERT_OPS}]
+#   report_url: "https://reports.example.com/{evaluation}"
 
 monitor:
   first: "2026-11-20"            # the first window

@@ -69,6 +69,14 @@ class LocalFile:
         """The file as it is now. Raises BadInput when it cannot be looked at."""
         try:
             status = os.stat(path)
+        except FileNotFoundError as error:
+            if os.path.isabs(path):
+                raise unreadable(path, error.strerror or str(error)) from None
+            raise BadInput(
+                f"{path}: there is no such file in {os.getcwd()}; restore it, or run this where it is: a "
+                "relative path starts in the folder a process runs in. What several processes read (sweeps, "
+                "the receiver) is best given by an absolute path"
+            ) from None
         except OSError as error:
             raise unreadable(path, error.strerror or str(error)) from None
         return LocalFile(path=path, size=status.st_size, version=f"mtime-ns:{status.st_mtime_ns}")

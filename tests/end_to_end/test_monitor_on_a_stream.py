@@ -12,9 +12,14 @@ from doubles.fake_desk import FakeDesk
 from doubles.stream import a_monitor, after, monitor_data, write_day, write_stream
 
 from evalcore.errors import BadInput
+from evalcore.monitoring.calendar import named
+from flows.begin import begin
 from flows.cli import run_command_line
 from flows.monitor import MonitorNameTaken, UnknownMonitor, open_monitor, register, tick
 from flows.monitor_history import read_monitor_history
+from flows.monitor_opening import open_window
+from flows.monitor_waking import window_of
+from flows.sweep import sweep_store
 from flows.verify import verify
 from flows.verify_monitor import verify_monitor
 from tasks.inherited import labels_to_inherit
@@ -271,3 +276,25 @@ def test_labels_that_people_correct_later_reissue_the_verdict(tmp_path, monkeypa
     for one in labels_to_inherit(store, spec, "stream-2026-11-01", 0.5):
         assert one.label == (desk.answers[one.item_id] == "yes")
     assert tick(store, "stream", now=after(1)).summary() == "nothing is due"
+
+
+def test_a_window_whose_people_are_done_is_judged_by_whoever_finishes_it(tmp_path):
+    write_stream(tmp_path, 1, drop_from=0, worse=0.45)
+    spec, store = a_monitor(tmp_path), MemoryStore()
+    register(store, spec)
+    # the schedule opens the window; its evaluation is left where people would be asked
+    opening = open_window(store, spec, named("2026-11-01", spec.kind), {}, [], after(1))
+    begin(store, spec.evaluation(named("2026-11-01", spec.kind), opening.evaluation, opening.labels, None, 0))
+    assert window_of(store, opening.evaluation) == ("stream", "2026-11-01")
+    assert list(sweep_store(store).finished) == [opening.evaluation]
+    assert [(v.window, v.verdict) for v in read_verdicts(store, "stream")] == [("2026-11-01", "breach")]
+    assert store.exists("monitors/stream/alerts/verdict-000001.json")
+    # the monitor's own tick finds nothing left to judge
+    assert not tick(store, "stream", now=after(1)).verdicts
+
+
+def test_an_evaluation_that_only_sounds_like_a_monitors_belongs_to_none(tmp_path):
+    write_stream(tmp_path, 1)
+    store, _, _ = _watched(a_monitor(tmp_path), 1)
+    for name in ("stream-2026-11-02", "stream-of-others", "stream", "other-2026-11-01"):
+        assert window_of(store, name) is None, name
