@@ -21,7 +21,7 @@ pytestmark = pytest.mark.services
 def server(prefect_api):
     """A real Prefect server with our deployments and a running worker."""
     store = f"file://{prefect_api.folder}/ledger"
-    prefect_api.run("work-pool", "create", "assay", "--type", "process")
+    prefect_api.run("work-pool", "create", "assay", "--type", "process", "--overwrite")
     prefect_api.run("--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
     with process_worker(prefect_api, "assay", ASSAY_STORE=store):
         yield prefect_api
