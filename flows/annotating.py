@@ -18,15 +18,18 @@ from tasks.desks.desk import Annotation, Item
 from tasks.gold import GoldItem, load_gold
 from tasks.ledger import records
 from tasks.ledger.answers import read_answers
-from tasks.ledger.records import PlannedRound
+from tasks.ledger.records import Decided, PlannedRound
 from tasks.ledger.store import Store
 
 
 class Annotating:
     """The gold, the rule and the closed rounds' answers of one evaluation."""
 
-    def __init__(self, store: Store, opened: Opened) -> None:
-        self._store, self._opened = store, opened
+    def __init__(
+        self, store: Store, opened: Opened, decided: Sequence[Sequence[Decided]] | None = None
+    ) -> None:
+        """decided: what the items of the closed rounds came to, unless it is what they were closed with."""
+        self._store, self._opened, self._decided = store, opened, decided
         self._gold: dict[str, GoldItem] | None = None
         # a closed round's answers cannot change
         self.answers_of = cache(self._answers_of)
@@ -88,7 +91,10 @@ class Annotating:
 
     def _answers_of(self, number: int) -> list[Annotation]:
         name = self._opened.name
-        decided = records.read_labels(self._store, name, number) or []
+        if self._decided is not None:
+            decided = self._decided[number - 1]
+        else:
+            decided = records.read_labels(self._store, name, number) or []
         gold = records.read_gold_answers(self._store, name, number)
         named = [digest for one in decided for digest in one.annotations]
         named += [digest for digests in gold.values() for digest in digests]

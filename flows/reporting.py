@@ -79,7 +79,7 @@ def report_data(
         positive=spec.labels.positive,
         negative=spec.labels.negative,
         undecided=standing.undecided,
-        annotators=_annotators(store, opened.name, standing.rounds),
+        annotators=_annotators(store, opened.name, standing.rounds, standing.revision),
         unanswered=standing.known.unanswered,
         revision=standing.revision,
         moved=standing.moved,
@@ -115,18 +115,27 @@ def labels_to_decide(opened: Opened, standing: Standing) -> int | None:
     return max(needed - known.labels, 1) if needed <= opened.manifest.rows else None
 
 
-def _annotators(store: Store, name: str, number: int) -> dict[str, Any]:
-    """How the people did up to a round, under names of the report's own."""
-    try:
-        record = encoding.from_json(store.get(keys.annotators(name, number)), keys.annotators(name, number))
-    except KeyMissing:
+def _annotators(store: Store, name: str, number: int, revision: int) -> dict[str, Any]:
+    """How the people did up to a round, or by the newest revision, under names of the report's own."""
+    record = _json_at(store, keys.revision_annotators(name, revision)) if revision else None
+    record = record or _json_at(store, keys.annotators(name, number))
+    if record is None:
         return {"people": [], "agreement": [],
                 "correction": {"reason": UNTESTED, "known_from": [], "estimates": []}}
     try:
         salt = encoding.from_json(store.get(keys.identity(name)), keys.identity(name))["identity"]
     except KeyMissing:   # a desk of the tests has no identity
         salt = name
-    return pseudonymous(record, salt)
+    # one of a round is by the answers it was closed with, whatever was revised since
+    return pseudonymous({"revision": 0, **record}, salt)
+
+
+def _json_at(store: Store, key: str) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = encoding.from_json(store.get(key), key)
+    except KeyMissing:
+        return None
+    return found
 
 
 def _time(store: Store, key: str, what: str) -> str | None:

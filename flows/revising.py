@@ -26,18 +26,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from evalcore.evaluation import UNDECIDED
 from evalcore.nonresponse import UNANSWERED
-from evalcore.revision import RevisedRound, as_if_decided, revised_state
-from evalcore.types import Ints
 from flows.asking import Asker
 from flows.fold import Fold
 from flows.opened import Opened
-from flows.segmenting import ClosedRound
+from flows.revised import revised_annotators, revised_fold
 from tasks.effects import retried
 from tasks.ledger import keys
 from tasks.ledger.answers import annotators_of
-from tasks.ledger.records import Decided, RoundEstimate, shares_of_draws
+from tasks.ledger.records import Decided, RoundEstimate
 from tasks.ledger.revisions import (
     RevisedItem,
     Revision,
@@ -45,6 +42,7 @@ from tasks.ledger.revisions import (
     read_revised_estimate,
     reissued,
     with_revision,
+    write_revised_annotators,
     write_revised_estimate,
     write_revision,
 )
@@ -102,7 +100,9 @@ class Reviser:
 
     def estimate(self, revision: Revision) -> RoundEstimate:
         """The estimates after the last round a revision covers, with its labels: computed, not read."""
-        return revised_estimate(self.opened, self.folded.closed[: revision.rounds], revision)
+        return revised_fold(self.opened, self.folded.closed[: revision.rounds], revision).estimate(
+            self.opened.question, self.opened.segments
+        )
 
     def _complete(self, revision: Revision) -> None:
         if read_revised_estimate(self.store, self.opened.name, revision.number) is None:
@@ -110,6 +110,11 @@ class Reviser:
                 self.store, self.opened.name, revision.number, self.estimate(revision)
             )
         if not self.store.exists(keys.revision_seal(self.opened.name, revision.number)):
+            record = revised_annotators(
+                self.store, self.opened, self.folded.closed[: revision.rounds], revision
+            )
+            if record is not None:
+                write_revised_annotators(self.store, self.opened.name, revision.number, record)
             seal_revision(self.store, self.opened.name, revision)
 
     def _last(self) -> Revision | None:
@@ -151,66 +156,6 @@ class Reviser:
             for planned in rounds
             for t in planned.asked()
         }
-
-
-def revised_estimate(
-    opened: Opened, closed: Sequence[ClosedRound], revision: Revision
-) -> RoundEstimate:
-    """The estimates after these rounds, with the labels of a revision."""
-    question = opened.question
-    effective = with_revision([one.decided for one in closed], revision)
-    rounds = list(_relabelled(closed, effective))
-    now = [one.now for one in rounds]
-    as_if = None
-    if any((labels == UNDECIDED).any() for labels in now):
-        negative, positive = (
-            revised_state(
-                question, [replace(one, now=as_if_decided(one.now, label)) for one in rounds]
-            )
-            for label in (0, 1)
-        )
-        as_if = negative, positive
-    folded = Fold(
-        state=revised_state(question, rounds),
-        positives=sum(one.label == 1 for decided in effective for one in decided),
-        last_asked=len(effective[-1]),
-        closed=tuple(
-            ClosedRound(planned=one.planned, labels=labels) for one, labels in zip(closed, now, strict=True)
-        ),
-        as_if=as_if,
-    )
-    return folded.estimate(question, opened.segments)
-
-
-def _relabelled(
-    closed: Sequence[ClosedRound], effective: Sequence[Sequence[Decided]]
-) -> list[RevisedRound]:
-    """The rounds with the labels of now, draws of items labelled earlier included."""
-    label: dict[tuple[int, int], int] = {}
-    for decided in effective:
-        label |= {(one.cell, one.rank): one.code for one in decided if one.code != UNANSWERED}
-    return [
-        RevisedRound(
-            plan=one.planned.plan,
-            then=one.labels,
-            now=_labels_now(one, decided, label),
-            share=shares_of_draws(one.planned, decided),
-        )
-        for one, decided in zip(closed, effective, strict=True)
-    ]
-
-
-def _labels_now(
-    one: ClosedRound, decided: Sequence[Decided], label: Mapping[tuple[int, int], int]
-) -> Ints:
-    own = {(d.cell, d.rank): d.code for d in decided}
-    now = one.labels.copy()
-    plan = one.planned.plan
-    for t, (cell, rank, known) in enumerate(
-        zip(plan.cell.tolist(), plan.rank.tolist(), one.planned.known, strict=True)
-    ):
-        now[t] = own[cell, rank] if known is None else label[cell, rank]
-    return now
 
 
 def reissue(

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from evalcore.annotators.rules import Rule
 from flows.fold import Fold
 from flows.opened import Opened
-from flows.revising import revised_estimate
+from flows.revised import revised_annotators, revised_fold
 from flows.settling import as_closed_early, outcomes_by_asking, share_of
 from flows.verify_rounds import UNREADABLE, as_far_as
 from tasks.desks.desk import Annotation
@@ -46,6 +46,8 @@ class RevisionsCheck:
                 self._say(key, self._sealed(revision))
                 key = keys.revision_estimate(name, number)
                 self._say(key, self._estimate(revision))
+                key = keys.revision_annotators(name, number)
+                self._say(key, self._annotators(revision))
                 before, self.checked = revision, number
         except StoreUnreachable:
             raise
@@ -126,10 +128,26 @@ class RevisionsCheck:
         key = keys.revision_estimate(self._opened.name, revision.number)
         if key not in self._found.keys:
             return
-        computed = revised_estimate(self._opened, self._folded.closed[: revision.rounds], revision)
+        closed = self._folded.closed[: revision.rounds]
+        computed = revised_fold(self._opened, closed, revision).estimate(
+            self._opened.question, self._opened.segments
+        )
         stored = encoding.from_json(self._store.get(key), key)
         plain = encoding.from_json(encoding.to_json(asdict(computed)), key)
         yield from value_differences(stored, as_far_as(stored, plain))
+
+    def _annotators(self, revision: Revision) -> Iterator[str]:
+        """How the people do, recomputed; revisions of before this was recorded have none."""
+        key = keys.revision_annotators(self._opened.name, revision.number)
+        if key not in self._found.keys - self._found.damaged:
+            return
+        closed = self._folded.closed[: revision.rounds]
+        computed = revised_annotators(self._store, self._opened, closed, revision)
+        if computed is None:
+            yield "should not be there"
+            return
+        stored = encoding.from_json(self._store.get(key), key)
+        yield from value_differences(stored, encoding.from_json(encoding.to_json(computed), key))
 
     def _sealed(self, revision: Revision) -> Iterator[str]:
         """The seal covers what the revision rests on, and nothing else."""
@@ -137,7 +155,10 @@ class RevisionsCheck:
         key = keys.revision_seal(name, revision.number)
         if key in self._found.keys - self._found.damaged:
             wanted = {*sealed_by_revision(name, revision), *_answers(name, revision)}
-            if set(sealed_in(self._store.get(key), key, name)) != wanted:
+            people = keys.revision_annotators(name, revision.number)
+            sealed = set(sealed_in(self._store.get(key), key, name))
+            wanted |= {people} & (self._found.keys | sealed)
+            if sealed != wanted:
                 yield "does not seal what the revision rests on"
 
     def _say(self, key: str, wrong: Iterator[str] | list[str]) -> None:

@@ -26,7 +26,7 @@ _ROUND = re.compile(r"rounds/(\d{4,})/(.+)")
 _ALERT = r"alerts/[A-Za-z0-9][A-Za-z0-9_-]*(\.json|\.sent/[^/]+\.json|\.tries/[^/]+\.json)"
 _BESIDE = re.compile(rf"times\.json|identity\.json|pool/sources\.json|{_ALERT}")
 _BESIDE_ROUND = re.compile(r"times\.json|closing\.json|posts/\d{4,}(\.arrived)?\.json")
-_REVISION = re.compile(r"revisions/(\d{4,})/(labels\.parquet|estimate\.json|seal\.json)")
+_REVISION = re.compile(r"revisions/(\d{4,})/(labels\.parquet|(estimate|annotators|seal)\.json)")
 _ANSWER = re.compile(r"annotations/([0-9a-f]{64})\.json")
 _LEFT_OVER = re.compile(
     r"pool/part-\d{5,}-[0-9a-f]{16}\.parquet|partitions/[0-9a-f]{32}\.(json|rows)|"
@@ -248,7 +248,7 @@ def _check_others(found: Integrity) -> None:
             known = in_round[2] == "annotators.json" or _BESIDE_ROUND.fullmatch(in_round[2])
             if not (known or _ANSWER.fullmatch(in_round[2])):
                 found.add(key, "is not a key of an evaluation")
-        elif not _BESIDE.fullmatch(below):
+        elif not (_BESIDE.fullmatch(below) or _REVISION.fullmatch(below)):
             found.add(key, "is not a key of an evaluation")
     if left_over:
         found.notes.append(

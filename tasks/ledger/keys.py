@@ -129,6 +129,11 @@ def revision_estimate(evaluation: str, revision: int) -> str:
     return revisions(evaluation) + f"{revision:04d}/estimate.json"
 
 
+def revision_annotators(evaluation: str, revision: int) -> str:
+    """How the people do by the answers of a revision."""
+    return revisions(evaluation) + f"{revision:04d}/annotators.json"
+
+
 def revision_seal(evaluation: str, revision: int) -> str:
     """Digests of what a revision rests on, chained to the seals before."""
     return revisions(evaluation) + f"{revision:04d}/seal.json"

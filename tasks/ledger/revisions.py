@@ -5,7 +5,8 @@
                                     with the answers of now; changed (in this revision), by (whose answers
                                     made the difference, as the desk's opaque ids)
     revisions/0001/estimate.json    the estimates after the last closed round, with these labels
-    revisions/0001/seal.json        of the two, of the answers named, and of the seals before
+    revisions/0001/annotators.json  how the people do by the answers of now, where there is something to say
+    revisions/0001/seal.json        of these, of the answers named, and of the seals before
 
 A revision says how many rounds it covers. When another round closes, its number is reissued with the revised
 labels as the next revision, in which nothing changed. A revision holds no times.
@@ -105,6 +106,14 @@ def write_revised_estimate(
     """Put the estimates of a revision; the ones that stand."""
     key = keys.revision_estimate(evaluation, number)
     return decode_estimate(store.put(key, encoding.to_json(asdict(estimate))), key)
+
+
+@effect("write-revised-annotators")
+def write_revised_annotators(
+    store: Store, evaluation: str, number: int, record: Mapping[str, Any]
+) -> None:
+    """Put how the people do by the answers of a revision."""
+    store.put(keys.revision_annotators(evaluation, number), encoding.to_json(record))
 
 
 def read_revised_estimate(store: Store, evaluation: str, number: int) -> RoundEstimate | None:

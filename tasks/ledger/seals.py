@@ -4,8 +4,9 @@
                            the answers its labels were decided from and those to gold, and the seal before;
                            the first is chained to spec.json and pool/manifest.json
     seal.json              of outcome.json and the last round's seal
-    revisions/<n>/seal.json   of the revision's labels and estimate, the answers it names, the seal of the
-                           last round it covers, of the revision before, and of the outcome if there was one
+    revisions/<n>/seal.json   of the revision's labels, estimate and annotators.json, the answers it names,
+                           the seal of the last round it covers, of the revision before, and of the outcome
+                           if there was one
 
 A seal is {"seals": {key below the evaluation: SHA-256 of its bytes}}. The manifest names the frozen parts and
 the partition by their digests, so the last seal stands for every byte the numbers rest on: whoever noted its
@@ -62,6 +63,8 @@ def seal_outcome(store: Store, evaluation: str, rounds: int) -> None:
 def seal_revision(store: Store, evaluation: str, revision: Revision) -> None:
     """Put the seal of a revision whose labels and estimate are there."""
     covered = sealed_by_revision(evaluation, revision)
+    if store.exists(keys.revision_annotators(evaluation, revision.number)):
+        covered.append(keys.revision_annotators(evaluation, revision.number))
     sealed = {key: keys.digest(store.get(key)) for key in covered}
     for item in revision.items:
         sealed |= {
@@ -71,7 +74,7 @@ def seal_revision(store: Store, evaluation: str, revision: Revision) -> None:
 
 
 def sealed_by_revision(evaluation: str, revision: Revision) -> list[str]:
-    """The keys a revision's seal covers, answers apart."""
+    """The keys a revision's seal covers, answers and annotators.json apart."""
     before = [keys.seal(evaluation, revision.rounds)]
     if revision.number > 1:
         before.append(keys.revision_seal(evaluation, revision.number - 1))

@@ -32,8 +32,10 @@ def annotators_in_words(record: Mapping[str, Any], estimates: list[EstimateRow])
     """What the page's section needs."""
     correction = record["correction"]
     naive = {row.measure: row for row in estimates}
+    newest = max((row.revision for row in estimates), default=0)
     return {
         "note": correction["reason"],
+        "answers_of": _answers_of(record.get("revision", 0), newest) if record["people"] else "",
         "known_from": " and ".join(correction["known_from"]),
         "people": [_person(person) for person in record["people"]],
         "agreement": [_agreement(a) for a in record["agreement"]],
@@ -49,6 +51,15 @@ def annotators_in_words(record: Mapping[str, Any], estimates: list[EstimateRow])
             for e in correction["estimates"]
         ] if correction["reason"] is None else [],
     }
+
+
+def _answers_of(revision: int, newest: int) -> str:
+    """Which answers the section goes by, where there is more than one set of them."""
+    if not newest:
+        return ""
+    if revision:
+        return f"By the answers of revision {revision}; answers to gold are those of the closing."
+    return f"By the answers the rounds were closed with: there is no record for revision {newest}."
 
 
 def _person(person: Mapping[str, Any]) -> dict[str, Any]:
