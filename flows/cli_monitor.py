@@ -112,6 +112,8 @@ def _line(row: HistoryRow) -> str:
     hints = [row.state]
     if row.verdict and row.verdict.labels_to_decide:
         hints.append(f"about {row.verdict.labels_to_decide:,} more labels would decide")
+    if row.verdict and row.asked:
+        hints.append(f"{row.asked:,} are asked for")
     called_out = [s.segment for s in row.verdict.segments if s.verdict == "breach"] if row.verdict else []
     if called_out:
         hints.append(f"in breach: {', '.join(map(str, called_out))}")

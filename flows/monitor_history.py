@@ -34,6 +34,12 @@ class HistoryRow:
         return 0 if self.verdict is None else sum(part.bought for part in self.verdict.parts)
 
     @property
+    def asked(self) -> int:
+        """Labels asked for since the verdict: a follow-up that people still work on."""
+        known = {part.evaluation for part in self.verdict.parts} if self.verdict else set()
+        return sum(o.labels for o in self.openings if o.evaluation and o.evaluation not in known)
+
+    @property
     def raised(self) -> tuple[str, ...]:
         """The signals that were raised."""
         return tuple(s.name for opening in self.openings for s in opening.signals if s.raised)
@@ -85,6 +91,7 @@ def _row_json(row: HistoryRow) -> dict[str, Any]:
         **_place_json(place),
         "interval": verdict.interval if verdict else None,
         "bought": row.bought,
+        "asked": row.asked,
         "pool": verdict.pool if verdict else None,
         "labels_to_decide": verdict.labels_to_decide if verdict else None,
         "why": row.openings[0].why if row.openings else None,

@@ -3,6 +3,7 @@
 import csv
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -74,6 +75,8 @@ def test_an_inconclusive_window_buys_what_would_decide(tmp_path):
         assert [v.revision for v in verdicts] == [0, 1]
         asked = min(verdicts[0].labels_to_decide, 100)
         assert rows[0].bought == verdicts[0].parts[0].bought + asked
+        assert rows[0].asked == 0
+        assert replace(rows[0], verdict=verdicts[0]).asked == asked, "while people work on the follow-up"
     else:
         pytest.fail("the fixture should be near its floor")
 
