@@ -1,14 +1,17 @@
 """What the evidence pack of an evaluation says, gathered from its ledger."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from flows.begin import versions
 from flows.opened import Opened
 from tasks.effects import retried
 from tasks.ledger import encoding, keys, records
+from tasks.ledger.posts import read_posts
 from tasks.ledger.records import Decided, PlannedRound
+from tasks.ledger.revisions import Revision, read_revised_estimate, read_revisions, with_revision
 from tasks.ledger.store import Store
-from tasks.report.evidence import DrawRow, Evidence, ExposureRow
+from tasks.report.evidence import DrawRow, Evidence, ExposureRow, RevisedRow
 
 
 @retried
@@ -23,11 +26,14 @@ def gather_evidence(store: Store, opened: Opened) -> Evidence:
         draws += _draws(opened, planned, decided)
         exposures += _exposures(store, opened, planned, people)
         number += 1
+    revisions = read_revisions(store, opened.name)
+    facts = _facts(store, opened, number - 1)
     return Evidence(
         evaluation=opened.name,
-        facts=_facts(store, opened, number - 1),
+        facts={**facts, "revisions": [_revision(store, opened.name, one) for one in revisions]},
         draws=draws,
         exposures=exposures,
+        revised=_revised(store, opened.name, revisions, people),
     )
 
 
@@ -66,16 +72,63 @@ def _exposures(
     store: Store, opened: Opened, planned: PlannedRound, people: _People
 ) -> list[ExposureRow]:
     """What was planned to be shown counts as shown; every answer ever seen counts, used or not."""
-    answered: dict[str, set[str]] = {}
+    answered: dict[tuple[str, int], set[str]] = {}
     for key in store.keys(keys.annotations(opened.name, planned.number)):
         data = encoding.from_json(store.get(key), key)
-        answered.setdefault(data["item_id"], set()).add(data["annotator"])
+        answered.setdefault((data["item_id"], data.get("asking", 1)), set()).add(data["annotator"])
+    first = [*(planned.item_id[t] for t in planned.to_people()), *planned.gold]
+    posts = read_posts(store, opened.name, planned.number)
+    again = dict.fromkeys(item_id for post in posts if post.asking > 1 for item_id in post.items)
+    fields = list(opened.spec.pool.display)
+    return [
+        ExposureRow(
+            round=planned.number, item_id=item_id, fields=fields, asking=asking,
+            people=[people.name(annotator) for annotator in sorted(answered.get((item_id, asking), ()))],
+        )
+        for asking, item_ids in ((1, first), (2, again)) for item_id in item_ids
+    ]
+
+
+def _revised(
+    store: Store, name: str, revisions: Sequence[Revision], people: _People
+) -> list[RevisedRow]:
+    """Every label a revision changed, beside what it was before."""
+    rounds = max((one.rounds for one in revisions), default=0)
+    closed = [records.read_labels(store, name, number) or [] for number in range(1, rounds + 1)]
     rows = []
-    for item_id in [*(planned.item_id[t] for t in planned.to_people()), *planned.gold]:
-        who = [people.name(annotator) for annotator in sorted(answered.get(item_id, ()))]
-        fields = list(opened.spec.pool.display)
-        rows.append(ExposureRow(round=planned.number, item_id=item_id, fields=fields, people=who))
+    for before, revision in zip([None, *revisions], revisions, strict=False):
+        was = {
+            (number, one.item_id): one
+            for number, decided in enumerate(with_revision(closed, before), start=1) for one in decided
+        }
+        for item in revision.changed:
+            then, now = was[item.round, item.decided.item_id], item.decided
+            rows.append(RevisedRow(
+                revision=revision.number, round=item.round, item_id=now.item_id,
+                label_before=then.label, reason_before=then.reason, label=now.label, reason=now.reason,
+                people=[people.name(annotator) for annotator in item.by],
+            ))
     return rows
+
+
+def _revision(store: Store, name: str, revision: Revision) -> dict[str, Any]:
+    """A revision in numbers and digests."""
+    known = read_revised_estimate(store, name, revision.number)
+    written = (
+        keys.revision_labels, keys.revision_estimate, keys.revision_annotators, keys.revision_seal
+    )
+    digests = {key(name, revision.number): _digest(store, key(name, revision.number)) for key in written}
+    return {
+        "revision": revision.number,
+        "rounds": revision.rounds,
+        "after_the_end": revision.finished,
+        "labels_changed": len(revision.changed),
+        "estimates": [
+            {"measure": e.measure, "value": e.value, "lower": e.lower, "upper": e.upper}
+            for e in (known.estimates if known else ())
+        ],
+        "digests": {key: digest for key, digest in digests.items() if digest},
+    }
 
 
 def _facts(store: Store, opened: Opened, rounds: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
     evidence.json    seeds, digests, seals, versions, and the exposure of each field in numbers
     draws.csv        every draw with its probability, and what became of the item
     exposure.csv     which fields of which items were shown, and to whom; people are numbered within the pack
+    revisions.csv    which labels changed after their rounds were closed, from what to what, by whose answers
     README.txt       what these are
 
 The same ledger gives the same bytes: entries carry no time of their own. Cells of the tables are safe to open
@@ -29,8 +30,12 @@ evidence.json   what was asked, with seed, digests, seals and versions; `exposur
 draws.csv       one row per draw. probability_kind says what probability is: "per draw" is the chance of the
                 item in one draw with replacement, "inclusion" the chance to be in the round at all, "census"
                 1 because everything left was asked. asked: this draw put the item before people
-exposure.csv    one row per item and field put on the desk; people: those who answered or skipped the item,
+exposure.csv    one row per item and field put on the desk, once for each asking (an item that everybody
+                skipped is asked a second time); people: those who answered or skipped the item,
                 numbered in this pack only. Somebody who looked and did not answer is not known to anybody
+
+revisions.csv   one row per label that a revision changed; empty where nobody changed an answer. evidence.json
+                has each revision's digests and estimates under `revisions`
 
 `assay verify {evaluation}` recomputes everything here from the ledger. The digest under `seals.last` stands
 for the whole record: noted elsewhere, it tells later whether anything was changed (`assay verify --seal`).
@@ -64,6 +69,21 @@ class ExposureRow:
     item_id: str
     fields: Sequence[str]
     people: Sequence[str]        # who answered or skipped it, numbered
+    asking: int = 1              # 2: put on the desk once more, because everybody had skipped it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisedRow:
+    """One label that a revision changed."""
+
+    revision: int
+    round: int
+    item_id: str
+    label_before: int | None
+    reason_before: str | None
+    label: int | None
+    reason: str | None
+    people: Sequence[str]        # whose answers changed, numbered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +94,7 @@ class Evidence:
     facts: Mapping[str, Any]     # JSON values
     draws: Sequence[DrawRow]
     exposures: Sequence[ExposureRow]
+    revised: Sequence[RevisedRow] = ()
 
 
 def exposure_counts(exposures: Sequence[ExposureRow]) -> dict[str, dict[str, int]]:
@@ -95,6 +116,7 @@ def evidence_zip(evidence: Evidence) -> bytes:
         "evidence.json": encoding.to_json(facts),
         "draws.csv": _draws(evidence.draws),
         "exposure.csv": _exposures(evidence.exposures),
+        "revisions.csv": _revised(evidence.revised),
     }
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
@@ -122,10 +144,23 @@ def _draws(rows: Sequence[DrawRow]) -> bytes:
 
 
 def _exposures(rows: Sequence[ExposureRow]) -> bytes:
-    return _table(["round", "item_id", "field", "people", "who"], (
-        [row.round, to_cell(row.item_id), to_cell(field), len(row.people), " ".join(row.people)]
+    return _table(["round", "item_id", "field", "people", "who", "asking"], (
+        [row.round, to_cell(row.item_id), to_cell(field), len(row.people), " ".join(row.people), row.asking]
         for row in rows
         for field in row.fields
+    ))
+
+
+def _revised(rows: Sequence[RevisedRow]) -> bytes:
+    columns = [
+        "revision", "round", "item_id", "label_before", "reason_before", "label", "reason", "people", "who",
+    ]
+    return _table(columns, (
+        [
+            row.revision, row.round, to_cell(row.item_id), row.label_before, row.reason_before, row.label,
+            row.reason, len(row.people), " ".join(row.people),
+        ]
+        for row in rows
     ))
 
 

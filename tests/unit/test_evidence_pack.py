@@ -8,6 +8,7 @@ import zipfile
 import pytest
 from doubles.world import World
 
+from flows.begin import begin
 from flows.evidence import gather_evidence
 from flows.opened import open_evaluation
 from flows.verify import verify
@@ -84,3 +85,40 @@ def test_the_same_ledger_gives_the_same_bytes(world):
     opened = open_evaluation(world.store, "small")
     one, two = (evidence_zip(gather_evidence(world.store, opened)) for _ in range(2))
     assert one == two
+
+
+def test_revisions_and_second_askings_are_in_the_pack(tmp_path):
+    world = World(tmp_path, n=60, budget={"labels": 6}, batch_size=3, method="passive")
+    world.run()
+    edited = records.read_labels(world.store, "small", 1)[0]
+    world.desk.answers[edited.item_id] = {1: "no match", 0: "match"}[edited.label]
+    world.advance(look_again=True)
+    blob = evidence_zip(gather_evidence(world.store, open_evaluation(world.store, "small")))
+    with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    (row,) = rows_of(found, "revisions.csv")
+    assert (row["revision"], row["round"], row["item_id"]) == ("1", "1", edited.item_id)
+    assert (row["label_before"], row["label"], row["who"]) == (
+        str(edited.label), str(1 - edited.label), "person-1"
+    )
+    (revision,) = json.loads(found["evidence.json"])["revisions"]
+    assert (revision["labels_changed"], revision["after_the_end"]) == (1, True)
+    seal = keys.revision_seal("small", 1)
+    assert revision["digests"][seal] == keys.digest(world.store.get(seal))
+    assert b"person-0" not in b"".join(found.values())
+
+
+def test_an_item_asked_again_was_exposed_twice(tmp_path):
+    world = World(tmp_path, n=60, budget={"labels": 3}, batch_size=3, method="passive")
+    begin(world.store, world.spec, world.desk)
+    world.desk.answers = {}
+    world.advance()
+    planned = records.read_plan(world.store, "small", 1)
+    asked = [planned.item_id[t] for t in planned.to_people()]
+    world.desk.answers = {**world.truth, asked[0]: None}
+    assert world.advance().state == "finished"
+    blob = evidence_zip(gather_evidence(world.store, open_evaluation(world.store, "small")))
+    with zipfile.ZipFile(io.BytesIO(blob)) as archive:
+        found = {"exposure.csv": archive.read("exposure.csv")}
+    rows = [(r["item_id"], r["asking"], r["who"]) for r in rows_of(found, "exposure.csv")]
+    assert rows == [(item, "1", "person-1") for item in asked] + [(asked[0], "2", "person-1")]
