@@ -10,6 +10,7 @@ wrong, and no worker is held for hours. Prefect's record of runs is for people t
 in the ledger, so a run that was killed is simply run again.
 """
 
+from datetime import timedelta
 from pathlib import Path
 
 from prefect import flow
@@ -59,14 +60,19 @@ def evaluate(
 
 
 @flow(name="assay-sweep", persist_result=False)
-def sweep(store: str = "") -> State:
+def sweep(store: str = "", look_again: bool = False, look_back_days: float = 30.0) -> State:
     """Advance every open evaluation of a ledger, and send the alerts that wait.
 
-    store   where the ledger is; ASSAY_STORE unless given
+    store            where the ledger is; ASSAY_STORE unless given
+    look_again       read closed rounds once more: answers that changed become revisions
+    look_back_days   and those of evaluations whose last round closed within so many days; 0: open ones only
     """
     settings = Settings()
     ledger = open_store(store or settings.store)
-    result = sweep_store(ledger, workers=settings.sweep_workers)
+    result = sweep_store(
+        ledger, workers=settings.sweep_workers, look_again=look_again,
+        look_back=timedelta(days=look_back_days),
+    )
     rows = result.rows()
     if rows:
         events.table("assay-sweep", rows, "Open evaluations")

@@ -2,24 +2,28 @@
 
 One evaluation that fails does not keep the others from advancing; it is named in the summary, and tried again
 by the next sweep.
+
+A sweep that looks again reads the closed rounds of open evaluations too, and of those that finished lately:
+answers that changed become revisions. Nightly is plenty.
 """
 
 import contextvars
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from evalcore.errors import AssayError
 from flows.advance import advance
 from flows.alerting import raise_failure
 from flows.monitor_waking import judge_window_of
-from flows.opened import open_evaluations, utc_now
+from flows.opened import begun_evaluations, open_evaluations, utc_now
 from flows.standing import Standing
 from tasks.effects import retried
-from tasks.ledger import keys
-from tasks.ledger.store import Store
+from tasks.ledger import encoding, keys, records
+from tasks.ledger.store import KeyMissing, Store
 
 _log = logging.getLogger("assay.sweep")
 
@@ -53,17 +57,25 @@ class Sweep:
         ]
 
 
-def sweep_store(store: Store, *, workers: int = 4, only: Iterable[str] | None = None) -> Sweep:
+def sweep_store(
+    store: Store, *, workers: int = 4, only: Iterable[str] | None = None, look_again: bool = False,
+    look_back: timedelta = timedelta(0), now: Callable[[], datetime] = utc_now,
+) -> Sweep:
     """Advance every evaluation in the index of open ones, `workers` at a time.
 
-    only    sweep these instead
+    only         sweep these instead
+    look_again   read the answers of closed rounds once more
+    look_back    and those of evaluations whose last round closed no longer ago than this
     """
     names = list(only) if only is not None else _open(store)
+    if look_again and look_back and only is None:
+        names += [name for name in _finished_since(store, now() - look_back) if name not in names]
     result = Sweep()
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="sweep") as pool:
         # each with the context of the caller, so that effects in it are tasks of the caller's flow run
         futures = {
-            name: pool.submit(contextvars.copy_context().run, _advance_one, store, name) for name in names
+            name: pool.submit(contextvars.copy_context().run, _advance_one, store, name, look_again)
+            for name in names
         }
         for name, future in futures.items():
             standing = future.result()
@@ -79,12 +91,12 @@ def sweep_store(store: Store, *, workers: int = 4, only: Iterable[str] | None = 
     return result
 
 
-def _advance_one(store: Store, name: str) -> Standing | str | None:
+def _advance_one(store: Store, name: str, look_again: bool) -> Standing | str | None:
     """Where it stands; or why it failed; or None if it has not begun (a `begin` is running, or was cut)."""
     try:
         if not store.exists(keys.manifest(name)):
             return None
-        standing = advance(store, name)
+        standing = advance(store, name, look_again=look_again)
         if standing.state == "finished":
             judge_window_of(store, name)
         return standing
@@ -107,3 +119,19 @@ def _tell_of(store: Store, name: str, error: AssayError) -> None:
 @retried
 def _open(store: Store) -> list[str]:
     return open_evaluations(store)
+
+
+@retried
+def _finished_since(store: Store, since: datetime) -> list[str]:
+    """Evaluations that have stopped, the last round of which closed at `since` or later."""
+    found = []
+    for name in begun_evaluations(store):
+        try:
+            outcome = records.read_outcome(store, name)
+            key = keys.times(name, outcome.rounds) if outcome else ""
+            if outcome and datetime.fromisoformat(encoding.from_json(store.get(key), key)["closed"]) >= since:
+                found.append(name)
+        except (KeyMissing, encoding.DamagedRecord, ValueError, KeyError, TypeError) as error:
+            # one that cannot be dated keeps nobody else from being looked at
+            _log.warning("%s: not looked at again: %s", name, error)
+    return found

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from doubles.world import World
@@ -11,7 +11,9 @@ from evalcore.nonresponse import NothingToStandFor
 from flows.begin import begin
 from flows.opened import open_evaluation
 from flows.reporting import report_data
+from flows.sweep import sweep_store
 from flows.verify import verify
+from tasks.desks.desk import DeskRefused
 from tasks.ledger import keys, records
 from tasks.ledger.closing import read_closing
 from tasks.ledger.revisions import read_revisions
@@ -211,3 +213,31 @@ def test_only_gold_that_was_answered_closes_no_round(tmp_path):
     world.desk.answers = {i: world.truth[i] for i in records.read_plan(world.store, "small", 1).gold}
     with pytest.raises(NothingToStandFor):
         step(world, close_round=True)
+
+
+def test_a_sweep_that_looks_again_revises_what_finished_lately_and_isolates_failures(tmp_path, monkeypatch):
+    worlds = {}
+    first = World(tmp_path / "a", **SMALL, method="passive", name="a")
+    for name in ("a", "b", "c"):
+        world = first if name == "a" else World(
+            tmp_path / name, store=first.store, **SMALL, method="passive", name=name
+        )
+        world.run()
+        item = labelled(world, 1)[0]
+        world.desk.answers[item] = OTHER[world.truth[item]]
+        worlds[name] = world
+
+    def desk_of(_store, spec):
+        if spec.name == "b":
+            raise DeskRefused("the project is gone")
+        return worlds[spec.name].desk
+
+    monkeypatch.setattr("flows.advance.desk_of", desk_of)
+    store, month = first.store, timedelta(days=30)
+    assert sweep_store(store).summary() == "nothing is open"
+    assert sweep_store(store, look_again=True).summary() == "nothing is open"
+    later = datetime.now(UTC) + timedelta(days=31)
+    assert sweep_store(store, look_again=True, look_back=month, now=lambda: later).rows() == []
+    swept = sweep_store(store, look_again=True, look_back=month)
+    assert {name: it.revision for name, it in swept.finished.items()} == {"a": 1, "c": 1}
+    assert swept.failed == {"b": "the project is gone"}
