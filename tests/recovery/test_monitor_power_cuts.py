@@ -8,7 +8,7 @@ from flows.monitor import register, tick
 from tasks.ledger.memory_store import MemoryStore
 
 _BESIDE = ("times.json", "identity.json", "sources.json")
-_EVERY = 13  # of some 180 effects, one in so many is cut, before it and after it
+_EVERY = 29  # of some 180 effects, one in so many is cut, before it and after it
 
 
 @pytest.fixture(scope="module")
