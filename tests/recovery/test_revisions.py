@@ -16,7 +16,8 @@ from tasks.ledger import records
 from tasks.ledger.memory_store import MemoryStore
 from tasks.ledger.revisions import read_revisions
 
-SMALL = {"n": 60, "budget": {"labels": 16}, "batch_size": 8, "measure": ["accuracy", "precision"]}
+SMALL = {"n": 60, "budget": {"labels": 16}, "batch_size": 8, "measure": ["accuracy", "precision"],
+         "method": "dirichlet-tree:depth=2"}
 OTHER = {"match": "no match", "no match": "match"}
 
 
@@ -175,7 +176,9 @@ def test_a_power_cut_at_any_effect_of_a_revision_changes_nothing(finished, tmp_p
     smooth, fuse = edited(), Fuse()
     standing = advance(Fused(smooth.store, fuse), "small", Fused(smooth.desk, fuse), look_again=True)
     assert standing.revision == 1
-    for at in range(1, len(fuse.effects) + 1):
+    # a cut around an effect that only reads is one after the write before it
+    writes = [n for n, name in enumerate(fuse.effects, 1) if name.startswith(("put", "discard", "collect"))]
+    for at in writes:
         cut = edited()
         blown = Fuse(at, when)
         with pytest.raises(PowerCut):
@@ -187,7 +190,7 @@ def test_a_power_cut_at_any_effect_of_a_revision_changes_nothing(finished, tmp_p
 
 
 def test_two_looks_at_once_make_one_revision(finished, tmp_path):
-    for _ in range(10):
+    for _ in range(5):
         world = copy_of(finished, tmp_path)
         item = first_of(world)
         world.desk.answers[item] = OTHER[world.truth[item]]
