@@ -107,7 +107,7 @@ def stream_table(
 ) -> str:
     """Error, width and coverage in every window after the first, by start."""
     lines = [
-        f"## {name}: {what.name}, {how}", "",
+        f"## {name}: {what.name}, {how}, {repeats} repeats", "",
         "| window | start | " + " | ".join(f"{b}: RMSE, width, coverage" for b in BUDGETS) + " |",
         "| --- | --- |" + " --- |" * len(BUDGETS),
     ]
@@ -173,24 +173,28 @@ def shifted() -> list[tuple[str, LabelledPool]]:
     return pools
 
 
+def kept(text: str) -> dict[str, str]:
+    """The tables of an earlier run, by stream and method."""
+    return {part[: part.index(" repeats")].rsplit(",", 1)[0]: part for part in text.split("## ")[1:]}
+
+
 def main() -> None:
-    """Print the tables and write them to docs/."""
+    """Print the tables, and put them into docs/ in place of those of the same streams and methods."""
     parser = argparse.ArgumentParser(description="What a warm start saves.")
     parser.add_argument("--repeats", type=int, default=40)
+    parser.add_argument("--methods", default=",".join(METHODS))
     given = parser.parse_args()
-    parts = [
-        "# Warm start, measured", "",
-        f"Made by `python -m benchmarks.warm_start --repeats {given.repeats}`, batches of {BATCH}. "
-        "For each window, with its true value: root mean squared error, mean width and coverage of "
-        "the nominal 95% interval at so many labels of that window, by what its label model started from.",
-        "",
-        *(
-            stream_table(how, name, pools, measure("f1"), given.repeats)
-            for name, pools in (("Employment", employment()), ("A stream that shifts", shifted()))
-            for how in METHODS
-        ),
-    ]
-    OUT.write_text("\n".join(parts), encoding="utf-8")
+    tables = kept(OUT.read_text(encoding="utf-8")) if OUT.exists() else {}
+    for how in given.methods.split(","):
+        for name, pools in (("Employment", employment()), ("A stream that shifts", shifted())):
+            tables |= kept(stream_table(how, name, pools, measure("f1"), given.repeats))
+    head = (
+        "# Warm start, measured\n\n"
+        f"Made by `python -m benchmarks.warm_start`, batches of {BATCH}. For each window, with its "
+        "true value: root mean squared error, mean width and coverage of the nominal 95% interval at so many "
+        "labels of that window, by what its label model started from.\n\n"
+    )
+    OUT.write_text(head + "".join(f"## {table.rstrip()}\n\n" for table in tables.values()), encoding="utf-8")
 
 
 if __name__ == "__main__":

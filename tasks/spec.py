@@ -124,7 +124,7 @@ class Spec(Part):
         problem = None
         if not isinstance(method(self.method), WarmMethod):
             problem = (f"cannot be used by method {self.method!r}: its label model takes no earlier labels; "
-                       "use dirichlet-tree, or leave it out")
+                       "use dirichlet-tree or recalibrated, or leave it out")
         elif self.warm_start.evaluation == self.name:
             problem = "names the evaluation itself; name an earlier one"
         if problem:

@@ -91,11 +91,14 @@ def _run(store, spec):
     return advance(store, spec.name)
 
 
-def test_an_item_that_shows_the_same_again_keeps_its_label_and_costs_nothing(tmp_path):
+@pytest.mark.parametrize("how", ["dirichlet-tree:depth=3", "recalibrated:report_draws=200"])
+def test_an_item_that_shows_the_same_again_keeps_its_label_and_costs_nothing(tmp_path, how):
     _two_days(tmp_path)
     store = MemoryStore()
-    _run(store, _spec(tmp_path, "first", "2026-11-01"))
-    warm = _spec(tmp_path, "second", "2026-11-02", warm_start={"evaluation": "first", "discount": 0.5})
+    _run(store, _spec(tmp_path, "first", "2026-11-01", method=how))
+    warm = _spec(
+        tmp_path, "second", "2026-11-02", method=how, warm_start={"evaluation": "first", "discount": 0.5}
+    )
     standing = _run(store, warm)
     had = {one.item_id for one in labels_to_inherit(store, warm, "first", 0.5)}
     asked, reused, number = [], [], 1
