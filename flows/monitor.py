@@ -144,8 +144,11 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
     """
     run = _Ticking(store=store, spec=open_monitor(store, name), now=now, tick=Tick(monitor=name))
     run.read()
-    while run.attempt(window, partial(run.go_on, window)):
-        pass
+    # others may have waited for the reference to be judged
+    windows = sorted(run.openings) if window == run.spec.reference.name else [window]
+    for one in windows:
+        while run.attempt(one, partial(run.go_on, one)):
+            pass
     return run.tick
 
 

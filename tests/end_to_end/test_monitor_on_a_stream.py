@@ -296,6 +296,19 @@ def test_a_window_whose_people_are_done_is_judged_by_whoever_finishes_it(tmp_pat
     assert not tick(store, "stream", now=after(1)).verdicts
 
 
+def test_windows_that_waited_for_the_reference_are_judged_with_it(tmp_path):
+    write_stream(tmp_path, 2)
+    spec, store = a_monitor(tmp_path, drop={"by": 0.05}), MemoryStore()
+    register(store, spec)
+    for day in ("2026-11-02", "2026-11-01"):
+        window = named(day, spec.kind)
+        opening = open_window(store, spec, window, {}, [], after(2))
+        begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
+        sweep_store(store, only=[opening.evaluation])
+        judged = {verdict.window for verdict in read_verdicts(store, "stream")}
+        assert judged == (set() if day == "2026-11-02" else {"2026-11-01", "2026-11-02"})
+
+
 def test_an_evaluation_that_only_sounds_like_a_monitors_belongs_to_none(tmp_path):
     write_stream(tmp_path, 1)
     store, _, _ = _watched(a_monitor(tmp_path), 1)
