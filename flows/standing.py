@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any, Literal
 
 from evalcore.stopping import Verdict, verdict
@@ -13,6 +14,7 @@ from tasks.ledger.store import Store
 from tasks.report import EstimateRow
 from tasks.report.data import Moved
 from tasks.report.machine import estimate_json, joint_part, revision_part
+from tasks.report.wording import number
 
 State = Literal["waiting", "open", "finished"]
 
@@ -145,9 +147,10 @@ def _note(opened: Opened, known: RoundEstimate | None) -> str:
     """What the method's intervals were measured to cover, and the wide interval where it has one."""
     note = opened.question.method.interval_note
     for e in known.estimates if known else ():
-        wide = [e.diagnostics.get(end) for end in ("wide_lower", "wide_upper")]
-        if e.interval != "exact" and None not in wide:
-            note += f" The wide interval of {e.measure} is {wide[0]:.3f} to {wide[1]:.3f}."
+        lower, upper = (e.diagnostics.get(end) for end in ("wide_lower", "wide_upper"))
+        if e.interval != "exact" and lower is not None and upper is not None:
+            ends = number(lower, 3, ROUND_FLOOR), number(upper, 3, ROUND_CEILING)
+            note += f" The wide interval of {e.measure} is {ends[0]} to {ends[1]}."
     return note
 
 
