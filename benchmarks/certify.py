@@ -20,7 +20,6 @@ budget by budget: no single method could have chosen so well.
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,10 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from scipy.stats import binom
 
 from benchmarks import certified_table
+from benchmarks.real_pools import KINDS as REAL
+from benchmarks.real_pools import SAYS, real_pool
 from evalcore.families import FAMILIES, pool
 from evalcore.measures import Measure, measure
 from evalcore.methods.recalibrated import Recalibrated
@@ -41,7 +41,6 @@ from evalcore.methods.static_is import StaticIS
 from evalcore.replay import BLOCK, LabelledPool, Trace, prepare, run_block
 
 BUDGETS = (50, 100, 200, 300, 500, 1000)
-RECORD = {"abt-buy": "rare, working", "restaurant": "rare, working"}
 DEFENSIVE = "static-is, 10% even"   # the supplied probabilities, with a tenth of the draws spread evenly
 UNBIASED = ("passive", "dirichlet-tree", DEFENSIVE, "static-is", "sawade", "bernoulli", "oasis")
 REPORT_DRAWS = 600           # a live report takes 2,000: slower, and less noisy than what is certified here
@@ -52,19 +51,8 @@ OUT = Path(__file__).parent.parent / "docs" / "certification.md"
 
 
 def load(name: str) -> LabelledPool:
-    """A synthetic family, or a pool of record from the folder in ASSAY_POOLS."""
-    if name in FAMILIES:
-        return pool(name)
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(Path(os.environ.get("ASSAY_POOLS", "../shared/pools")) / f"{name}.parquet")
-    score = table["score"].to_numpy().astype(np.float64)
-    return LabelledPool(
-        score=score,
-        probability=expit(score),
-        prediction=table["prediction"].to_numpy().astype(np.int64),
-        label=table["label"].to_numpy().astype(np.int64),
-    )
+    """A synthetic family, or a real pool."""
+    return pool(name) if name in FAMILIES else real_pool(name)
 
 
 def sums(trace: Trace, truth: float) -> list[dict[str, float]]:
@@ -208,7 +196,7 @@ def _best(found: Totals, pool_name: str, measure_name: str, budget: int) -> tupl
 
 def summary(found: Totals, subject: str = "recalibrated") -> str:
     """One row per pool and measure: geometric mean of the ratios, least coverage, largest relative width."""
-    kinds = {**RECORD, **{name: family.kind for name, family in FAMILIES.items()}}
+    kinds = {**REAL, **{name: family.kind for name, family in FAMILIES.items()}}
     rows = [
         "| pool | kind | measure | R | geometric mean of MSE ratios | lowest coverage | smallest p "
         "| lowest wide coverage | width / (3.92 RMSE), geometric mean |",
@@ -252,6 +240,9 @@ def document(cache: Path) -> str:
         "covers if the coverage were 0.93: small values speak against the interval. Further evidence, on "
         "pools nothing was tuned on: docs/unseen.md.\n",
         "## The pools\n",
+        "Real, with real labels (`benchmarks.real_pools`):\n",
+        "\n".join(f"- **{name}** ({REAL[name]}): {says}" for name, says in SAYS.items()) + "\n",
+        "Synthetic (`evalcore.families`):\n",
         "\n".join(f"- **{f.name}** ({f.kind}): {f.says}" for f in FAMILIES.values()) + "\n",
     ]
     for names in dict.fromkeys(line["measures"] for line in _lines(cache)):
@@ -263,7 +254,7 @@ def document(cache: Path) -> str:
 def write_certified(cache: Path, names: Sequence[str]) -> None:
     """evalcore/certified.py, by which `auto` chooses, from the runs that asked for these measures."""
     found = totals(cache, "+".join(names))
-    kinds = {**RECORD, **{name: family.kind for name, family in FAMILIES.items()}}
+    kinds = {**REAL, **{name: family.kind for name, family in FAMILIES.items()}}
     table = certified_table.rows(found, lambda *where: _best(found, *where), kinds)
     measured = {key[3] for key in found if key[1] == "recalibrated"}
     budgets = tuple(b for b in BUDGETS if b in measured) or BUDGETS
@@ -275,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Certify `recalibrated` by replay.")
     parser.add_argument("--cache", type=Path, required=True, help="JSON lines of finished cells")
     parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--pools", default=",".join([*RECORD, *FAMILIES]))
+    parser.add_argument("--pools", default=",".join([*REAL, *FAMILIES]))
     parser.add_argument("--methods", default=";".join(["recalibrated", *UNBIASED]), help="joined with ;")
     parser.add_argument("--measures", default="f1", help="asked for together; the first drives sampling")
     parser.add_argument("--until", type=int, default=BUDGETS[-1], help="the largest budget of these cells")

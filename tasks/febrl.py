@@ -72,12 +72,12 @@ def write_febrl_pool(
     intake = duplicates.iloc[np.sort(chosen)]
 
     say("training a matcher on FEBRL 1")
-    matcher = _train(load_febrl1().sort_index(), seed)
+    matcher = train(load_febrl1().sort_index(), seed)
 
     a, b = _same_state(register, intake)
     say(f"scoring {len(a):,} candidate pairs")
     # rounded, so that another linear algebra library gives the same file
-    score = np.round(matcher.decision_function(_similarities(register, intake, a, b)), 6)
+    score = np.round(matcher.decision_function(similarities(register, intake, a, b)), 6)
     prediction = (score > 0).astype(np.int64)
     label = (_entity(register)[a] == _entity(intake)[b]).astype(np.int64)
 
@@ -105,7 +105,7 @@ def write_febrl_pool(
     )
 
 
-def _train(records: Any, seed: int) -> Any:
+def train(records: Any, seed: int) -> Any:
     """A logistic regression fitted to a few matching pairs and random pairs of FEBRL 1."""
     from sklearn.linear_model import LogisticRegression
 
@@ -117,7 +117,7 @@ def _train(records: Any, seed: int) -> Any:
     random = random[entity[random[:, 0]] != entity[random[:, 1]]]
     a, b = np.concatenate([matching, random]).T
     label = np.repeat([1, 0], [len(matching), len(random)])
-    return LogisticRegression().fit(_similarities(records, records, a, b), label)
+    return LogisticRegression().fit(similarities(records, records, a, b), label)
 
 
 def _entity(records: Any) -> Ints:
@@ -136,7 +136,7 @@ def _same_state(register: Any, intake: Any) -> tuple[Ints, Ints]:
     return a, b
 
 
-def _similarities(left: Any, right: Any, a: Ints, b: Ints) -> Floats:
+def similarities(left: Any, right: Any, a: Ints, b: Ints) -> Floats:
     """The bigram similarity of each compared field, (pairs, fields); a missing field resembles nothing."""
     columns = [_dice(left[field].fillna(""), right[field].fillna(""), a, b) for field in _COMPARED]
     return np.stack(columns, axis=1)

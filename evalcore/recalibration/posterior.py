@@ -11,8 +11,8 @@ corrects everything the Laplace fit got wrong and adds what a Gaussian process c
 * Spike-and-slab tail: half of the draws have (almost) no positives below a rank r*, log-uniform between PP
   and N: p_c is cut to a thousandth in cells whose middle lies beyond it.  The median of the tail may then go
   to nothing while its upper quantile stays honest.
-* Contamination: positives that the score does not see, spread evenly: p ← p + η (1 − p), η = ρ PP/N with ρ
-  lognormal.
+* Contamination: positives that the score does not see, spread evenly: p ← p + η (1 − p), η = ρ B/N with ρ
+  lognormal and B the model's own tail or the predicted positives (`Contamination`).
 
 Configurations share the draws by their evidence, so that none is spent on what the labels have ruled out.
 
@@ -21,6 +21,7 @@ Configurations share the draws by their evidence, so that none is spent on what 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -38,14 +39,22 @@ LARGEST_CONTAMINATION = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contamination:
-    """ρ ~ lognormal(log median, sigma): hidden positives as a share of the predicted ones."""
+    """ρ ~ lognormal(log median, sigma): positives that the score does not see, as a share of `of`.
+
+    Of the predicted positives: a share of them may look like any negative, whatever the labels have shown.
+    Of the tail: of the positives that the model itself expects among unlabelled items predicted negative, one
+    more, and a twentieth of the predicted ones.  The model's tail is off by a factor then, and where it is
+    next to nothing there is little to be off by.
+    """
 
     median: float
     sigma: float
+    of: Literal["tail", "predicted"]
 
 
-NARROW = Contamination(median=0.05, sigma=1.5)
-WIDE = Contamination(median=0.2, sigma=1.5)
+NARROW = Contamination(median=0.3, sigma=1.0, of="tail")
+WIDE = Contamination(median=0.2, sigma=1.5, of="predicted")
+AT_LEAST_ITEMS, AT_LEAST_SHARE = 1.0, 0.05   # of the tail: what it is taken to hold beyond the model's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,7 +149,7 @@ def posteriors(
     given: Noise,
     contaminations: Sequence[Contamination | None],
 ) -> list[Posterior]:
-    """The same draws under several beliefs about hidden positives."""
+    """The same draws under several beliefs about hidden positives; None first: a belief may refer to it."""
     n_config = fitted.coefficients.shape[1]
     whose, beta, f, counts = _laplace(model, fitted, given)
     small = np.exp(-np.abs(f))
@@ -167,11 +176,13 @@ def posteriors(
         each = fitted.log_evidence - np.log(counts)
     base = excess + np.take_along_axis(each, whose, axis=1) - exact
     known = k.sum(axis=1)[:, None] + np.matmul(rate, left[:, :, None])[..., 0]
+    missed_items = left * (1 - model.shape.predicted)
+    expected_missed = np.zeros((len(n), 1))
     result = []
     for contamination in contaminations:
-        eta = _hidden_share(model, given, contamination)
-        edited = rate if contamination is None else rate + eta[:, None] * (1 - rate)
-        found = np.log(np.maximum(seen + eta[:, None] * (1 - seen), 1e-300))
+        eta = _hidden_share(model, given, contamination, expected_missed)
+        edited = rate if contamination is None else rate + eta[..., None] * (1 - rate)
+        found = np.log(np.maximum(seen + eta[..., None] * (1 - seen), 1e-300))
         log_weight = base + missed + rest.sum(axis=1) * np.log1p(-eta) + np.matmul(found, weight_hit)[..., 0]
         total = known + eta * (left.sum(axis=1)[:, None] - (known - k.sum(axis=1)[:, None]))
         surprise = np.log(np.maximum(total, 0.3) / model.shape.positives) / TOTAL_SCALE
@@ -180,6 +191,9 @@ def posteriors(
         weight = np.exp(log_weight - top)
         total_weight = weight.sum(axis=1, keepdims=True)
         weight /= total_weight
+        if contamination is None:
+            tail = np.matmul(rate, missed_items[:, :, None])[..., 0]
+            expected_missed = (weight * tail).sum(axis=1, keepdims=True)
         result.append(
             Posterior(
                 rate=edited,
@@ -194,14 +208,17 @@ def posteriors(
     return result
 
 
-def _hidden_share(model: LabelModel, given: Noise, contamination: Contamination | None) -> Floats:
-    """η (S,): the share of the items without a visible sign that are positive all the same."""
+def _hidden_share(
+    model: LabelModel, given: Noise, contamination: Contamination | None, expected_missed: Floats
+) -> Floats:
+    """η (R or 1, S): the share of the items without a visible sign that are positive all the same."""
     if contamination is None:
-        return np.zeros(len(given.log_cut))
-    scale = np.log(contamination.median * model.shape.positives / model.shape.n_items)
-    return np.asarray(
-        np.minimum(np.exp(scale + contamination.sigma * given.log_share), LARGEST_CONTAMINATION)
-    )
+        return np.zeros((1, len(given.log_cut)))
+    base: Floats = np.full((1, 1), model.shape.positives)
+    if contamination.of == "tail":
+        base = expected_missed + AT_LEAST_ITEMS + AT_LEAST_SHARE * base
+    factor = contamination.median * np.exp(contamination.sigma * given.log_share)
+    return np.asarray(np.minimum(factor * base / model.shape.n_items, LARGEST_CONTAMINATION))
 
 
 def finite_counts(post: Posterior, left: Floats, predicted: Floats, rng: np.random.Generator) -> Floats:

@@ -9,8 +9,8 @@ excess is what the squared gap between the two exceeds 9 (V_post + V_seq) by: th
 posterior has used them better.
 
 The interval is the hull of four that fail on different pools: the posterior's; the logit-scale interval of
-M̂ with variance 1/(1/V_post + 1/V_seq); the posterior's under hidden positives; and the design's own, with
-its empirical variance.
+M̂ with variance 1/(1/V_post + 1/V_seq); the posterior's with a heavier tail; and the design's own, with its
+empirical variance.  Positives that hide among all the items are the wide interval's: it stands beside.
 """
 
 from collections.abc import Sequence
@@ -124,12 +124,16 @@ def _estimate(
     value = np.where(trust > 0, (1 - trust) * median + trust * design, median)
     variance = 1 / (1 / (v_post + excess) + 1 / v_design)
     half = z * np.sqrt(np.where(usable, v_seen, np.inf))
+    # with no positive found the labels do not exclude that there is none to be found
+    unseen = known.sum(axis=1) == 0
+    none_left = np.where(unseen, totals.value(measure, known[:, 1], known[:, 0], items), np.nan)
     lower, upper = hull(
         [
             ends,
             logit_interval(value, np.sqrt(variance), z, measure.bounds),
             _posterior_ends(hidden[0], narrow.post.weight, e.n, confidence),
             (np.where(usable, design - half, np.nan), np.where(usable, design + half, np.nan)),
+            (none_left, none_left),
         ],
         measure.bounds,
     )
@@ -137,8 +141,8 @@ def _estimate(
     least, most = totals.attainable(measure, known, free, items)
     # with no positive found an exact 0 or 1 is not to be reported: the mean, which is neither, stands in,
     # and where the measure may not exist at all nothing but what is certain bounds it
-    unseen = known.sum(axis=1) == 0
-    value = np.clip(np.where(unseen, mean, value), least, most)
+    at_an_end = (value <= measure.bounds[0]) | (value >= measure.bounds[1])
+    value = np.clip(np.where(unseen & at_an_end, mean, value), least, most)
     nothing = unseen & (undefined > (1 - confidence) / 2)
     lower = np.where(nothing, least, np.clip(lower, least, most))
     upper = np.where(nothing, most, np.clip(upper, least, most))
