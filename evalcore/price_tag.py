@@ -44,6 +44,8 @@ def price_tag(
     no_positive_found, unlabelled_share   among all labels; of the pool's items
     unseen_bound, unseen_items, unseen_bound_reason   `evalcore.unseen`; items it is about
     wide_lower, wide_upper                the interval under the wide contamination prior, or None
+    wide_announced                        whether that reaches further than the interval, or None
+    regime, broken_chance                 what a method with a model of the labels says of it, or None
     """
     matters = measure.label_matters()
     labels, reason = _random_labels(
@@ -62,6 +64,9 @@ def price_tag(
         "unseen_bound_reason": bound.reason,
         "wide_lower": wide[0],
         "wide_upper": wide[1],
+        "wide_announced": None if exact else diagnostics.get("wide_announced"),
+        "regime": None if exact else diagnostics.get("regime"),
+        "broken_chance": None if exact else diagnostics.get("broken_chance"),
     }
 
 

@@ -22,20 +22,39 @@ from evalcore.types import Array, Floats
 
 DOUBT = 4.0              # squared gap between design and model, in units of their variances
 SETTLED = 100            # labels below which the prior still speaks
-AGREE, DISAGREE, EARLY, NO_POSITIVE = (
+LIKELY_BROKEN = 0.5      # chance of a broken score from which it is said first
+BROKEN = ("flat", "inverted")
+AGREE, DISAGREE, EARLY, NO_POSITIVE, BROKEN_SCORE = (
     "model and design agree",
     "model and design disagree: the interval spans both",
     "early: the prior still weighs",
     "no positive found yet: the value rests on the prior",
+    "the score looks broken: the labels say that it tells nothing, or the opposite",
 )
 
 
-def regime(e: Evidence, gap: Floats) -> Array:
-    """Which of the four sentences applies (R,); gap: squared difference over the sum of the variances."""
+def regime(e: Evidence, gap: Floats, broken: Floats) -> Array:
+    """Which of the five sentences applies (R,).
+
+    gap: squared difference over the sum of the variances; broken: from `broken_chance`.
+    """
     labels, found = e.n.sum(axis=1), e.k.sum(axis=1)
     return np.select(
-        [found == 0, gap > DOUBT, labels < SETTLED], [NO_POSITIVE, DISAGREE, EARLY], default=AGREE
+        [found == 0, broken > LIKELY_BROKEN, gap > DOUBT, labels < SETTLED],
+        [NO_POSITIVE, BROKEN_SCORE, DISAGREE, EARLY],
+        default=AGREE,
     )
+
+
+def broken_chance(e: Evidence, post: Posterior) -> Floats:
+    """The posterior weight (R,) of a score that says nothing about the labels, or the opposite.
+
+    This is the check that tells.  A posterior predictive one does not: a mixture that holds a configuration
+    for broken systems predicts their labels well (docs/ideas.md).
+    """
+    # a warm configuration is called "flat, warm"
+    broken = [name.split(",")[0] in BROKEN for name in e.model.names]
+    return np.asarray(post.by_configuration[:, broken].sum(axis=1))
 
 
 def not_excluded(e: Evidence, post: Posterior, confidence: float) -> dict[str, Any]:

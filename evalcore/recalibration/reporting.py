@@ -22,7 +22,7 @@ from scipy.special import ndtri
 from evalcore.design import EstimateArrays
 from evalcore.measures import Measure
 from evalcore.recalibration import totals
-from evalcore.recalibration.diagnostics import not_excluded, random_labels, regime
+from evalcore.recalibration.diagnostics import broken_chance, not_excluded, random_labels, regime
 from evalcore.recalibration.evidence import Evidence
 from evalcore.recalibration.intervals import (
     anytime_half_width,
@@ -151,13 +151,15 @@ def _estimate(
     variation = np.where(usable, v_design, 0.0) * weight**2
     anytime = anytime_half_width(np.where(usable, weight, 0.0), variation, confidence)
     wide_ends = _posterior_ends(hidden[1], wide.post.weight, e.n, confidence)
+    broken = broken_chance(e, main.post)
     return EstimateArrays(
         value=np.clip(value, *measure.bounds),
         lower=lower,
         upper=upper,
         variance=variance,
         diagnostics={
-            "regime": regime(e, gap / (v_post + v_design)),
+            "regime": regime(e, gap / (v_post + v_design), broken),
+            "broken_chance": broken,
             "trust_in_design": trust,
             "posterior_median": median,
             "design_value": np.where(usable, design, np.nan),

@@ -10,8 +10,9 @@ from tasks.report.data import EstimateRow, Moved, ReportData, RoundRow
 
 NOT_EXCLUDED = (
     "no_positive_found", "unlabelled_share", "unseen_bound", "unseen_items", "unseen_bound_reason",
-    "wide_lower", "wide_upper",
+    "wide_lower", "wide_upper", "wide_announced",
 )
+MODEL_CHECK = ("regime", "broken_chance")
 
 
 def contract(data: ReportData) -> dict[str, Any]:
@@ -79,6 +80,7 @@ def price_json(row: EstimateRow) -> dict[str, Any]:
         "random_labels": tag.get("random_labels"),
         "random_labels_reason": tag.get("random_labels_reason") if tag else unknown,
         "not_excluded": {name: tag.get(name) for name in NOT_EXCLUDED} if tag else None,
+        **({"model_check": {name: tag[name] for name in MODEL_CHECK}} if tag.get("regime") else {}),
     }
 
 

@@ -144,6 +144,7 @@ def _price(data: ReportData, row: EstimateRow) -> dict[str, Any]:
         "model": price.rests_on_model(row),
         "unseen": price.unseen(row, data.positive),
         "wide": price.wide(row),
+        "check": price.model_check(row),
     }
 
 

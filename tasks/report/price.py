@@ -47,6 +47,15 @@ def wide(row: EstimateRow) -> str | None:
     return f"{wording.number(ends[0], digits)} to {wording.number(ends[1], digits)}"
 
 
+def model_check(row: EstimateRow) -> str | None:
+    """Which regime the method's model of the labels is in, or None where it has no such model."""
+    said = row.price_tag.get("regime")
+    if said is None:
+        return None
+    chance = row.price_tag.get("broken_chance") or 0.0
+    return f"{said} (chance {wording.percent(round(chance, 2))})" if "broken" in said else str(said)
+
+
 def two_figures(n: int) -> int:
     """`about n`: more figures would claim to know more than the formula does."""
     return n if n < 100 else int(float(f"{n:.1e}"))
@@ -65,4 +74,10 @@ def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str
             f"not excluded ({first.measure}): {rests_on_model(first)} of the pool rests on the model alone; "
             f"positives unseen: {unseen(first, positive)}"
         )
+        if first.price_tag.get("wide_announced"):
+            lines.append(
+                f"should some “{positive}” look like any other item, {first.measure} may be {wide(first)}"
+            )
+        if check := model_check(first):
+            lines.append(f"the labels and what was expected of them: {check}")
     return lines
