@@ -39,7 +39,8 @@ def rows(
             own = found[pool, method, measure, budget]
             n = own["n"]
             mse = own["squared"] / n
-            covers.append(own["covers"] / n)
+            # positives that hide are the wide interval's
+            covers.append(own["wide" if kinds.get(pool) == "hidden" else "covers"] / n)
             repeats.append(int(n))
             _, other = best(pool, measure, budget)
             if mse > 0:
@@ -64,6 +65,16 @@ def source(table: list[Certified], budgets: tuple[int, ...]) -> str:
         for r in table
     ]
     return head + "\n".join(lines) + ("\n" if lines else "") + ")\n"
+
+
+def verdicts(table: list[Certified]) -> str:
+    """The rows held against the bar of `evalcore.methods.choice`, as a table."""
+    told = ["| pool | kind | ratio | lowest coverage | width | below the bar |", "|---|---|---|---|---|---|"]
+    for r in table:
+        figures = [f"{x:.2f}" if x is not None else "-" for x in (r.ratio, r.coverage, r.width)]
+        below = "; ".join(r.failings()) or "nowhere"
+        told.append(f"| {r.pool} | {r.kind} | {' | '.join(figures)} | {below} |")
+    return "\n".join(told) + "\n"
 
 
 def _mean(logs: list[float]) -> float | None:

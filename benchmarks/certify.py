@@ -11,11 +11,7 @@ block, so that what a run leaves unfinished is repeats and not pools; `--until` 
 budgets, and the table says R row by row.  A repeat without an estimate counts as the value 0, as a miss and
 as width 1.
 
-Coverage is held against 0.93 by a one-sided binomial test: the p-value is the chance of as many misses or
-more if the coverage were exactly 0.93.  Over some hundred rows a few of 0.01 come by chance.
-
-The published method named beside each pool is the unbiased one of smallest mean squared error there, chosen
-budget by budget: no single method could have chosen so well.
+What the cells add up to is in `benchmarks.certification_doc`.
 """
 
 import argparse
@@ -28,11 +24,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from benchmarks import certified_table
-from benchmarks.real_pools import KINDS as REAL
-from benchmarks.real_pools import SAYS, real_pool
+from benchmarks.certification_doc import (
+    BUDGETS,
+    DEFENSIVE,
+    KIND_OF,
+    REAL,
+    SUMS,
+    UNBIASED,
+    best,
+    document,
+    doubtful,
+    lines,
+    summary,
+    totals,
+    write_csv,
+)
+from benchmarks.real_pools import real_pool
 from evalcore.families import FAMILIES, pool
 from evalcore.measures import Measure, measure
 from evalcore.methods.recalibrated import Recalibrated
@@ -40,13 +49,7 @@ from evalcore.methods.registry import method
 from evalcore.methods.static_is import StaticIS
 from evalcore.replay import BLOCK, LabelledPool, Trace, prepare, run_block
 
-BUDGETS = (50, 100, 200, 300, 500, 1000)
-DEFENSIVE = "static-is, 10% even"   # the supplied probabilities, with a tenth of the draws spread evenly
-UNBIASED = ("passive", "dirichlet-tree", DEFENSIVE, "static-is", "sawade", "bernoulli", "oasis")
 REPORT_DRAWS = 600           # a live report takes 2,000: slower, and less noisy than what is certified here
-WANTED = 0.93
-SUMS = ("n", "error", "squared", "fourth", "covers", "width", "undefined", "wide", "wide_width")
-_BEFORE_WIDE = {"wide": "covers", "wide_width": "width"}
 OUT = Path(__file__).parent.parent / "docs" / "certification.md"
 
 
@@ -85,7 +88,7 @@ def run(
     until: int = BUDGETS[-1],
 ) -> None:
     """Fill the cache; cells that are there already are not run again."""
-    done = {_key(line) for line in _lines(cache)}
+    done = {_key(line) for line in lines(cache)}
     measures = [measure(name, 2.0 if name == "fbeta" else None) for name in names]
     data: dict[str, LabelledPool] = {}
     for block in range(-(-repeats // BLOCK)):
@@ -122,143 +125,19 @@ def _cell(
     return {"pool": pool_name, "method": method_name, "measures": names, "block": block, "sums": found}
 
 
-def _lines(cache: Path) -> list[dict[str, Any]]:
-    if not cache.exists():
-        return []
-    return [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()]
-
-
 def _key(line: dict[str, Any]) -> tuple[str, str, str, int]:
     return line["pool"], line["method"], line["measures"], line["block"]
 
 
-Totals = dict[tuple[str, str, str, int], dict[str, float]]
-
-
-def totals(cache: Path, names: str) -> Totals:
-    """Sums by (pool, method, measure, budget), blocks added up, of runs that asked for these measures."""
-    result: Totals = {}
-    for line in _lines(cache):
-        if line["measures"] != names:
-            continue
-        for measure_name, by_budget in line["sums"].items():
-            for budget, entry in by_budget.items():
-                key = (line["pool"], line["method"], measure_name, int(budget))
-                so_far = result.setdefault(key, dict.fromkeys(SUMS, 0.0))
-                for name in SUMS:
-                    # lines from before there was a wide interval: it was the same as the other
-                    so_far[name] += entry.get(name, entry[_BEFORE_WIDE.get(name, name)])
-    return result
-
-
-def table(found: Totals, subject: str = "recalibrated") -> str:
-    """One row per pool, measure and budget."""
-    rows = [
-        "| pool | measure | labels | R | MSE | ± | bias | coverage | p | width | wide coverage | wide width "
-        "| width / (3.92 RMSE) | undefined | best published | its MSE | its coverage | ratio |",
-        "|" + "---|" * 18,
-    ]
-    for pool_name, method_name, measure_name, budget in found:
-        if method_name != subject:
-            continue
-        own = found[pool_name, method_name, measure_name, budget]
-        n = own["n"]
-        mse = own["squared"] / n
-        se = np.sqrt(max(own["fourth"] / n - mse**2, 0.0) / n)
-        best, other = _best(found, pool_name, measure_name, budget)
-        ratio = mse / other["mse"] if other and other["mse"] > 0 else float("nan")
-        width = own["width"] / n
-        cells = [
-            pool_name, measure_name, f"{budget}", f"{n:.0f}", f"{mse:.2e}", f"{se:.0e}",
-            f"{own['error'] / n:+.3f}", f"{own['covers'] / n:.3f}", f"{_doubt(own):.3f}", f"{width:.3f}",
-            f"{own['wide'] / n:.3f}", f"{own['wide_width'] / n:.3f}",
-            f"{width / (3.92 * np.sqrt(mse)):.1f}" if mse > 0 else "-", f"{own['undefined'] / n:.2f}",
-            best or "-", f"{other['mse']:.2e}" if other else "-",
-            f"{other['covers']:.2f}" if other else "-", f"{ratio:.2f}" if np.isfinite(ratio) else "-",
-        ]
-        rows.append("| " + " | ".join(cells) + " |")
-    return "\n".join(rows) + "\n"
-
-
-def _doubt(own: dict[str, float]) -> float:
-    """P(as few covers or fewer) if the coverage were WANTED."""
-    return float(binom.cdf(round(own["covers"]), round(own["n"]), WANTED))
-
-
-def _best(found: Totals, pool_name: str, measure_name: str, budget: int) -> tuple[str, dict[str, float]]:
-    best, entry = "", {}
-    for name in UNBIASED:
-        one = found.get((pool_name, name, measure_name, budget))
-        if one and (not entry or one["squared"] / one["n"] < entry["mse"]):
-            best, entry = name, {"mse": one["squared"] / one["n"], "covers": one["covers"] / one["n"]}
-    return best, entry
-
-
-def summary(found: Totals, subject: str = "recalibrated") -> str:
-    """One row per pool and measure: geometric mean of the ratios, least coverage, largest relative width."""
-    kinds = {**REAL, **{name: family.kind for name, family in FAMILIES.items()}}
-    rows = [
-        "| pool | kind | measure | R | geometric mean of MSE ratios | lowest coverage | smallest p "
-        "| lowest wide coverage | width / (3.92 RMSE), geometric mean |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    groups = sorted({(p, m) for p, name, m, _ in found if name == subject})
-    for pool_name, measure_name in groups:
-        logs, covers, widths, doubts, wide, repeats = [], [], [], [], [], set()
-        for budget in BUDGETS:
-            own = found.get((pool_name, subject, measure_name, budget))
-            if own is None:
-                continue
-            n, mse = own["n"], own["squared"] / own["n"]
-            covers.append(own["covers"] / n)
-            wide.append(own["wide"] / n)
-            doubts.append(_doubt(own))
-            repeats.add(round(n))
-            _, other = _best(found, pool_name, measure_name, budget)
-            if mse > 0:
-                widths.append(own["width"] / n / (3.92 * np.sqrt(mse)))
-                if other and other["mse"] > 0:
-                    logs.append(np.log(mse / other["mse"]))
-        rows.append(
-            f"| {pool_name} | {kinds.get(pool_name, '-')} | {measure_name} "
-            f"| {'-'.join(map(str, sorted({min(repeats), max(repeats)})))} "
-            f"| {f'{np.exp(np.mean(logs)):.2f}' if logs else '-'} | {min(covers):.3f} | {min(doubts):.3f} "
-            f"| {min(wide):.3f} "
-            f"| {f'{np.exp(np.mean(np.log(widths))):.1f}' if widths else '-'} |"
-        )
-    return "\n".join(rows) + "\n"
-
-
-def document(cache: Path) -> str:
-    """docs/certification.md from the cache."""
-    parts = [
-        "# Certification of `recalibrated`\n",
-        "Made by `python -m benchmarks.certify` (see there): 95% intervals, batches of 25, fixed seeds. "
-        "The ratio is to the unbiased published method with the smallest error at that budget; where that "
-        "method says 0 because it found nothing, and the truth is next to 0, the ratio says little. R is the "
-        "number of runs of `recalibrated` in that row; published methods have 50. p is the chance of as few "
-        "covers if the coverage were 0.93: small values speak against the interval. Further evidence, on "
-        "pools nothing was tuned on: docs/unseen.md.\n",
-        "## The pools\n",
-        "Real, with real labels (`benchmarks.real_pools`):\n",
-        "\n".join(f"- **{name}** ({REAL[name]}): {says}" for name, says in SAYS.items()) + "\n",
-        "Synthetic (`evalcore.families`):\n",
-        "\n".join(f"- **{f.name}** ({f.kind}): {f.says}" for f in FAMILIES.values()) + "\n",
-    ]
-    for names in dict.fromkeys(line["measures"] for line in _lines(cache)):
-        found = totals(cache, names)
-        parts += [f"## Asked for: {names}\n", summary(found), "### In full\n", table(found)]
-    return "\n".join(parts)
-
-
-def write_certified(cache: Path, names: Sequence[str]) -> None:
-    """evalcore/certified.py, by which `auto` chooses, from the runs that asked for these measures."""
+def write(cache: Path, names: Sequence[str]) -> None:
+    """docs/certification.md and .csv; and evalcore/certified.py, by which `auto` chooses, from `names`."""
     found = totals(cache, "+".join(names))
-    kinds = {**REAL, **{name: family.kind for name, family in FAMILIES.items()}}
-    table = certified_table.rows(found, lambda *where: _best(found, *where), kinds)
+    rows = certified_table.rows(found, lambda *where: best(found, *where), KIND_OF)
     measured = {key[3] for key in found if key[1] == "recalibrated"}
     budgets = tuple(b for b in BUDGETS if b in measured) or BUDGETS
-    certified_table.OUT.write_text(certified_table.source(table, budgets), encoding="utf-8")
+    certified_table.OUT.write_text(certified_table.source(rows, budgets), encoding="utf-8")
+    OUT.write_text(document(cache, certified_table.verdicts(rows)), encoding="utf-8")
+    write_csv(cache, OUT.with_suffix(".csv"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -270,20 +149,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--methods", default=";".join(["recalibrated", *UNBIASED]), help="joined with ;")
     parser.add_argument("--measures", default="f1", help="asked for together; the first drives sampling")
     parser.add_argument("--until", type=int, default=BUDGETS[-1], help="the largest budget of these cells")
-    parser.add_argument("--write", action="store_true", help="only write docs/certification.md")
+    parser.add_argument("--write", action="store_true", help="only write the tables")
     parser.add_argument("--show", action="store_true", help="print the summary of the cache")
     given = parser.parse_args(arguments)
     names = given.measures.split(",")
     if given.write:
-        OUT.write_text(document(given.cache), encoding="utf-8")
-        write_certified(given.cache, names)
+        write(given.cache, names)
         return
     if not given.show:
         run(given.pools.split(","), given.methods.split(";"), names, given.repeats, given.cache,
             given.until)
     found = totals(given.cache, "+".join(names))
+    print(doubtful(found))
     print(summary(found))
-    print(table(found))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from benchmarks.certify import DEFENSIVE
+from benchmarks.certification_doc import DEFENSIVE
 from benchmarks.lottery import draw
 from evalcore.measures import Measure, measure, names
 from evalcore.methods.recalibrated import Recalibrated

@@ -34,7 +34,7 @@ class Certified:
     measure: str
     repeats: int             # the fewest behind any budget
     ratio: float | None      # geometric mean over budgets of MSE / MSE of the best published method
-    coverage: float          # the lowest of any budget
+    coverage: float          # the lowest of any budget; where positives hide, of the wide interval
     width: float | None      # geometric mean over budgets of mean width / (3.92 RMSE); None where RMSE is 0
 
     def failings(self) -> list[str]:
