@@ -31,6 +31,11 @@ from evalcore.recalibration.warm import warmed
 from evalcore.strata import csf_edges, rank_edges
 from evalcore.types import Floats, Ints
 
+ANYTIME_NOTE = (
+    "A confidence sequence of the design's estimate: it may be looked at after every round, and stopped at "
+    "any, without a correction. It is asymptotic (Howard et al. 2021), needs no model, and costs about twice "
+    "the labels on dense pools; on rare ones it stays wide for a thousand labels (docs/stopping.md)."
+)
 REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
 
 
@@ -89,6 +94,13 @@ class Recalibrated:
     n_strata: int = 64
     planning_draws: int = 96
     report_draws: int = 2000
+    anytime: bool = False
+
+    def __post_init__(self) -> None:
+        """With `anytime` the interval says what it is."""
+        if self.anytime:
+            object.__setattr__(self, "interval", "confidence sequence")
+            object.__setattr__(self, "interval_note", ANYTIME_NOTE)
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""
@@ -182,7 +194,8 @@ class Recalibrated:
     ) -> list[EstimateArrays]:
         """Posterior and design combined, with the hull of four intervals."""
         parts = [
-            report(e, state.measures, confidence, self.report_draws, rng) for _, e in state.evidence()
+            report(e, state.measures, confidence, self.report_draws, rng, self.anytime)
+            for _, e in state.evidence()
         ]
         return [_joined(several) for several in zip(*parts, strict=True)]
 

@@ -14,7 +14,7 @@ empirical variance.  Positives that hide among all the items are the wide interv
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -60,16 +60,22 @@ class _Draws:
 
 
 def report(
-    evidence: Evidence, measures: Sequence[Measure], confidence: float, draws: int, rng: np.random.Generator
+    evidence: Evidence,
+    measures: Sequence[Measure],
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator,
+    anytime: bool = False,
 ) -> list[EstimateArrays]:
-    """The estimate of each measure, in order."""
+    """The estimate of each measure, in order; with `anytime` the interval is the confidence sequence."""
     posts = _posts(evidence, draws, rng)
     if (posts[0].effective * posts[0].weight.shape[1]).min() < ENOUGH_DRAWS:
         posts = _posts(evidence, MORE_DRAWS * draws, rng)
     main, narrow, wide = (_draw(evidence, post, rng) for post in posts)
-    return [
+    told = [
         _estimate(evidence, q, measure, confidence, main, narrow, wide) for q, measure in enumerate(measures)
     ]
+    return [_at_any_time(one) for one in told] if anytime else told
 
 
 def _posts(e: Evidence, draws: int, rng: np.random.Generator) -> list[Posterior]:
@@ -174,6 +180,21 @@ def _estimate(
             "random_labels": random_labels(measure, expected, items, (upper - lower) / 2, confidence),
         },
     )
+
+
+def _at_any_time(told: EstimateArrays) -> EstimateArrays:
+    """The confidence sequence for the interval, stretched to hold the value; the wide one holds it too."""
+    lower = np.fmin(told.diagnostics["anytime_lower"], told.value)
+    upper = np.fmax(told.diagnostics["anytime_upper"], told.value)
+    wide_lower = np.fmin(lower, told.diagnostics["wide_lower"])
+    wide_upper = np.fmax(upper, told.diagnostics["wide_upper"])
+    beside = {
+        **told.diagnostics,
+        "wide_lower": wide_lower,
+        "wide_upper": wide_upper,
+        "wide_announced": _reaches_further(lower, upper, wide_lower, wide_upper),
+    }
+    return replace(told, lower=lower, upper=upper, diagnostics=beside)
 
 
 def _posterior_ends(values: Floats, weight: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:

@@ -38,6 +38,19 @@ def test_95_percent_intervals_cover_93_percent_at_every_budget(name: str):
 
 
 @pytest.mark.statistical
+def test_the_confidence_sequence_covers_at_all_looks_at_once():
+    data, f1 = pool("balanced"), measure("f1")
+    how = Recalibrated(report_draws=100, anytime=True)
+    (trace,) = replay(how, data, [f1], list(range(50, 301, 50)), repeats=30, seed=14)
+    truth = float(f1.of_confusion(data.confusion()))
+    covered = ((trace.lower <= truth) & (truth <= trace.upper)).all(axis=1)
+    assert (~covered).sum() <= binom.isf(FALSE_ALARM, 30, 0.05)
+    assert ((trace.lower <= trace.value) & (trace.value <= trace.upper)).all()
+    # its price: wider than the hull, and narrower than the whole range all the same
+    assert (trace.upper - trace.lower)[:, -1].mean() < 0.5
+
+
+@pytest.mark.statistical
 def test_on_a_rare_class_the_error_is_a_small_part_of_the_trees():
     # certified ratios lie near 0.1; below 0.5 with 50 repeats each leaves no room for chance
     data, f1 = pool("over-confident"), measure("f1")
