@@ -1,4 +1,4 @@
-"""Run the benchmarks and write their tables: `python -m benchmarks [rounds|replay|snapshot ...]`.
+"""Run the benchmarks and write their tables: `python -m benchmarks [rounds|replay ...]`, the names in TABLES.
 
 Figures are for comparison within one run on one machine; the machine is named in the table.
 """
@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-TABLES = ("rounds", "replay", "snapshot")
+TABLES = ("rounds", "planning_steps", "replay", "snapshot")
 OUT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 
