@@ -146,12 +146,13 @@ def standing_of(
 def _note(opened: Opened, known: RoundEstimate | None) -> str:
     """What the method's intervals were measured to cover, and the wide interval where it has one."""
     note = opened.question.method.interval_note
+    wide = []
     for e in known.estimates if known else ():
         lower, upper = (e.diagnostics.get(end) for end in ("wide_lower", "wide_upper"))
         if e.interval != "exact" and lower is not None and upper is not None:
             ends = number(lower, 3, ROUND_FLOOR), number(upper, 3, ROUND_CEILING)
-            note += f" The wide interval of {e.measure} is {ends[0]} to {ends[1]}."
-    return note
+            wide.append(f"{e.measure} {ends[0]} to {ends[1]}")
+    return f"{note} Wide intervals: {', '.join(wide)}." if wide else note
 
 
 def current_standing(store: Store, opened: Opened) -> Standing:
