@@ -88,7 +88,7 @@ def forecast(
     horizon = min(max(horizon, state.labels), n_items, MOST)
     rng = stream(question.seed, question.evaluation, state.round, "forecast")
     by_label = plausible_worlds(
-        question.cells, state.inner.labelled[0], state.inner.left[0], worlds, rng
+        question.cells, state.inner.labelled[0], state.inner.left[0], worlds, rng, question.evidence
     )
     looks, met = _play(question, state, by_label, goals, horizon, batch_size, rng)
     most = int(question.cells.size.sum()) - state.undecided       # with all of them known any goal is met

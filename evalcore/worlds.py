@@ -13,6 +13,7 @@ from evalcore.recalibration.configurations import CONFIGURATIONS
 from evalcore.recalibration.label_model import fit, label_model
 from evalcore.recalibration.posterior import noise, posterior
 from evalcore.recalibration.shape import pool_shape
+from evalcore.recalibration.warm import warmed
 from evalcore.types import Floats, Ints
 
 DRAWS = 600         # of the posterior, from which the worlds are picked by weight
@@ -20,14 +21,22 @@ MOST_CELLS = 256    # beyond which neighbouring cells share their rates
 
 
 def plausible_worlds(
-    cells: Cells, labelled: Ints, left: Ints, count: int, rng: np.random.Generator
+    cells: Cells,
+    labelled: Ints,
+    left: Ints,
+    count: int,
+    rng: np.random.Generator,
+    evidence: Floats | None = None,
 ) -> Ints:
     """`count` worlds: items by their label (count, C, 2), what is labelled as it is.
 
-    labelled (C, 2); left (C,) unlabelled items that can be asked.
+    labelled (C, 2); left (C,) unlabelled items that can be asked; evidence (C, 2): the pseudo-labels of an
+    earlier window, where the evaluation starts from them.
     """
     group = _groups(cells)
     model = label_model(pool_shape(_merged(cells, group)), CONFIGURATIONS)
+    if evidence is not None:
+        model = warmed(model, np.stack([np.bincount(group, weights=one) for one in evidence.T], axis=1))
 
     def summed(by_cell: Ints) -> Floats:
         return np.asarray(np.bincount(group, weights=by_cell)[None], dtype=np.float64)

@@ -55,6 +55,24 @@ def test_worlds_agree_with_the_labels_there_are():
     assert len(np.unique(worlds[:, 1, 1])) > 5
 
 
+def test_worlds_of_a_warm_evaluation_have_heard_of_the_last_window():
+    cells = Cells(stratum=np.arange(2), prediction=np.array([0, 1]), size=np.array([900, 300]),
+                  mean_score=np.array([-1.0, 1.0]), mean_probability=np.array([0.2, 0.7]),
+                  log_density=np.zeros(2), n_slots=2)
+    nothing = np.zeros((2, 2), np.int64)
+
+    def hits(evidence):
+        worlds = plausible_worlds(cells, nothing, cells.size, 60, stream(2, "warm"), evidence)
+        return np.sort(worlds[:, 1, 1])
+
+    cold, warm = hits(None), hits(np.array([[95.0, 5.0], [70.0, 30.0]]))
+    # three in ten of the 300 predicted positives then: most worlds say about as many now, where cold ones
+    # expect most of them; a share of the prior ignores the past
+    assert abs(np.median(warm) - 90) < 40
+    assert np.median(cold) > 150
+    assert warm[-1] > 150
+
+
 def test_a_forecast_repeats_and_counts_on_from_the_labels_there_are():
     pool = synthetic_pool(2000, seed=1)
     asked, cell = question(pool)
