@@ -7,6 +7,9 @@ ASSAY_CACHE ?= $(HOME)/.cache/assay
 export ASSAY_CACHE
 export DO_NOT_TRACK = 1
 
+# Files of tests at a time; each job starts servers of its own.
+JOBS ?= 2
+
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
@@ -43,7 +46,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: lint label-studio
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 # What takes minutes: the whole local stack, once.
 test-slow: label-studio
