@@ -33,7 +33,10 @@ CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
     (posterior, "LARGEST_EXCESS"),
     (reporting, "CORRELATED"),
     (reporting, "FEW_LABELS"),
+    (reporting, "CLEAR_GAP"),
     (reporting, "NARROW"),
+    (posterior, "AT_LEAST_ITEMS"),
+    (posterior, "AT_LEAST_SHARE"),
     (posterior, "EVEN_DRAWS"),
     (posterior, "RULED_OUT"),
     (configurations, "SMOOTHNESS"),
@@ -41,7 +44,7 @@ CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
     (label_model, "BASIS"),
 )
 SETTINGS = ("n_strata", "planning_draws")
-PRIOR_SDS = ("level_sd", "slope_sd", "rough_sd")
+PRIOR_SDS = ("level_sd", "slope_sd", "rough_sd", "density_sd", "speckle_sd")
 BROKEN = "BROKEN"        # the prior log weight of the configurations for broken systems
 
 
