@@ -1,5 +1,7 @@
 """What is said beside every estimate, in words: its price, and what the labels do not exclude."""
 
+from decimal import ROUND_CEILING, ROUND_FLOOR
+
 from tasks.report import wording
 from tasks.report.data import EstimateRow
 
@@ -44,7 +46,8 @@ def wide(row: EstimateRow) -> str | None:
     if ends[0] is None or ends[1] is None:
         return None
     digits = wording.digits_for(row)
-    return f"{wording.number(ends[0], digits)} to {wording.number(ends[1], digits)}"
+    outwards = wording.number(ends[0], digits, ROUND_FLOOR), wording.number(ends[1], digits, ROUND_CEILING)
+    return " to ".join(outwards)
 
 
 def model_check(row: EstimateRow) -> str | None:
@@ -76,7 +79,7 @@ def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str
         )
         if first.price_tag.get("wide_announced"):
             lines.append(
-                f"should some “{positive}” look like any other item, {first.measure} may be {wide(first)}"
+                f"should “{positive}” items look like any other, {first.measure} may be {wide(first)}"
             )
         if check := model_check(first):
             lines.append(f"the labels and what was expected of them: {check}")
