@@ -32,7 +32,7 @@ WORLDS = 24
 COSTLY_WORLDS = 12      # for a method that fits a model of its own in each
 MOST = 3_000            # labels beyond which no forecast goes
 GROWTH = 0.4            # one look to the next
-REPORT_DRAWS = 600      # of a recalibrated report, of which a live one takes 4,000
+REPORT_DRAWS = 600      # of a recalibrated report, of which a live one takes 2,000
 RANGE = 0.8             # share of the worlds that [low, high] holds
 
 

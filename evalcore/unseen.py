@@ -71,10 +71,9 @@ def unseen_bound(
         where = where & (cells.prediction == 0)
         found = int(positives[where].sum())
         if found:
-            verb = "was" if found == 1 else "were"
             return UnseenBound(
                 positives=None, items=int(left[where].sum()),
-                reason=f"{found} of them {verb} found; the interval speaks for the rest",
+                reason=f"{found} of them were found; the interval speaks for the rest",
             )
     items = int(left[where].sum())
     if items == 0:

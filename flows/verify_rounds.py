@@ -286,8 +286,15 @@ def as_far_as(stored: Any, computed: dict[str, Any]) -> dict[str, Any]:
     for part in ("estimates", "segments"):
         then = stored.get(part, ()) if isinstance(stored, dict) else ()
         known = {name for e in then if isinstance(e, dict) for name in e}
+        tags = [e.get("price_tag") for e in then if isinstance(e, dict)]
+        in_tags = {name for tag in tags if isinstance(tag, dict) for name in tag}
         kept[part] = [
-            {name: v for name, v in e.items() if name not in _ADDED or name in known} for e in computed[part]
+            {
+                name: {key: x for key, x in v.items() if key in in_tags} if name == "price_tag" and v else v
+                for name, v in e.items()
+                if name not in _ADDED or name in known
+            }
+            for e in computed[part]
         ]
     return kept
 

@@ -18,30 +18,32 @@ from evalcore.comparison import unit_variance
 from evalcore.measures import Measure
 from evalcore.recalibration.evidence import Evidence
 from evalcore.recalibration.posterior import Posterior
-from evalcore.types import Array, Floats
+from evalcore.types import Array, Bools, Floats
 
 DOUBT = 4.0              # squared gap between design and model, in units of their variances
 SETTLED = 100            # labels below which the prior still speaks
 LIKELY_BROKEN = 0.5      # chance of a broken score from which it is said first
 BROKEN = ("flat", "inverted")
-AGREE, DISAGREE, EARLY, NO_POSITIVE, BROKEN_SCORE = (
+AGREE, DISAGREE, EARLY, MODEL_ONLY, NO_POSITIVE, BROKEN_SCORE = (
     "model and design agree",
-    "model and design disagree: the interval spans both",
+    "model and design disagree",
     "early: the prior still weighs",
+    "the design has no estimate of its own here",
     "no positive found yet: the value rests on the prior",
     "the score looks broken: the labels say that it tells nothing, or the opposite",
 )
 
 
-def regime(e: Evidence, gap: Floats, broken: Floats) -> Array:
-    """Which of the five sentences applies (R,).
+def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Array:
+    """Which of the six sentences applies (R,).
 
-    gap: squared difference over the sum of the variances; broken: from `broken_chance`.
+    gap: squared difference over the sum of the variances; broken: from `broken_chance`; usable: whether the
+    design has an estimate.
     """
     labels, found = e.n.sum(axis=1), e.k.sum(axis=1)
     return np.select(
-        [found == 0, broken > LIKELY_BROKEN, gap > DOUBT, labels < SETTLED],
-        [NO_POSITIVE, BROKEN_SCORE, DISAGREE, EARLY],
+        [found == 0, broken > LIKELY_BROKEN, ~usable, gap > DOUBT, labels < SETTLED],
+        [NO_POSITIVE, BROKEN_SCORE, MODEL_ONLY, DISAGREE, EARLY],
         default=AGREE,
     )
 

@@ -10,11 +10,12 @@ posterior has used them better.
 
 The interval is the hull of four that fail on different pools: the posterior's; the logit-scale interval of
 M̂ with variance 1/(1/V_post + 1/V_seq); the posterior's with a heavier tail; and the design's own, with its
-empirical variance.  Positives that hide among all the items are the wide interval's: it stands beside.
+empirical variance.  With no positive found it reaches to the value if there is none.  Positives that hide
+among all the items are the wide interval's: it stands beside.  Asked for, a confidence sequence replaces it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
@@ -46,6 +47,7 @@ LEAST_VARIANCE = 1e-10
 CLEAR_GAP = 9.0          # squared standard errors between design and model that speak against the model
 CORRELATED = 4.0         # κ on sparse pools
 FEW_LABELS = 100.0
+ROUNDING = 1e-9          # what floating point alone may add to an end
 ANNOUNCED = 0.02         # a wide interval is announced from this much more width on
 ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many
 
@@ -72,10 +74,10 @@ def report(
     if (posts[0].effective * posts[0].weight.shape[1]).min() < ENOUGH_DRAWS:
         posts = _posts(evidence, MORE_DRAWS * draws, rng)
     main, narrow, wide = (_draw(evidence, post, rng) for post in posts)
-    told = [
-        _estimate(evidence, q, measure, confidence, main, narrow, wide) for q, measure in enumerate(measures)
+    return [
+        _estimate(evidence, q, measure, confidence, main, narrow, wide, anytime)
+        for q, measure in enumerate(measures)
     ]
-    return [_at_any_time(one) for one in told] if anytime else told
 
 
 def _posts(e: Evidence, draws: int, rng: np.random.Generator) -> list[Posterior]:
@@ -94,7 +96,14 @@ def _draw(e: Evidence, post: Posterior, rng: np.random.Generator) -> _Draws:
 
 
 def _estimate(
-    e: Evidence, q: int, measure: Measure, confidence: float, main: _Draws, narrow: _Draws, wide: _Draws
+    e: Evidence,
+    q: int,
+    measure: Measure,
+    confidence: float,
+    main: _Draws,
+    narrow: _Draws,
+    wide: _Draws,
+    anytime: bool,
 ) -> EstimateArrays:
     z = float(ndtri(0.5 + confidence / 2))
     predicted = e.model.shape.predicted
@@ -152,11 +161,19 @@ def _estimate(
     nothing = unseen & (undefined > (1 - confidence) / 2)
     lower = np.where(nothing, least, np.clip(lower, least, most))
     upper = np.where(nothing, most, np.clip(upper, least, most))
-    # at any time: the design's estimate alone, whose error is a martingale
+    # at any time: the design's estimate alone, whose error is a martingale; with no positive found its
+    # variance knows nothing yet, and what the hull does not exclude is not excluded
     weight = e.sums.weight[:, q]
     variation = np.where(usable, v_design, 0.0) * weight**2
-    anytime = anytime_half_width(np.where(usable, weight, 0.0), variation, confidence)
+    reach = anytime_half_width(np.where(usable, weight, 0.0), variation, confidence)
+    always_lower = np.fmin(np.fmax(design - reach, least), most)
+    always_upper = np.fmax(np.fmin(design + reach, most), least)
+    always_lower = np.where(unseen, np.fmin(always_lower, lower), always_lower)
+    always_upper = np.where(unseen, np.fmax(always_upper, upper), always_upper)
+    if anytime:
+        lower, upper = np.fmin(always_lower, value), np.fmax(always_upper, value)
     wide_ends = _posterior_ends(hidden[1], wide.post.weight, e.n, confidence)
+    wide_lower, wide_upper = (np.clip(end, least, most) for end in wide_ends)
     broken = broken_chance(e, main.post)
     return EstimateArrays(
         value=np.clip(value, *measure.bounds),
@@ -164,37 +181,22 @@ def _estimate(
         upper=upper,
         variance=variance,
         diagnostics={
-            "regime": regime(e, gap / (v_post + v_design), broken),
+            "regime": regime(e, gap / (v_post + v_design), broken, usable),
             "broken_chance": broken,
             "trust_in_design": trust,
             "posterior_median": median,
             "design_value": np.where(usable, design, np.nan),
-            "wide_lower": np.fmin(lower, wide_ends[0]),
-            "wide_upper": np.fmax(upper, wide_ends[1]),
-            "wide_announced": _reaches_further(lower, upper, *wide_ends),
-            "anytime_lower": np.fmax(design - anytime, measure.bounds[0]),
-            "anytime_upper": np.fmin(design + anytime, measure.bounds[1]),
+            "wide_lower": np.fmin(lower, wide_lower),
+            "wide_upper": np.fmax(upper, wide_upper),
+            "wide_announced": _reaches_further(lower, upper, wide_lower, wide_upper),
+            "anytime_lower": always_lower,
+            "anytime_upper": always_upper,
             "undefined_chance": undefined,
             "effective_draws": main.post.effective,
             **not_excluded(e, main.post, confidence),
             "random_labels": random_labels(measure, expected, items, (upper - lower) / 2, confidence),
         },
     )
-
-
-def _at_any_time(told: EstimateArrays) -> EstimateArrays:
-    """The confidence sequence for the interval, stretched to hold the value; the wide one holds it too."""
-    lower = np.fmin(told.diagnostics["anytime_lower"], told.value)
-    upper = np.fmax(told.diagnostics["anytime_upper"], told.value)
-    wide_lower = np.fmin(lower, told.diagnostics["wide_lower"])
-    wide_upper = np.fmax(upper, told.diagnostics["wide_upper"])
-    beside = {
-        **told.diagnostics,
-        "wide_lower": wide_lower,
-        "wide_upper": wide_upper,
-        "wide_announced": _reaches_further(lower, upper, wide_lower, wide_upper),
-    }
-    return replace(told, lower=lower, upper=upper, diagnostics=beside)
 
 
 def _posterior_ends(values: Floats, weight: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:
@@ -215,7 +217,7 @@ def _reaches_further(lower: Floats, upper: Floats, wide_lower: Floats, wide_uppe
     Then the labels cannot tell whether positives hide among low scores in numbers that matter.
     """
     beyond = np.fmax(lower - wide_lower, 0.0) + np.fmax(wide_upper - upper, 0.0)
-    return np.asarray(beyond > ANNOUNCED * (upper - lower))
+    return np.asarray(beyond > ANNOUNCED * (upper - lower) + ROUNDING)
 
 
 def _delta(slope: Floats, variance: Floats) -> Floats:

@@ -237,6 +237,47 @@ def test_a_broken_score_is_called_broken_after_a_hundred_labels_and_a_working_on
     assert [("broken" in text) for text in said["regime"]] == list(said["broken_chance"] > 0.5)
 
 
+def _looked_at(how, size, predicted, by_label, measures):
+    """The estimates of four runs after 50 labels of a pool in cells."""
+    cells, rng = _cells(size, predicted), stream(10, "looked at")
+    state = how.start(cells, measures, 4)
+    for _ in range(2):
+        design, draws = draw_round(how, state, np.full(4, 25), rng)
+        outcome = simulate_labels(draws, np.array(by_label) - state.labelled, rng)
+        state = how.observe(state, design, outcome, np.zeros_like(state.excluded))
+    return how.estimate(state, 0.95, stream(10, "report"))
+
+
+def test_the_confidence_sequence_excludes_no_more_than_the_hull_before_a_positive_is_found():
+    size, predicted = [5000, 3000, 1500, 400, 60, 40], [0, 0, 0, 0, 1, 1]
+    by_label = np.stack([size, np.zeros(6, np.int64)], axis=1)
+    measures = [measure(name) for name in ("balanced_accuracy", "recall", "mcc")]
+    hull = _looked_at(Recalibrated(report_draws=400), size, predicted, by_label, measures)
+    always = _looked_at(Recalibrated(report_draws=400, anytime=True), size, predicted, by_label, measures)
+    for one, other in zip(hull, always, strict=True):
+        assert (other.lower <= one.lower).all()
+        assert (other.upper >= one.upper).all()
+        assert set(other.diagnostics["regime"]) == {"no positive found yet: the value rests on the prior"}
+
+
+def test_the_confidence_sequence_keeps_to_what_is_certain_and_is_priced_by_its_own_width():
+    size = [5000, 3000, 1500, 400, 60, 40]
+    by_label = np.array([[4990, 10], [2950, 50], [1400, 100], [300, 100], [20, 40], [5, 35]])
+    how = Recalibrated(report_draws=400, anytime=True)
+    f1, balanced = _looked_at(how, size, [0] * 6, by_label, [F1, measure("balanced_accuracy")])
+    assert (f1.lower == 0).all()                                # nothing is predicted positive
+    assert (f1.upper == 0).all()
+    assert balanced.upper == pytest.approx(np.full(4, 0.5))
+    assert not balanced.diagnostics["wide_announced"].any()
+    priced, hull = (
+        _looked_at(h, size, [0, 0, 0, 0, 1, 1], by_label, [F1])[0]
+        for h in (how, Recalibrated(report_draws=400))
+    )
+    wider = (priced.upper - priced.lower) > (hull.upper - hull.lower)
+    assert wider.any()
+    assert (priced.diagnostics["random_labels"] < hull.diagnostics["random_labels"])[wider].all()
+
+
 def test_the_anchored_slope_expects_a_tenth_more_positives_than_predicted():
     cells = _cells([5000, 3000, 1500, 400, 60, 40], [0, 0, 0, 0, 1, 1])
     shape = pool_shape(cells)
