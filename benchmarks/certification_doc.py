@@ -97,7 +97,7 @@ def best(found: Totals, pool_name: str, measure_name: str, budget: int) -> tuple
 
 
 def summary(found: Totals, subject: str = "recalibrated") -> str:
-    """One row per pool and measure: geometric mean of the ratios, least coverage, largest relative width."""
+    """One row per pool and measure: geometric means of the ratios and relative widths, least coverage."""
     rows = [
         "| pool | kind | measure | R | geometric mean of MSE ratios | lowest coverage | smallest p "
         "| lowest wide coverage | width / (3.92 RMSE), geometric mean | labels to ±0.10 | to ±0.05 |",
@@ -176,7 +176,8 @@ def document(cache: Path, verdicts: str) -> str:
         "method says 0 because it found nothing, and the truth is next to 0, the ratio says little. R is the "
         "number of runs of `recalibrated`, fewest and most over budgets. p is the chance of as few covers "
         f"if the coverage were {WANTED}: small values speak against the interval. Labels to a half-width: "
-        "where the mean half-width comes down to it. Every row in full: certification.csv, beside this page. "
+        "where the mean half-width comes down to it. Where positives hide, the wide interval is the one that "
+        "counts; the columns before it are the main interval's. Every row in full: certification.csv. "
         "Further evidence, on pools nothing was tuned on: unseen.md.\n",
         "## Held against the bar\n", verdicts,
         "## The pools\n",

@@ -71,9 +71,9 @@ def verdicts(table: list[Certified]) -> str:
     """The rows held against the bar of `evalcore.methods.choice`, as a table."""
     told = ["| pool | kind | ratio | lowest coverage | width | below the bar |", "|---|---|---|---|---|---|"]
     for r in table:
-        figures = [f"{x:.2f}" if x is not None else "-" for x in (r.ratio, r.coverage, r.width)]
+        ratio, width = (f"{x:.2f}" if x is not None else "-" for x in (r.ratio, r.width))
         below = "; ".join(r.failings()) or "nowhere"
-        told.append(f"| {r.pool} | {r.kind} | {' | '.join(figures)} | {below} |")
+        told.append(f"| {r.pool} | {r.kind} | {ratio} | {r.coverage:.3f} | {width} | {below} |")
     return "\n".join(told) + "\n"
 
 

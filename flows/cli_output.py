@@ -93,7 +93,7 @@ def print_standing(
     spent = f"{wording.plural(standing.labels, 'label', 'labels')} of a budget of {standing.budget:,}"
     undecided = f"; {standing.undecided} items people could not decide" if standing.undecided else ""
     click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
-    for line in price_lines(rows) if note else []:
+    for line in price_lines(rows, standing.positive) if note else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in ahead.lines() if ahead and standing.state != "finished" else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))

@@ -33,6 +33,7 @@ class Standing:
     undecided: int
     known: RoundEstimate | None        # after the last closed round, as revised; None before the first
     budget: int
+    positive: str = "positive"         # what people call a positive item
     interval_note: str = ""            # what intervals of the method's kind were measured to cover
     method: str = ""                   # the one in use, never `auto`
     why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
@@ -136,6 +137,7 @@ def standing_of(
         undecided=known.undecided if known else 0,
         known=known,
         budget=opened.spec.budget.labels,
+        positive=opened.spec.labels.positive,
         interval_note=_note(opened, known),
         method=opened.question.method.name,
         why_method=opened.why_method,

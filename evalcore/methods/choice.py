@@ -7,7 +7,8 @@ per pool and measure, for mean squared error relative to the best unbiased publi
 
     ratio       at most 0.3 on rare classes with a working model, 1.0 on balanced pools and where calibrated
                 probabilities are supplied, 1.2 on broken models
-    coverage    at least 0.93 at every budget: not below it by a binomial test at 1%, from 1,000 repeats on
+    coverage    at least 0.93 at every budget: not below it by a binomial test at 1%, from 1,000 repeats on;
+                of the wide interval where positives hide
     width       at most 3 times 3.92 times the root mean squared error: honesty is not bought with [0, 1]
 """
 

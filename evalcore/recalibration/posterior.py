@@ -177,6 +177,8 @@ def posteriors(
     base = excess + np.take_along_axis(each, whose, axis=1) - exact
     known = k.sum(axis=1)[:, None] + np.matmul(rate, left[:, :, None])[..., 0]
     missed_items = left * (1 - model.shape.predicted)
+    if any(c is not None for c in contaminations) and contaminations[0] is not None:
+        raise ValueError("the posterior without contamination comes first: others refer to its tail")
     expected_missed = np.zeros((len(n), 1))
     result = []
     for contamination in contaminations:

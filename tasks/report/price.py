@@ -56,7 +56,9 @@ def model_check(row: EstimateRow) -> str | None:
     if said is None:
         return None
     chance = row.price_tag.get("broken_chance") or 0.0
-    return f"{said} (chance {wording.percent(round(chance, 2))})" if "broken" in said else str(said)
+    if "broken" not in said:
+        return str(said)
+    return f"{said} (chance {wording.percent(min(round(chance, 2), 0.99))})"
 
 
 def two_figures(n: int) -> int:
@@ -79,8 +81,9 @@ def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str
         )
         if first.price_tag.get("wide_announced"):
             lines.append(
-                f"should “{positive}” items look like any other, {first.measure} may be {wide(first)}"
+                f"if some “{positive}” items score like any other, {first.measure} may be {wide(first)}: the "
+                "labels cannot tell"
             )
         if check := model_check(first):
-            lines.append(f"the labels and what was expected of them: {check}")
+            lines.append(f"check of the model behind {first.measure}: {check}")
     return lines

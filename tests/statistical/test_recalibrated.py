@@ -30,7 +30,7 @@ def test_95_percent_intervals_cover_93_percent_at_every_budget(name: str):
     truth = float(f1.of_confusion(data.confusion()))
     allowed = binom.isf(FALSE_ALARM / 3, REPEATS, 0.07)
     for at in summarise(trace, truth, [50, 100, 200]):
-        # positives that look like any negative are the wide interval's
+        # positives that look like any negative are the wide interval's, whose bar this is too
         coverage = at.coverage_wide if name == "hidden" else at.coverage
         assert coverage is not None
         assert REPEATS * (1 - coverage) <= allowed
