@@ -185,7 +185,9 @@ def document(lines: Sequence[dict[str, Any]]) -> str:
     several = round(np.mean([line["methods"]["recalibrated"]["f1"]["50"]["n"] for line in lines]))
     return "\n".join([
         "# `recalibrated` on pools nobody chose\n",
-        f"Made by `python -m benchmarks.unseen` on {len(lines)} pools drawn by lot (`benchmarks.lottery`): "
+        f"Made by `python -m benchmarks.unseen` on {len(lines)} pools drawn by lot (`benchmarks.lottery`, "
+        f"numbers {min(x['pool'] for x in lines)} to {max(x['pool'] for x in lines)}, looked at for nothing "
+        "else): "
         f"about {several} repeats each, in batches of 10, 25, 50 or 100, nominal 95% intervals. A cell says "
         "coverage / coverage of the wide interval, w mean width; a star marks coverage significantly below "
         "0.93 (binomial, p < 0.01). Every fourth pool goes to 1,000 labels, the others to 300.\n",
