@@ -81,9 +81,9 @@ def full(found: Totals, asked: str, subject: str = "recalibrated") -> list[dict[
     return rows
 
 
-def _doubt(own: dict[str, float]) -> float:
+def _doubt(own: dict[str, float], covers: str = "covers") -> float:
     """P(as few covers or fewer) if the coverage were WANTED."""
-    return float(binom.cdf(round(own["covers"]), round(own["n"]), WANTED))
+    return float(binom.cdf(round(own[covers]), round(own["n"]), WANTED))
 
 
 def best(found: Totals, pool_name: str, measure_name: str, budget: int) -> tuple[str, dict[str, float]]:
@@ -157,9 +157,9 @@ def doubtful(found: Totals, subject: str = "recalibrated") -> str:
         if method_name != subject:
             continue
         rows += 1
-        covers = own["wide"] if KIND_OF.get(pool_name) == "hidden" else own["covers"]
-        if binom.cdf(round(covers), round(own["n"]), WANTED) < FALSE_ALARM:
-            told.append(f"{pool_name}, {measure_name}, {budget} labels: {covers / own['n']:.3f}")
+        covers = "wide" if KIND_OF.get(pool_name) == "hidden" else "covers"
+        if _doubt(own, covers) < FALSE_ALARM:
+            told.append(f"{pool_name}, {measure_name}, {budget} labels: {own[covers] / own['n']:.3f}")
     where = "; ".join(told) if told else "nowhere"
     return (
         f"Coverage below {WANTED} by a binomial test at {FALSE_ALARM:.0%}, over {rows:,} rows of pool, "

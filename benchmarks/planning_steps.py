@@ -5,7 +5,7 @@ import time
 import numpy as np
 from scipy.special import expit
 
-from benchmarks.rounds import SIZES, pool
+from benchmarks.rounds import by_size, pool
 from evalcore.evaluation import Question, begin, estimates, observe, plan
 from evalcore.measures import measure
 from evalcore.methods.recalibrated import Recalibrated
@@ -49,11 +49,4 @@ def table() -> str:
         "| N | cells | step, median s | step, largest s | report, median s | step against N = 10⁴ |",
         "|---|---|---|---|---|---|",
     ]
-    first = None
-    for n_items in SIZES:
-        cells, median, largest, report = one_size(n_items)
-        first = first or median
-        lines.append(
-            f"| {n_items:,} | {cells} | {median:.3f} | {largest:.3f} | {report:.3f} | {median / first:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + by_size(one_size, digits=(3, 3, 3), median=0)) + "\n"

@@ -1,6 +1,7 @@
 """What a round costs as the pool grows: planning, observing and estimating, for 10⁴ to 10⁷ items."""
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from scipy.special import expit
@@ -66,11 +67,22 @@ def table() -> str:
         "| N | cells | cutting, s | round, median s | round, largest s | median against N = 10⁴ |",
         "|---|---|---|---|---|---|",
     ]
-    first = None
-    for n_items in SIZES:
-        cells, cut, median, largest = one_size(n_items)
-        first = first or median
-        lines.append(
-            f"| {n_items:,} | {cells} | {cut:.2f} | {median:.3f} | {largest:.3f} | {median / first:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + by_size(one_size, digits=(2, 3, 3), median=1)) + "\n"
+
+
+def by_size(
+    one_size: Callable[[int], tuple[int, float, float, float]], digits: tuple[int, int, int], median: int
+) -> list[str]:
+    """A row for each size: its cells, three times in seconds, and the median's ratio to the smallest pool's.
+
+    digits: of each time; median: which of the three it is.
+    """
+    found = [(n_items, *one_size(n_items)) for n_items in SIZES]
+    smallest = found[0][2:][median]
+    return [
+        " | ".join([
+            f"| {n_items:,}", f"{cells}", *(f"{x:.{d}f}" for x, d in zip(times, digits, strict=True)),
+            f"{times[median] / smallest:.2f} |",
+        ])
+        for n_items, cells, *times in found
+    ]
