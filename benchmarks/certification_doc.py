@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from assay.evalcore.replay.families import FAMILIES
 from benchmarks.real_pools import KINDS as REAL
 from benchmarks.real_pools import SAYS
-from evalcore.families import FAMILIES
 
 BUDGETS = (50, 100, 200, 300, 500, 1000)
 DEFENSIVE = "static-is, 10% even"   # the supplied probabilities, with a tenth of the draws spread evenly
@@ -183,7 +183,7 @@ def document(cache: Path, verdicts: str) -> str:
         "## The pools\n",
         "Real, with real labels (`benchmarks.real_pools`):\n",
         "\n".join(f"- **{name}** ({REAL[name]}): {says}" for name, says in SAYS.items()) + "\n",
-        "Synthetic (`evalcore.families`):\n",
+        "Synthetic (`assay.evalcore.replay.families`):\n",
         "\n".join(f"- **{f.name}** ({f.kind}): {f.says}" for f in FAMILIES.values()) + "\n",
     ]
     for names in dict.fromkeys(line["measures"] for line in lines(cache)):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evalcore.methods.choice import CANDIDATES, Certified
+from assay.evalcore.methods.choice import CANDIDATES, Certified
 
 OUT = Path(__file__).parent.parent / "evalcore" / "certified.py"
 

@@ -25,6 +25,12 @@ from typing import Any
 
 import numpy as np
 
+from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.methods.importance.static_is import StaticIS
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.registry import method
+from assay.evalcore.replay.families import FAMILIES, pool
+from assay.evalcore.replay.simulation import BLOCK, LabelledPool, Trace, prepare, run_block
 from benchmarks import certified_table
 from benchmarks.certification_doc import (
     BUDGETS,
@@ -42,12 +48,6 @@ from benchmarks.certification_doc import (
     write_csv,
 )
 from benchmarks.real_pools import real_pool
-from evalcore.families import FAMILIES, pool
-from evalcore.measures import Measure, measure
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.methods.registry import method
-from evalcore.methods.static_is import StaticIS
-from evalcore.replay import BLOCK, LabelledPool, Trace, prepare, run_block
 
 REPORT_DRAWS = 600           # a live report takes 2,000: slower, and less noisy than what is certified here
 OUT = Path(__file__).parent.parent / "docs" / "certification.md"

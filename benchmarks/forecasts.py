@@ -11,16 +11,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.evalcore.evaluation.loop import Question, State, begin, observe, plan
+from assay.evalcore.evaluation.stopping import MIN_LABELS
+from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.replay.simulation import LabelledPool, replay
 from benchmarks.certify import REPORT_DRAWS, load
 from benchmarks.stopping import EVERY, stops
-from evalcore.evaluation import Question, State, begin, observe, plan
-from evalcore.forecast import Forecast, Goal, forecast
-from evalcore.measures import measure
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.methods.registry import method
-from evalcore.partition import build_partition
-from evalcore.replay import LabelledPool, replay
-from evalcore.stopping import MIN_LABELS
 
 TARGETS = (0.05, 0.10, 0.15)
 HORIZON = 1500

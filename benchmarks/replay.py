@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow.parquet as pq
 from scipy.special import expit
 
-from evalcore.measures import measure
-from evalcore.methods.base import Method
-from evalcore.methods.registry import method
-from evalcore.methods.tree import DirichletTreeMethod
-from evalcore.replay import LabelledPool, replay, summarise
-from evalcore.strata import csf_edges
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.strata import csf_edges
+from assay.evalcore.replay.simulation import LabelledPool, replay, summarise
 
 BUDGETS = [50, 100, 200, 300, 500, 1000, 2000]
 REPEATS = 300

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from evalcore.evaluation import Question, begin, estimates, observe, plan
-from evalcore.measures import measure
-from evalcore.methods.tree import DirichletTreeMethod
-from evalcore.partition import build_partition
-from evalcore.strata import csf_edges
+from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.strata import csf_edges
 
 SIZES = (10**4, 10**5, 10**6, 10**7)
 ROUNDS = 20

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.recalibration import configurations, label_model, planning, posterior, reporting
+from assay.evalcore.replay.simulation import replay, summarise
 from benchmarks.certify import REPORT_DRAWS, load
-from evalcore.measures import measure
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.recalibration import configurations, label_model, planning, posterior, reporting
-from evalcore.replay import replay, summarise
 
 BUDGETS = (50, 100, 300)
 CONSTANTS: tuple[tuple[ModuleType, str], ...] = (

@@ -72,9 +72,9 @@ def _generate(path: Path, rows: int, shown: bool) -> None:
 def _freeze(folder: str, shown: bool) -> None:
     import time
 
-    from tasks.ledger import open_store
-    from tasks.snapshot import freeze_pool
-    from tasks.spec import Spec
+    from assay.tasks.ledger import open_store
+    from assay.tasks.pool.freeze import freeze_pool
+    from assay.tasks.spec.evaluation import Spec
 
     spec = Spec.from_json(
         {

@@ -2,7 +2,8 @@
 
     python -m benchmarks.stopping --pools abt-buy,balanced --repeats 200
 
-The rule is the one of `evalcore.stopping`: at least 100 labels, and the target met at two looks in a row.
+The rule is the one of `evalcore.evaluation.stopping`: at least 100 labels, and the target met at two looks
+in a row.
 For each pool, method and target: how often the intervals of all looks covered the truth at once, the share of
 runs that stopped before the budget, their mean labels, and how often the interval then covered.
 """
@@ -12,12 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.registry import method
+from assay.evalcore.replay.simulation import replay
 from benchmarks.certify import REPORT_DRAWS, load
-from evalcore.measures import measure
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.methods.registry import method
-from evalcore.replay import replay
-from evalcore.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 
 TARGETS = (0.05, 0.10)
 EVERY, BUDGET = 50, 1000

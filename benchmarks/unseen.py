@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from assay.evalcore.measures.base import Measure, measure, names
+from assay.evalcore.methods.importance.static_is import StaticIS
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.registry import method
+from assay.evalcore.randomness import stream
+from assay.evalcore.replay.simulation import LabelledPool, Trace, prepare, run_block
+from assay.evalcore.types import Floats
 from benchmarks.certification_doc import DEFENSIVE
 from benchmarks.lottery import draw
-from evalcore.measures import Measure, measure, names
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.methods.registry import method
-from evalcore.methods.static_is import StaticIS
-from evalcore.randomness import stream
-from evalcore.replay import LabelledPool, Trace, prepare, run_block
-from evalcore.types import Floats
 
 BUDGETS = (50, 100, 200, 300, 500, 1000)
 REPORT_DRAWS = 600

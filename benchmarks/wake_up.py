@@ -29,14 +29,15 @@ from typing import Any
 import httpx
 import numpy as np
 
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import Spec
 from benchmarks.__main__ import machine
-from flows.advance import advance
-from flows.begin import begin
-from tasks.desks.label_studio_api import LabelStudioApi
-from tasks.ledger import open_store, records
-from tasks.ledger.store import Store
-from tasks.simulated_person import SimulatedPerson
-from tasks.spec import Spec
 
 BATCH = 10
 COLD = 5           # rounds at most of the ways that start a process: they take ten times as long

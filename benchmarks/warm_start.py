@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from evalcore.measures import Measure, measure
-from evalcore.methods.base import WarmMethod, draw_round
-from evalcore.methods.registry import method
-from evalcore.monitoring.inheritance import WORTHLESS, Inherited, evidence_by_cell
-from evalcore.partition import Partition, build_partition
-from evalcore.randomness import stream
-from evalcore.replay import LabelledPool, simulate_labels
-from evalcore.types import Floats, Ints
+from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.methods.base import WarmMethod, draw_round
+from assay.evalcore.methods.registry import method
+from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited, evidence_by_cell
+from assay.evalcore.pool.partition import Partition, build_partition
+from assay.evalcore.randomness import stream
+from assay.evalcore.replay.simulation import LabelledPool, simulate_labels
+from assay.evalcore.types import Floats, Ints
 
 OUT = Path(__file__).parent.parent / "docs" / "warm-start.md"
 METHODS = ("dirichlet-tree:depth=5", "recalibrated:report_draws=600")

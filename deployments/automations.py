@@ -28,8 +28,8 @@ from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectNotFound
 
-from evalcore.errors import AssayError, BadInput
-from tasks import events
+from assay.evalcore.errors import AssayError, BadInput
+from assay.tasks import events
 
 SILENCE = timedelta(minutes=45)   # sweeps are ten minutes apart
 FLOWS = ("assay-sweep", "assay-evaluate", "assay-deliver")

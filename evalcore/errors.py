@@ -10,6 +10,10 @@ class AssayError(Exception):
     exit_code = 1
 
 
+class Unreachable(AssayError):
+    """A service did not answer. Nothing is known to be wrong with the evaluation: try again later."""
+
+
 class BadInput(AssayError):
     """The spec, the predictions or the command cannot be used as they are."""
 

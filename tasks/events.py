@@ -23,9 +23,8 @@ from hashlib import sha256
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from tasks.alerts.alert import Alert
-from tasks.effects import in_flow_run
-from tasks.ledger.records import Outcome, RoundEstimate
+from assay.tasks.effects.calls import in_flow_run
+from assay.tasks.ledger.rounds import Outcome, RoundEstimate
 
 ROUND_CLOSED = "assay.round.closed"
 EVALUATION_FINISHED = "assay.evaluation.finished"
@@ -64,13 +63,9 @@ def verdict_reached(
     _event(VERDICT + verdict, store_url, owner, moment, dict(payload))
 
 
-def alert_raised(store_url: str, owner: str, alert: Alert) -> None:
-    """Tell Prefect, if we run in a flow, that an alert waits in the outbox."""
-    payload = {
-        "owner": owner, "key": alert.key, "kind": alert.kind, "severity": alert.severity,
-        "subject": alert.subject,
-    }
-    _event(ALERT_RAISED, store_url, owner, alert.key, payload)
+def alert_raised(store_url: str, owner: str, key: str, payload: Mapping[str, Any]) -> None:
+    """Tell Prefect, if we run in a flow, that the alert `key` waits in the outbox."""
+    _event(ALERT_RAISED, store_url, owner, key, {"owner": owner, "key": key, **payload})
 
 
 def table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None:
@@ -96,7 +91,7 @@ def monitor_ticked(
         return
     from prefect.artifacts import create_markdown_artifact
 
-    from tasks.report.history import history_markdown, history_rows
+    from assay.tasks.report.history import history_markdown, history_rows
 
     key = artifact_key(f"monitor-{monitor}")
     try:

@@ -32,7 +32,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 @pytest.fixture(scope="session")
 def label_studio() -> Iterator["LocalLabelStudio"]:  # noqa: F821
     """A real Label Studio; the first time on a machine it is installed, which takes minutes."""
-    from tasks.local_label_studio import LocalLabelStudio, LocalLabelStudioError, install
+    from assay.tasks.desks.label_studio.local_server import LocalLabelStudio, LocalLabelStudioError, install
 
     try:
         install()
@@ -45,7 +45,7 @@ def label_studio() -> Iterator["LocalLabelStudio"]:  # noqa: F821
 @pytest.fixture(scope="session")
 def label_studio_api(label_studio: "LocalLabelStudio") -> "LabelStudioApi":  # noqa: F821
     """Our client of the real server, signed in as its owner."""
-    from tasks.desks.label_studio_api import LabelStudioApi
+    from assay.tasks.desks.label_studio.api import LabelStudioApi
 
     return LabelStudioApi(label_studio.url, label_studio.token)
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from evalcore.annotators.votes import Votes
-from evalcore.types import Floats, Ints
+from assay.evalcore.annotators.votes import Votes
+from assay.evalcore.types import Floats, Ints
 
 BOOTSTRAPS = 1000
 

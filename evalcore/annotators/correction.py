@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from evalcore.design import EstimateArrays
-from evalcore.measures import Measure
-from evalcore.methods.base import Method, MethodState, is_exact, known_confusion
-from evalcore.types import Floats
+from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.base import Method, MethodState, is_exact, known_confusion
+from assay.evalcore.types import Floats
 
 KIND = "corrected for annotators' errors"
 _LEAST_YOUDEN = 0.02   # 1 − ε_0 − ε_1 below this: the labels say nothing about the truth

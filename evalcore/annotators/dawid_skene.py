@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalcore.annotators.votes import Votes
-from evalcore.types import Floats, Ints
+from assay.evalcore.annotators.votes import Votes
+from assay.evalcore.types import Floats, Ints
 
 RIGHT, WRONG = 4.0, 1.0   # pseudo-answers of every annotator, for each true class
 TIE = 1e-6                # posterior chances nearer than this decide nothing

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalcore.annotators.dawid_skene import UNKNOWN, dawid_skene
-from evalcore.annotators.votes import Votes
-from evalcore.types import Bools, Floats, Ints
+from assay.evalcore.annotators.dawid_skene import UNKNOWN, dawid_skene
+from assay.evalcore.annotators.votes import Votes
+from assay.evalcore.types import Bools, Floats, Ints
 
 DRAWS, BURN_IN = 1000, 200
 _PRIOR = 0.5

@@ -8,7 +8,7 @@ number gives a gold item away. Everything depends on (seed, evaluation, round), 
 
 from collections.abc import Collection, Sequence
 
-from evalcore.randomness import stream
+from assay.evalcore.randomness import stream
 
 
 def gold_of_round(

@@ -23,8 +23,8 @@ from itertools import product
 import numpy as np
 from scipy.stats import binom
 
-from evalcore.annotators.dawid_skene import DawidSkene
-from evalcore.types import Bools, Floats, Ints
+from assay.evalcore.annotators.dawid_skene import DawidSkene
+from assay.evalcore.types import Bools, Floats, Ints
 
 MOST_PEOPLE = 10   # sets of more people than this are decided by majority here: 2^10 patterns
 

@@ -15,10 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from evalcore.adjudication import Answer, Outcome, adjudicate
-from evalcore.annotators.dawid_skene import UNKNOWN, DawidSkene, dawid_skene
-from evalcore.annotators.votes import Place, Votes, votes_of
-from evalcore.types import Ints
+from assay.evalcore.annotators.adjudication import Answer, Outcome, adjudicate
+from assay.evalcore.annotators.dawid_skene import UNKNOWN, DawidSkene, dawid_skene
+from assay.evalcore.annotators.votes import Place, Votes, votes_of
+from assay.evalcore.types import Ints
 
 RuleName = Literal["majority", "dawid-skene"]
 

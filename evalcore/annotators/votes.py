@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalcore.adjudication import Answer, latest_answers
-from evalcore.types import Bools, Ints
+from assay.evalcore.annotators.adjudication import Answer, latest_answers
+from assay.evalcore.types import Bools, Ints
 
 Place = tuple[int, str]   # round, item id
 

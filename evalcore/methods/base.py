@@ -14,12 +14,12 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from evalcore.cells import Cells
-from evalcore.design import Design, EstimateArrays, Outcome
-from evalcore.draws import Draws, either, without_replacement
-from evalcore.measures import Measure
-from evalcore.proposal import relevant_cells
-from evalcore.types import Bools, Floats, Ints
+from assay.evalcore.design.draws import Draws, either, without_replacement
+from assay.evalcore.design.proposal import relevant_cells
+from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

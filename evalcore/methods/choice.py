@@ -1,6 +1,7 @@
 """What `auto` means: the best method that is certified, by the table and by nothing else.
 
-`evalcore.certified.TABLE` is written by `python -m benchmarks.certify --write` from replays.  A candidate is
+`evalcore.methods.certified.TABLE` is written by `python -m benchmarks.certify --write` from replays.  A
+candidate is
 chosen when it has passed the bar on every pool of record; until then the published default stays.  The bar,
 per pool and measure, for mean squared error relative to the best unbiased published method at each budget
 (geometric mean over budgets), for coverage of nominal 95% intervals, and for width on working models:

@@ -8,8 +8,8 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, get_args, get_origin, get_type_hints
 
-from evalcore.errors import BadInput, UnknownName
-from evalcore.methods.base import Method
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.methods.base import Method
 
 _SHARES = frozenset({"trust", "secondary_mixing", "reuse", "epsilon"})
 _OLDER = {"strata": "partition"}  # names that settings had once; a method's own setting comes first

@@ -1,17 +1,17 @@
 """The methods of the papers and their baselines, each with its published settings."""
 
-from evalcore.methods.base import Method
-from evalcore.methods.bernoulli import Bernoulli
-from evalcore.methods.bernoulli_online import BernoulliOnline
-from evalcore.methods.coverage_note import covered
-from evalcore.methods.flat import DirichletFlat
-from evalcore.methods.oasis import Oasis
-from evalcore.methods.optimal_is import OptimalIS
-from evalcore.methods.passive_replacement import PassiveWithReplacement
-from evalcore.methods.sawade import Sawade
-from evalcore.methods.static_is import StaticIS
-from evalcore.methods.stochastic import DirichletTreeStochastic
-from evalcore.methods.stratified import Stratified
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.coverage_note import covered
+from assay.evalcore.methods.dirichlet.flat import DirichletFlat
+from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
+from assay.evalcore.methods.importance.oasis import Oasis
+from assay.evalcore.methods.importance.optimal_is import OptimalIS
+from assay.evalcore.methods.importance.passive_replacement import PassiveWithReplacement
+from assay.evalcore.methods.importance.sawade import Sawade
+from assay.evalcore.methods.importance.static_is import StaticIS
+from assay.evalcore.methods.without_replacement.bernoulli import Bernoulli
+from assay.evalcore.methods.without_replacement.bernoulli_online import BernoulliOnline
+from assay.evalcore.methods.without_replacement.stratified import Stratified
 
 PUBLISHED: tuple[Method, ...] = (
     PassiveWithReplacement(),

@@ -12,24 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from evalcore.cells import Cells
-from evalcore.design import Design, EstimateArrays, Outcome
-from evalcore.draws import Draws, without_replacement
-from evalcore.measures import Measure
-from evalcore.methods.base import MethodState
-from evalcore.partition import decision_boundary
-from evalcore.randomness import stream
-from evalcore.recalibration.allocation import pivotal
-from evalcore.recalibration.configurations import CONFIGURATIONS, Configuration
-from evalcore.recalibration.evidence import Evidence
-from evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
-from evalcore.recalibration.planning import BatchPlan, plan_batch
-from evalcore.recalibration.reporting import report
-from evalcore.recalibration.sequential import RoundSums
-from evalcore.recalibration.shape import pool_shape
-from evalcore.recalibration.warm import warmed
-from evalcore.strata import csf_edges, rank_edges
-from evalcore.types import Floats, Ints
+from assay.evalcore.design.draws import Draws, without_replacement
+from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.base import MethodState
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import decision_boundary
+from assay.evalcore.pool.strata import csf_edges, rank_edges
+from assay.evalcore.randomness import stream
+from assay.evalcore.recalibration.allocation import pivotal
+from assay.evalcore.recalibration.configurations import CONFIGURATIONS, Configuration
+from assay.evalcore.recalibration.evidence import Evidence
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
+from assay.evalcore.recalibration.planning import BatchPlan, plan_batch
+from assay.evalcore.recalibration.reporting import report
+from assay.evalcore.recalibration.sequential import RoundSums
+from assay.evalcore.recalibration.shape import pool_shape
+from assay.evalcore.recalibration.warm import warmed
+from assay.evalcore.types import Floats, Ints
 
 ANYTIME_NOTE = (
     "A confidence sequence of the design's estimate, which is unbiased under any model: it may be looked at "

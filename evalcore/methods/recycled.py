@@ -1,14 +1,15 @@
 """`recycle`: recycled samples.  The precision of several systems, and recall from one false-omission rate.
 
 "Estimating precisions for multiple binary classifiers under limited samples" (ECML PKDD 2020, see
-evalcore.recycle).  A pool may hold a parent (its `prediction`) and children (`pool.systems`).  Cells are the
+evalcore.recycled.samples).  A pool may hold a parent (its `prediction`) and children (`pool.systems`).
+                             Cells are the
 atoms, the items that all systems call the same; labels of an atom serve every system that calls it positive.
 
     groups     the predicted positives of each system and, where a measure looks at them, the parent's
                predicted negatives: N_g items each
     a sample   of n items of each group, spread over its atoms in proportion to N_a; an atom is asked for the
                largest share any group wants of it, max_g n N_a / N_g, so overlaps are asked once
-    rates      p̂_a, the mean of all labels of the atom (option "all" of evalcore.recycle)
+    rates      p̂_a, the mean of all labels of the atom (option "all" of evalcore.recycled.samples)
 
 n grows from round to round until the budget is spent.  Any measure of any system follows from the rates, as
 all sizes are known; with φ the false-omission rate of the parent, recall is T_s / (T_parent + N_negative φ).
@@ -25,16 +26,17 @@ from typing import Any
 
 import numpy as np
 
-from evalcore import intervals
-from evalcore.cells import Cells
-from evalcore.design import Design, EstimateArrays, Outcome
-from evalcore.draws import Draws, without_replacement
-from evalcore.measures import Measure
-from evalcore.methods.base import MethodState, unlabelled
-from evalcore.recycled_shares import Groups, behind, groups_of, level, predictions_of, separate_labels
-from evalcore.systematic import fixed_size_design, systematic
-from evalcore.types import Bools, Floats, Ints
-from evalcore.waterfill import waterfill
+from assay.evalcore.design.draws import Draws, without_replacement
+from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.systematic import systematic
+from assay.evalcore.design.waterfill import waterfill
+from assay.evalcore.estimators import intervals
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.base import MethodState, unlabelled
+from assay.evalcore.methods.fixed_size import fixed_size_design
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.recycled.shares import Groups, behind, groups_of, level, predictions_of, separate_labels
+from assay.evalcore.types import Bools, Floats, Ints
 
 _FEW = 5   # labels below which an atom cannot tell its own spread, and gets that of its side
 

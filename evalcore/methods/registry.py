@@ -5,16 +5,16 @@
 
 from difflib import get_close_matches
 
-from evalcore.certified import TABLE
-from evalcore.errors import UnknownName
-from evalcore.methods.base import Method
-from evalcore.methods.choice import DEFAULT, Choice, choose
-from evalcore.methods.low_shot import LOW_SHOT
-from evalcore.methods.options import with_options
-from evalcore.methods.passive import Passive
-from evalcore.methods.published import PUBLISHED
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.methods.tree import DirichletTreeMethod
+from assay.evalcore.errors import UnknownName
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.certified import TABLE
+from assay.evalcore.methods.choice import DEFAULT, Choice, choose
+from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
+from assay.evalcore.methods.low_shot.rows import LOW_SHOT
+from assay.evalcore.methods.options import with_options
+from assay.evalcore.methods.published import PUBLISHED
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.without_replacement.passive import Passive
 
 _ALL: tuple[Method, ...] = (Passive(), DirichletTreeMethod(), *PUBLISHED, *LOW_SHOT, Recalibrated())
 _METHODS = {m.name: m for m in _ALL}

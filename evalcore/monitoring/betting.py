@@ -29,10 +29,10 @@ from typing import Literal
 import numpy as np
 from scipy.special import log_ndtr, ndtri
 
-from evalcore.cells import Cells
-from evalcore.design import Design, Outcome
-from evalcore.measures import Measure
-from evalcore.types import Floats, Ints
+from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Floats, Ints
 
 Side = Literal["below", "above"]   # what a breach is: the measure below its limit, or above it
 

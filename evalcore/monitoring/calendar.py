@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput
 
 Kind = Literal["hour", "day", "week", "month", "year"]
 _PLACEHOLDER = re.compile(r"\{([a-z]*)\}")

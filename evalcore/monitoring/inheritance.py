@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalcore.partition import Partition
-from evalcore.strata import assign
-from evalcore.types import Floats, Ints
+from assay.evalcore.pool.partition import Partition
+from assay.evalcore.pool.strata import assign
+from assay.evalcore.types import Floats, Ints
 
 WORTHLESS = 0.05
 

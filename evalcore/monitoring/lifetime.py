@@ -29,9 +29,9 @@ from typing import Literal
 
 import numpy as np
 
-from evalcore.errors import BadInput
-from evalcore.monitoring.multiplicity import Correction, called_out
-from evalcore.types import Floats
+from assay.evalcore.errors import BadInput
+from assay.evalcore.monitoring.multiplicity import Correction, called_out
+from assay.evalcore.types import Floats
 
 Test = Literal["e-process", "alpha-spending", "cusum"]
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from evalcore.types import Bools
+from assay.evalcore.types import Bools
 
 Correction = Literal["e-bh", "bonferroni"]
 

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtri, ndtri
 
-from evalcore.errors import BadInput
-from evalcore.measures import Measure
-from evalcore.types import Array, Floats
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.types import Array, Floats
 
 BINS = 10
 SIGNAL_LEVEL = 0.001    # chance that a signal is beyond its threshold on traffic that has not moved

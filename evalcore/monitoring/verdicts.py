@@ -17,7 +17,7 @@ from typing import Literal
 
 from scipy.special import ndtri
 
-from evalcore.monitoring.betting import Side
+from assay.evalcore.monitoring.betting import Side
 
 Verdict = Literal["ok", "breach", "inconclusive"]
 

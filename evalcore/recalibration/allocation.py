@@ -10,8 +10,8 @@ Search spends labels where red⁴ is, Neyman where |g| s is; both are filled up 
 
 import numpy as np
 
-from evalcore.recalibration.posterior import Posterior
-from evalcore.types import Floats, Ints
+from assay.evalcore.recalibration.posterior import Posterior
+from assay.evalcore.types import Floats, Ints
 
 
 def waterfill(weight: Floats, items: Floats, labels: Floats) -> Floats:

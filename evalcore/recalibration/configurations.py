@@ -23,8 +23,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit
 
-from evalcore.recalibration.shape import PoolShape
-from evalcore.types import Floats
+from assay.evalcore.recalibration.shape import PoolShape
+from assay.evalcore.types import Floats
 
 SMOOTHNESS = 0.15        # ℓ, as a share of the cells
 EXCESS = 0.1             # positives expected beyond the predicted ones, as a share

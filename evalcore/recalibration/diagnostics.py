@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from evalcore.comparison import unit_variance
-from evalcore.measures import Measure
-from evalcore.recalibration.evidence import Evidence
-from evalcore.recalibration.posterior import Posterior
-from evalcore.types import Array, Bools, Floats
+from assay.evalcore.estimators.random_sampling import unit_variance
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.recalibration.evidence import Evidence
+from assay.evalcore.recalibration.posterior import Posterior
+from assay.evalcore.types import Array, Bools, Floats
 
 DOUBT = 4.0              # squared gap between design and model, in units of their variances
 SETTLED = 100            # labels below which the prior still speaks

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from evalcore.recalibration.label_model import Fit, LabelModel
-from evalcore.recalibration.sequential import RoundSums
-from evalcore.types import Floats
+from assay.evalcore.recalibration.label_model import Fit, LabelModel
+from assay.evalcore.recalibration.sequential import RoundSums
+from assay.evalcore.types import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit, logit
 
-from evalcore.types import Floats
+from assay.evalcore.types import Floats
 
 ANYTIME_AIM = 0.05
 

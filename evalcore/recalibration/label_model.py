@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from evalcore.recalibration.configurations import Configuration, prior
-from evalcore.recalibration.shape import PoolShape
-from evalcore.types import Floats
+from assay.evalcore.recalibration.configurations import Configuration, prior
+from assay.evalcore.recalibration.shape import PoolShape
+from assay.evalcore.types import Floats
 
 BASIS = 28               # leading eigenvectors kept
 CONVERGED = 1e-4         # largest entry of the last Newton step: quadratic, so the error is about its square

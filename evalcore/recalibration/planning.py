@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalcore.measures import Measure
-from evalcore.recalibration import totals
-from evalcore.recalibration.allocation import reduction, waterfill
-from evalcore.recalibration.label_model import Fit, LabelModel, fit
-from evalcore.recalibration.posterior import Posterior, noise, posterior
-from evalcore.recalibration.totals import by_prediction
-from evalcore.types import Floats
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.recalibration import totals
+from assay.evalcore.recalibration.allocation import reduction, waterfill
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit
+from assay.evalcore.recalibration.posterior import Posterior, noise, posterior
+from assay.evalcore.recalibration.totals import by_prediction
+from assay.evalcore.types import Floats
 
 SEARCH_POWER = 4
 LEAST_NEYMAN = 0.3       # d_min

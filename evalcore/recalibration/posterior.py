@@ -25,8 +25,8 @@ from typing import Literal
 
 import numpy as np
 
-from evalcore.recalibration.label_model import Fit, LabelModel, softplus
-from evalcore.types import Floats, Ints
+from assay.evalcore.recalibration.label_model import Fit, LabelModel, softplus
+from assay.evalcore.types import Floats, Ints
 
 LARGEST_EXCESS = 6.0     # cap on the log weight of a draw over that of the mode
 EVEN_DRAWS = 0.1         # share of the draws that configurations get alike while they are not ruled out

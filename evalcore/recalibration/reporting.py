@@ -20,28 +20,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from evalcore.design import EstimateArrays
-from evalcore.measures import Measure
-from evalcore.recalibration import totals
-from evalcore.recalibration.diagnostics import broken_chance, not_excluded, random_labels, regime
-from evalcore.recalibration.evidence import Evidence
-from evalcore.recalibration.intervals import (
+from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.recalibration import totals
+from assay.evalcore.recalibration.diagnostics import broken_chance, not_excluded, random_labels, regime
+from assay.evalcore.recalibration.evidence import Evidence
+from assay.evalcore.recalibration.intervals import (
     anytime_half_width,
     hull,
     logit_interval,
     weighted_moments,
     weighted_quantiles,
 )
-from evalcore.recalibration.posterior import (
-    NARROW,
-    WIDE,
-    Posterior,
-    finite_counts,
-    noise,
-    posteriors,
-)
-from evalcore.recalibration.totals import by_prediction
-from evalcore.types import Bools, Floats
+from assay.evalcore.recalibration.posterior import NARROW, WIDE, Posterior, finite_counts, noise, posteriors
+from assay.evalcore.recalibration.totals import by_prediction
+from assay.evalcore.types import Bools, Floats
 
 LEAST_VARIANCE = 1e-10
 CLEAR_GAP = 9.0          # squared standard errors between design and model that speak against the model

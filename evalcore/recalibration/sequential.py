@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalcore.cells import Cells
-from evalcore.design import Design, Outcome
-from evalcore.measures import Measure
-from evalcore.recalibration import totals
-from evalcore.recalibration.totals import by_prediction
-from evalcore.types import Floats, Ints
+from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.recalibration import totals
+from assay.evalcore.recalibration.totals import by_prediction
+from assay.evalcore.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalcore.cells import Cells
-from evalcore.types import Floats, Ints
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,8 +6,8 @@ positives among the predicted positives, and FN, the positives among the rest.
 
 import numpy as np
 
-from evalcore.measures import Measure
-from evalcore.types import Floats
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.types import Floats
 
 
 def value(measure: Measure, hits: Floats, missed: Floats, by_prediction: Floats) -> Floats:

@@ -19,8 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from evalcore.recalibration.label_model import LabelModel, fit
-from evalcore.types import Floats
+from assay.evalcore.recalibration.label_model import LabelModel, fit
+from assay.evalcore.types import Floats
 
 COLD_SHARE = 0.2         # prior weight of what ignores the past
 COLD = ("prediction", "loose", "probability", "flat", "inverted")

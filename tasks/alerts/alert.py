@@ -6,15 +6,12 @@ time, after a crash or at the same moment, writes the same bytes under the same 
 
 import re
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
-from tasks.ledger import encoding
-from tasks.ledger.encoding import DamagedRecord
+from assay.tasks.ledger import codec
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.spec.alerts import KINDS, SEVERITIES, Kind, Severity
 
-Severity = Literal["info", "warning", "critical"]
-Kind = Literal["breach", "recovery", "inconclusive", "failure"]
-SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")   # least first
-KINDS: tuple[Kind, ...] = ("breach", "recovery", "inconclusive", "failure")
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
@@ -49,12 +46,12 @@ def rank(severity: Severity) -> int:
 
 def alert_bytes(alert: Alert) -> bytes:
     """As the ledger holds it."""
-    return encoding.to_json({name: value for name, value in asdict(alert).items() if name != "key"})
+    return codec.to_json({name: value for name, value in asdict(alert).items() if name != "key"})
 
 
 def alert_from(blob: bytes, ledger_key: str) -> Alert:
     """The inverse of `alert_bytes`; its key is the last part of the ledger's. Raises DamagedRecord."""
-    data: Any = encoding.from_json(blob, ledger_key)
+    data: Any = codec.from_json(blob, ledger_key)
     key = ledger_key.rpartition("/")[2].removesuffix(".json")
     try:
         return Alert(key=key, **{**data, "links": tuple(data["links"])})

@@ -14,10 +14,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tasks.alerts.alert import Alert, Severity
-from tasks.alerts.outbox import Channel, NotDelivered
-from tasks.alerts.quiet import quiet
-from tasks.spec_alerts import Alerts, ChannelChoice
+from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.outbox import Channel, NotDelivered
+from assay.tasks.alerts.quiet import quiet
+from assay.tasks.spec.alerts import Alerts, ChannelChoice, Severity
 
 DEFAULT = "default"
 DEFAULT_VARIABLE = "ASSAY_ALERTS"

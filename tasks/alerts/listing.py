@@ -3,10 +3,10 @@
 from dataclasses import asdict
 from typing import Any
 
-from tasks.alerts.alert import alert_from
-from tasks.effects import retried
-from tasks.ledger import encoding, keys
-from tasks.ledger.store import Store
+from assay.tasks.alerts.alert import alert_from
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.stores.protocol import Store
 
 
 @retried
@@ -16,7 +16,7 @@ def outbox_rows(store: Store, owner: str) -> list[dict[str, Any]]:
     The keys are listed, not the index; an alert that nobody was told of and that is not in the index is
     entered again.
     """
-    prefix = keys.alerts(owner)
+    prefix = layout.alerts(owner)
     names = list(store.keys(prefix))
     rows = []
     for name in names:
@@ -25,12 +25,12 @@ def outbox_rows(store: Store, owner: str) -> list[dict[str, Any]]:
         alert = alert_from(store.get(name), name)
         sent = f"{prefix}{alert.key}.sent/"
         channels = {
-            key.removeprefix(sent).removesuffix(".json"): encoding.from_json(store.get(key), key)
+            key.removeprefix(sent).removesuffix(".json"): codec.from_json(store.get(key), key)
             for key in names if key.startswith(sent)
         }
-        waiting = store.exists(keys.alert_index(owner, alert.key))
+        waiting = store.exists(layout.alert_index(owner, alert.key))
         if not channels and not waiting:
-            store.put(keys.alert_index(owner, alert.key), encoding.to_json({}))
+            store.put(layout.alert_index(owner, alert.key), codec.to_json({}))
             waiting = True
         said = {field: value for field, value in asdict(alert).items() if field != "links"}
         rows.append({

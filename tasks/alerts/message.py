@@ -7,8 +7,9 @@ evidence and never contradicts the verdict it tells of.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.alerts.alert import Alert, Kind, Severity
-from tasks.report import EstimateRow, wording
+from assay.tasks.alerts.alert import Alert
+from assay.tasks.report import EstimateRow, wording
+from assay.tasks.spec.alerts import Kind, Severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,13 +25,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol
 
-from evalcore.errors import AssayError
-from tasks import events
-from tasks.alerts.alert import Alert, Severity, alert_bytes, alert_from, rank
-from tasks.alerts.tries import claim, read_tries, settle, told_before
-from tasks.effects import effect, retried
-from tasks.ledger import encoding, keys
-from tasks.ledger.store import KeyMissing, Store
+from assay.evalcore.errors import AssayError
+from assay.tasks import events
+from assay.tasks.alerts.alert import Alert, alert_bytes, alert_from, rank
+from assay.tasks.alerts.tries import claim, read_tries, settle, told_before
+from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.spec.alerts import Severity
 
 __all__ = ["Alert", "Channel", "Delivery", "NotDelivered", "deliver_due", "outbox_index", "raise_alert"]
 
@@ -87,17 +88,18 @@ def raise_alert(store: Store, owner: str, alert: Alert, now: datetime | None = N
     won = _raise(store, owner, alert, now or datetime.now(UTC))
     if won:
         _log.info("%s: raised %s (%s)", owner, alert.key, alert.severity)
-        events.alert_raised(store.url, owner, alert)
+        said = {"kind": alert.kind, "severity": alert.severity, "subject": alert.subject}
+        events.alert_raised(store.url, owner, alert.key, said)
     return won
 
 
 @effect("raise-alert")
 def _raise(store: Store, owner: str, alert: Alert, now: datetime) -> bool:
-    key = keys.alert(owner, alert.key)
+    key = layout.alert(owner, alert.key)
     if store.exists(key):
         return False
     # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
-    store.put(keys.alert_index(owner, alert.key), encoding.to_json({"raised": now.isoformat()}))
+    store.put(layout.alert_index(owner, alert.key), codec.to_json({"raised": now.isoformat()}))
     return store.put(key, alert_bytes(alert)) == alert_bytes(alert)
 
 
@@ -105,12 +107,12 @@ def _raise(store: Store, owner: str, alert: Alert, now: datetime) -> bool:
 def outbox_index(store: Store) -> dict[str, list[Waiting]]:
     """Owner -> its alerts that are not settled everywhere, oldest first."""
     found: dict[str, list[Waiting]] = {}
-    for index_key in list(store.keys(keys.ALERTS_PREFIX)):
-        name, _, key = index_key.removeprefix(keys.ALERTS_PREFIX).rpartition("+")
+    for index_key in list(store.keys(layout.ALERTS_PREFIX)):
+        name, _, key = index_key.removeprefix(layout.ALERTS_PREFIX).rpartition("+")
         owner = name.replace("+", "/")
         try:
-            raised = datetime.fromisoformat(encoding.from_json(store.get(index_key), index_key)["raised"])
-        except (KeyMissing, encoding.DamagedRecord, KeyError, ValueError):
+            raised = datetime.fromisoformat(codec.from_json(store.get(index_key), index_key)["raised"])
+        except (KeyMissing, codec.DamagedRecord, KeyError, ValueError):
             raised = None   # settled meanwhile, or rebuilt by hand: the alert itself decides
         found.setdefault(owner, []).append(Waiting(owner=owner, key=key, raised=raised))
     for waiting in found.values():
@@ -156,7 +158,7 @@ def deliver_due(
         if not channels:
             settled = _too_old(one, now)   # nobody to tell: kept for a while, should somebody say whom
         if settled:
-            _discard(store, keys.alert_index(owner, one.key))
+            _discard(store, layout.alert_index(owner, one.key))
     return done
 
 
@@ -168,7 +170,7 @@ def _deliver(
     def ended(status: Status, why: str = "") -> Delivery:
         return Delivery(owner=owner, key=alert.key, channel=channel.name, status=status, why=why)
 
-    sent_key = keys.alert_sent(owner, alert.key, channel.name)
+    sent_key = layout.alert_sent(owner, alert.key, channel.name)
     if _exists(store, sent_key):
         return "settled"
     held = _reason_to_hold(store, owner, alert, channel.name, now, cooldown)
@@ -184,7 +186,7 @@ def _deliver(
     if tries and now < tries[-1].next_at:
         return None
     attempt = len(tries) + 1
-    if not claim(store, keys.alert_try(owner, alert.key, channel.name, attempt), now):
+    if not claim(store, layout.alert_try(owner, alert.key, channel.name, attempt), now):
         return None
     if _exists(store, sent_key):   # told between our two looks
         return "settled"
@@ -192,7 +194,7 @@ def _deliver(
         send_alert(channel, alert, owner)
     except NotDelivered as error:
         _log.warning("%s: alert %s did not reach %s: %s", owner, alert.key, channel.name, error)
-        settle(store, keys.alert_failed(owner, alert.key, channel.name, attempt), "failed", now, str(error))
+        settle(store, layout.alert_failed(owner, alert.key, channel.name, attempt), "failed", now, str(error))
         return ended("failed", str(error))
     settle(store, sent_key, "sent", now)
     _log.info("%s: %s was told of %s", owner, channel.name, alert.key)
@@ -224,7 +226,7 @@ def _reason_to_hold(
 
 @retried
 def _read(store: Store, owner: str, key: str) -> Alert | None:
-    ledger_key = keys.alert(owner, key)
+    ledger_key = layout.alert(owner, key)
     try:
         return alert_from(store.get(ledger_key), ledger_key)
     except KeyMissing:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from tasks.alerts.alert import Alert, alert_from
-from tasks.effects import retried
-from tasks.ledger import encoding, keys
-from tasks.ledger.store import Store
+from assay.tasks.alerts.alert import Alert, alert_from
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.stores.protocol import Store
 
 CLAIM = timedelta(minutes=5)            # longer than any channel may take to send
 FIRST_RETRY = timedelta(seconds=30)     # after the first failure; doubled for each further one, up to
@@ -40,7 +40,7 @@ class Try:
 @retried
 def read_tries(store: Store, owner: str, key: str, channel: str) -> list[Try]:
     """The attempts to tell this channel of an alert, in order."""
-    prefix = keys.alert_tries(owner, key)
+    prefix = layout.alert_tries(owner, key)
     names = {name.removeprefix(prefix): name for name in store.keys(prefix)}
     found = []
     for name, full in names.items():
@@ -56,8 +56,8 @@ def told_before(store: Store, owner: str, channel: str) -> list[tuple[datetime, 
     """What this channel was told by this owner, and when."""
     found = []
     ending = f".sent/{channel}.json"
-    for key in store.keys(keys.alerts(owner)):
-        if key.endswith(ending) and encoding.from_json(store.get(key), key)["status"] == "sent":
+    for key in store.keys(layout.alerts(owner)):
+        if key.endswith(ending) and codec.from_json(store.get(key), key)["status"] == "sent":
             alert = key.removesuffix(ending) + ".json"
             found.append((_time_in(store, key), alert_from(store.get(alert), alert)))
     return found
@@ -66,16 +66,16 @@ def told_before(store: Store, owner: str, channel: str) -> list[tuple[datetime, 
 @retried
 def claim(store: Store, key: str, now: datetime) -> bool:
     """Whether the attempt is ours: a repeated put finds its own bytes, which hold a word nobody else has."""
-    blob = encoding.to_json({"at": now.isoformat(), "creator": uuid4().hex})
+    blob = codec.to_json({"at": now.isoformat(), "creator": uuid4().hex})
     return store.put(key, blob) == blob
 
 
 @retried
 def settle(store: Store, key: str, status: str, now: datetime, why: str = "") -> None:
     """End an attempt, or settle an alert for a channel. The first one to say so stands."""
-    store.put(key, encoding.to_json({"at": now.isoformat(), "status": status, "why": why}))
+    store.put(key, codec.to_json({"at": now.isoformat(), "status": status, "why": why}))
 
 
 def _time_in(store: Store, key: str) -> datetime:
-    moment: str = encoding.from_json(store.get(key), key)["at"]
+    moment: str = codec.from_json(store.get(key), key)["at"]
     return datetime.fromisoformat(moment)

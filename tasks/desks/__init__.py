@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.desks.desk import Desk, DeskRefused
-from tasks.ledger.store import Store
-from tasks.spec_parts import FolderDesk, LabelStudioDesk, SimulatedDesk
+from assay.tasks.desks.protocol import Desk, DeskRefused
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.parts import FolderDesk, LabelStudioDesk, SimulatedDesk
 
 if TYPE_CHECKING:
-    from tasks.spec import Spec
+    from assay.tasks.spec.evaluation import Spec
 
 
 def open_desk(
@@ -35,8 +35,8 @@ def open_desk(
     classes = [spec.labels.positive, spec.labels.negative]   # the order of hotkeys
     # Each kind is imported when it is chosen: the SDK of one of them takes seconds.
     if isinstance(desk, LabelStudioDesk):
-        from tasks.desks import label_studio
-        from tasks.desks.label_studio_api import TOKEN_VARIABLE, LabelStudioApi
+        from assay.tasks.desks.label_studio import desk as label_studio
+        from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 
         token = environment.get(TOKEN_VARIABLE, "").strip()
         if not token:
@@ -50,14 +50,14 @@ def open_desk(
             title=desk.project, identity=identity, annotators_per_item=desk.annotators_per_item,
         )
     if isinstance(desk, FolderDesk):
-        from tasks.desks import folder
+        from assay.tasks.desks.folder import desk as folder
 
         return folder.FolderDesk(
             Path(desk.path).expanduser(), evaluation=spec.name, classes=classes, display=spec.pool.display,
             annotators_per_item=desk.annotators_per_item,
         )
     if isinstance(desk, SimulatedDesk):
-        from tasks.desks import simulated
+        from assay.tasks.desks.simulated import desk as simulated
 
         return simulated.SimulatedDesk(
             desk.labels, evaluation=spec.name, classes=classes, store=store,

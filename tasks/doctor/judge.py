@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from tasks.doctor.finding import Finding, ok, problem, warning
-from tasks.doctor.numbers import Numbers, class_names
-from tasks.doctor.roles import Roles
-from tasks.doctor.scan import Defect, Scan
+from assay.tasks.doctor.finding import Finding, ok, problem, warning
+from assay.tasks.doctor.numbers import Numbers, class_names
+from assay.tasks.doctor.roles import Roles
+from assay.tasks.doctor.scan import Defect, Scan
 
 _OFF = 2.0    # expected positives over counted ones, either way, that calls a probability miscalibrated
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from evalcore.errors import BadInput
-from evalcore.measures import measure, names
-from evalcore.replay import LabelledPool
-from evalcore.types import Array, Bools, Floats
-from tasks.doctor.roles import Roles
-from tasks.doctor.scan import Scan
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.base import measure, names
+from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.types import Array, Bools, Floats
+from assay.tasks.doctor.roles import Roles
+from assay.tasks.doctor.scan import Scan
 
 _YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
 _BINS = 10

@@ -4,14 +4,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from evalcore.errors import AssayError
-from tasks.desks.desk import DeskRefused
-from tasks.doctor.finding import Finding, ok, problem
-from tasks.ledger.local_store import LocalStore
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.store import Store
-from tasks.spec import Spec
-from tasks.spec_parts import FolderDesk, LabelStudioDesk, SimulatedDesk
+from assay.evalcore.errors import AssayError
+from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.doctor.finding import Finding, ok, problem
+from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.parts import FolderDesk, LabelStudioDesk, SimulatedDesk
 
 _TIMEOUT = 10.0     # seconds for one reply of a desk
 
@@ -40,7 +40,7 @@ def look_at_desk(spec: Spec, environment: Mapping[str, str] = os.environ) -> Fin
         if isinstance(desk, FolderDesk):
             return _folder(Path(desk.path).expanduser())
         if isinstance(desk, SimulatedDesk):
-            from tasks.desks import open_desk
+            from assay.tasks.desks import open_desk
 
             open_desk(spec, MemoryStore()).prepare()      # reads the labels, and makes nothing
             return ok("desk", f"simulated, with the labels of {desk.labels}")
@@ -50,7 +50,7 @@ def look_at_desk(spec: Spec, environment: Mapping[str, str] = os.environ) -> Fin
 
 
 def _label_studio(url: str, environment: Mapping[str, str]) -> Finding:
-    from tasks.desks.label_studio_api import TOKEN_VARIABLE, LabelStudioApi
+    from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 
     token = environment.get(TOKEN_VARIABLE, "").strip()
     if not token:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from evalcore.errors import BadInput
-from tasks.sources.reader import Source
-from tasks.sources.values import as_numbers, as_text, kind
-from tasks.spec_parts import FROZEN_COLUMNS
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.reader import Source
+from assay.tasks.sources.values import as_numbers, as_text, kind
+from assay.tasks.spec.parts import FROZEN_COLUMNS
 
 SAMPLE_ROWS = 20_000
 FEW = 20              # values a segment may have

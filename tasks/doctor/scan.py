@@ -12,13 +12,13 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
-from evalcore.errors import BadInput
-from evalcore.types import Array, Bools, Floats, Ints
-from tasks.checked_rows import OFFENDERS_SHOWN
-from tasks.doctor.roles import Roles
-from tasks.duplicate_ids import SeenIds, first_duplicates
-from tasks.sources.reader import Source, SourceBatch
-from tasks.sources.values import as_numbers, as_text
+from assay.evalcore.errors import BadInput
+from assay.evalcore.types import Array, Bools, Floats, Ints
+from assay.tasks.doctor.roles import Roles
+from assay.tasks.pool.checked_rows import OFFENDERS_SHOWN
+from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
+from assay.tasks.sources.reader import Source, SourceBatch
+from assay.tasks.sources.values import as_numbers, as_text
 
 MOST_CLASSES = 50        # distinct values of a prediction or label that are told apart
 

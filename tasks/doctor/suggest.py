@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
-from tasks.doctor.numbers import Numbers
-from tasks.doctor.roles import Roles
-from tasks.ledger.keys import check_name
+from assay.tasks.doctor.numbers import Numbers
+from assay.tasks.doctor.roles import Roles
+from assay.tasks.ledger.layout import check_name
 
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
 

@@ -4,19 +4,19 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tasks.desks.desk import Annotation
-from tasks.effects import effect, retried
-from tasks.ledger import encoding, keys
-from tasks.ledger.store import Store
+from assay.evalcore.annotators.annotation import Annotation
+from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.stores.protocol import Store
 
 
 @effect("store-answers")
 def store_answers(store: Store, evaluation: str, round: int, answers: Sequence[Annotation]) -> None:
     """Copy the answers that are not in the ledger yet."""
-    there = set(store.keys(keys.annotations(evaluation, round)))
+    there = set(store.keys(layout.annotations(evaluation, round)))
     for answer in answers:
         blob = answer_bytes(answer)
-        key = keys.annotation(evaluation, round, keys.digest(blob))
+        key = layout.annotation(evaluation, round, layout.digest(blob))
         if key not in there:
             store.put(key, blob)
 
@@ -27,8 +27,8 @@ def stored_answers(
 ) -> list[Annotation]:
     """What the ledger holds about these items."""
     answers = []
-    for key in store.keys(keys.annotations(evaluation, round)):
-        data = encoding.from_json(store.get(key), key)
+    for key in store.keys(layout.annotations(evaluation, round)):
+        data = codec.from_json(store.get(key), key)
         if data["item_id"] in item_ids:
             answers.append(Annotation(**data))
     return answers
@@ -39,8 +39,8 @@ def read_answers(
     store: Store, evaluation: str, round: int, digests: Iterable[str]
 ) -> list[Annotation]:
     """The answers of these names, in the order of the names. KeyMissing if one is gone."""
-    names = [keys.annotation(evaluation, round, digest) for digest in sorted(set(digests))]
-    return [Annotation(**encoding.from_json(store.get(key), key)) for key in names]
+    names = [layout.annotation(evaluation, round, digest) for digest in sorted(set(digests))]
+    return [Annotation(**codec.from_json(store.get(key), key)) for key in names]
 
 
 def annotators_of(
@@ -55,12 +55,12 @@ def answer_bytes(answer: Annotation) -> bytes:
     data: dict[str, Any] = asdict(answer)
     if answer.asking == 1:
         del data["asking"]
-    return encoding.to_json(data)
+    return codec.to_json(data)
 
 
 def digests_by_item(answers: Iterable[Annotation]) -> dict[str, tuple[str, ...]]:
     """Item -> the digests of these answers about it, sorted: their names in the ledger."""
     by_item: dict[str, set[str]] = {}
     for answer in answers:
-        by_item.setdefault(answer.item_id, set()).add(keys.digest(answer_bytes(answer)))
+        by_item.setdefault(answer.item_id, set()).add(layout.digest(answer_bytes(answer)))
     return {item_id: tuple(sorted(digests)) for item_id, digests in by_item.items()}

@@ -6,9 +6,9 @@ is the reason why the round's labels have gaps. It says why, and no more: who de
 
 from typing import Literal
 
-from tasks.effects import effect
-from tasks.ledger import encoding, keys
-from tasks.ledger.store import KeyMissing, Store
+from assay.tasks.effects.calls import effect
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 
 Why = Literal["deadline", "request"]
 
@@ -16,16 +16,16 @@ Why = Literal["deadline", "request"]
 @effect("close-early")
 def decide_to_close(store: Store, evaluation: str, round: int, why: Why) -> Why:
     """Put the decision; the reason that stands."""
-    key = keys.closing(evaluation, round)
-    stands: Why = encoding.from_json(store.put(key, encoding.to_json({"why": why})), key)["why"]
+    key = layout.closing(evaluation, round)
+    stands: Why = codec.from_json(store.put(key, codec.to_json({"why": why})), key)["why"]
     return stands
 
 
 def read_closing(store: Store, evaluation: str, round: int) -> Why | None:
     """Why the round is closed early, or None if it is not."""
-    key = keys.closing(evaluation, round)
+    key = layout.closing(evaluation, round)
     try:
-        why: Why = encoding.from_json(store.get(key), key)["why"]
+        why: Why = codec.from_json(store.get(key), key)["why"]
     except KeyMissing:
         return None
     return why

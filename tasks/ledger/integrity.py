@@ -15,12 +15,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tasks.frozen import Manifest, manifest_from, partition_digest
-from tasks.ledger import keys
-from tasks.ledger.differences import Difference
-from tasks.ledger.encoding import DamagedRecord
-from tasks.ledger.seals import seal_bytes, sealed_at_the_end, sealed_by_bytes, sealed_in
-from tasks.ledger.store import Store
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.differences import Difference
+from assay.tasks.ledger.manifest import Manifest, manifest_from, partition_digest
+from assay.tasks.ledger.seals import seal_bytes, sealed_at_the_end, sealed_by_bytes, sealed_in
+from assay.tasks.ledger.stores.protocol import Store
 
 _ROUND = re.compile(r"rounds/(\d{4,})/(.+)")
 _ALERT = r"alerts/[A-Za-z0-9][A-Za-z0-9_-]*(\.json|\.sent/[^/]+\.json|\.tries/[^/]+\.json)"
@@ -32,8 +32,8 @@ _LEFT_OVER = re.compile(
     r"pool/part-\d{5,}-[0-9a-f]{16}\.parquet|partitions/[0-9a-f]{32}\.(json|rows)|"
     r"inherited-[0-9a-f]{16}\.parquet|gold/[0-9a-f]{64}\.json"
 )
-_REVISION_STEPS = (keys.revision_labels, keys.revision_estimate, keys.revision_seal)
-_STEPS = (keys.plan, keys.design, keys.labels, keys.estimate, keys.seal)
+_REVISION_STEPS = (layout.revision_labels, layout.revision_estimate, layout.revision_seal)
+_STEPS = (layout.plan, layout.design, layout.labels, layout.estimate, layout.seal)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def check_integrity(store: Store, evaluation: str) -> Integrity:
         keys=there,
         revisions=max(revised, default=0),
         rounds=max(numbers, default=0),
-        finished=not there.isdisjoint((keys.outcome(evaluation), keys.final_seal(evaluation))),
+        finished=not there.isdisjoint((layout.outcome(evaluation), layout.final_seal(evaluation))),
     )
     _read_manifest(store, found)
     for key in _required(found):
@@ -87,7 +87,7 @@ def check_integrity(store: Store, evaluation: str) -> Integrity:
 
 
 def _read_manifest(store: Store, found: Integrity) -> None:
-    key = keys.manifest(found.evaluation)
+    key = layout.manifest(found.evaluation)
     if key not in found.keys:
         return
     try:
@@ -103,8 +103,8 @@ def _read_manifest(store: Store, found: Integrity) -> None:
 def _required(found: Integrity) -> Iterator[str]:
     """Keys that must be there, given those that are."""
     name = found.evaluation
-    yield keys.spec(name)
-    yield keys.manifest(name)
+    yield layout.spec(name)
+    yield layout.manifest(name)
     yield from _frozen(found)
     for number in range(1, found.rounds + 1):
         steps = [step(name, number) for step in _STEPS]
@@ -114,8 +114,8 @@ def _required(found: Integrity) -> Iterator[str]:
             last = max((i for i, key in enumerate(steps) if key in found.keys), default=0)
             yield from steps[: last + 1]
     if found.finished:
-        yield keys.outcome(name)
-        yield keys.final_seal(name)
+        yield layout.outcome(name)
+        yield layout.final_seal(name)
     for number in range(1, found.revisions + 1):   # one that was cut short is finished by `assay advance`
         yield from (step(name, number) for step in _REVISION_STEPS)
 
@@ -125,21 +125,21 @@ def _frozen(found: Integrity) -> list[str]:
     if found.manifest is None:
         return []
     digest = found.manifest.partition.digest
-    pair = [keys.partition(found.evaluation, digest), keys.partition_rows(found.evaluation, digest)]
+    pair = [layout.partition(found.evaluation, digest), layout.partition_rows(found.evaluation, digest)]
     inherited = found.manifest.inherited_key
-    gold = [keys.gold(found.evaluation, found.manifest.gold)] if found.manifest.gold else []
+    gold = [layout.gold(found.evaluation, found.manifest.gold)] if found.manifest.gold else []
     return [*found.manifest.part_keys, *([] if inherited is None else [inherited]), *gold, *pair]
 
 
 def _check_seals(store: Store, found: Integrity) -> None:
     """From the last seal back: each vouches for the one before."""
     name = found.evaluation
-    seals: list[tuple[str, int]] = [(keys.seal(name, n), n) for n in range(found.rounds, 0, -1)]
+    seals: list[tuple[str, int]] = [(layout.seal(name, n), n) for n in range(found.rounds, 0, -1)]
     if found.finished:
-        seals.insert(0, (keys.final_seal(name), 0))
+        seals.insert(0, (layout.final_seal(name), 0))
     vouched: set[str] = set()
     for number in range(found.revisions, 0, -1):
-        key = keys.revision_seal(name, number)
+        key = layout.revision_seal(name, number)
         if key in found.keys:
             _check_revision_seal(store, found, key, number, vouched)
     for key, number in seals:
@@ -148,7 +148,7 @@ def _check_seals(store: Store, found: Integrity) -> None:
         blob = store.get(key)
         found.checked.add(key)
         if found.last_seal is None:
-            found.last_seal, found.last_seal_key = keys.digest(blob), key
+            found.last_seal, found.last_seal_key = layout.digest(blob), key
         try:
             sealed = sealed_in(blob, key, name)
         except DamagedRecord as error:
@@ -157,11 +157,11 @@ def _check_seals(store: Store, found: Integrity) -> None:
         if seal_bytes(name, sealed) != blob:
             found.add(key, "is not written the way seals are")
         wanted = set(sealed_by_bytes(name, number) if number else sealed_at_the_end(name, found.rounds))
-        answers = {k for k in sealed if number and k.startswith(keys.annotations(name, number))}
-        if number and keys.annotators(name, number) in sealed:   # only where there was something to say
-            wanted.add(keys.annotators(name, number))
-        if number and keys.closing(name, number) in found.keys | sealed.keys():
-            wanted.add(keys.closing(name, number))
+        answers = {k for k in sealed if number and k.startswith(layout.annotations(name, number))}
+        if number and layout.annotators(name, number) in sealed:   # only where there was something to say
+            wanted.add(layout.annotators(name, number))
+        if number and layout.closing(name, number) in found.keys | sealed.keys():
+            wanted.add(layout.closing(name, number))
         if sealed.keys() - answers != wanted:
             odd = sorted((sealed.keys() - answers) ^ wanted)
             found.add(key, f"does not seal what it must: {', '.join(odd)}")
@@ -177,7 +177,7 @@ def _check_revision_seal(
     blob = store.get(key)
     found.checked.add(key)
     if found.last_seal is None:
-        found.last_seal, found.last_seal_key = keys.digest(blob), key
+        found.last_seal, found.last_seal_key = layout.digest(blob), key
     try:
         sealed = sealed_in(blob, key, name)
     except DamagedRecord as error:
@@ -185,9 +185,9 @@ def _check_revision_seal(
         return
     if seal_bytes(name, sealed) != blob:
         found.add(key, "is not written the way seals are")
-    wanted = {keys.revision_labels(name, number), keys.revision_estimate(name, number)}
+    wanted = {layout.revision_labels(name, number), layout.revision_estimate(name, number)}
     if number > 1:
-        wanted.add(keys.revision_seal(name, number - 1))
+        wanted.add(layout.revision_seal(name, number - 1))
     if not wanted.issubset(sealed):
         found.add(key, f"does not seal what it must: {', '.join(sorted(wanted - sealed.keys()))}")
     for covered in sorted(sealed):
@@ -197,7 +197,7 @@ def _check_revision_seal(
 def _compare(
     store: Store, found: Integrity, seal: str, covered: str, digest: str, vouched: set[str]
 ) -> None:
-    now = keys.digest(store.get(covered)) if covered in found.keys else None
+    now = layout.digest(store.get(covered)) if covered in found.keys else None
     found.checked.add(covered)
     if now == digest:
         vouched.add(covered)
@@ -216,14 +216,14 @@ def _check_names(store: Store, found: Integrity) -> None:
         answer = _ANSWER.fullmatch(in_round[2]) if in_round else None
         if answer:
             found.checked.add(key)
-            if keys.digest(store.get(key)) != answer[1]:
+            if layout.digest(store.get(key)) != answer[1]:
                 found.add(key, "its bytes are not those its name is the digest of")
     if found.manifest is None:
         return
     for key in _frozen(found)[:-2]:
         if key in found.keys:
             found.checked.add(key)
-            digest = keys.digest(store.get(key))
+            digest = layout.digest(store.get(key))
             if not key.endswith((f"-{digest[:16]}.parquet", f"/gold/{digest}.json")):
                 found.add(key, "its bytes are not those its name is the digest of")
     pair = _frozen(found)[-2:]
@@ -244,7 +244,7 @@ def _check_others(found: Integrity) -> None:
         in_round = _ROUND.fullmatch(below)
         if _LEFT_OVER.fullmatch(below):
             left_over += 1
-        elif in_round and key.startswith(keys.round_folder(name, int(in_round[1]))):
+        elif in_round and key.startswith(layout.round_folder(name, int(in_round[1]))):
             known = in_round[2] == "annotators.json" or _BESIDE_ROUND.fullmatch(in_round[2])
             if not (known or _ANSWER.fullmatch(in_round[2])):
                 found.add(key, "is not a key of an evaluation")

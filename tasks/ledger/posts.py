@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-from tasks.effects import effect
-from tasks.ledger import encoding, keys
-from tasks.ledger.store import Store
+from assay.tasks.effects.calls import effect
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.stores.protocol import Store
 
 _POST = re.compile(r"\d+\.json")
 
@@ -29,11 +29,11 @@ class Post:
 
 def read_posts(store: Store, evaluation: str, round: int) -> list[Post]:
     """The attempts to post a round, in order."""
-    prefix = keys.posts(evaluation, round)
+    prefix = layout.posts(evaluation, round)
     names = {key.removeprefix(prefix) for key in store.keys(prefix)}
     posts = []
     for name in sorted(filter(_POST.fullmatch, names), key=lambda name: int(name.removesuffix(".json"))):
-        data = encoding.from_json(store.get(prefix + name), prefix + name)
+        data = codec.from_json(store.get(prefix + name), prefix + name)
         posts.append(
             Post(
                 attempt=data["attempt"],
@@ -57,14 +57,14 @@ def create_post(
     a word nobody else has.
     """
     record = {"attempt": attempt, "at": at.isoformat(), "creator": uuid4().hex, "items": list(items)}
-    blob = encoding.to_json(record | ({"asking": asking} if asking > 1 else {}))
-    return store.put(keys.post(evaluation, round, attempt), blob) == blob
+    blob = codec.to_json(record | ({"asking": asking} if asking > 1 else {}))
+    return store.put(layout.post(evaluation, round, attempt), blob) == blob
 
 
 @effect("mark-arrived")
 def mark_arrived(store: Store, evaluation: str, round: int, attempt: int) -> None:
     """Write down that everything this attempt carried was seen on the desk."""
-    store.put(keys.arrived(evaluation, round, attempt), encoding.to_json({}))
+    store.put(layout.arrived(evaluation, round, attempt), codec.to_json({}))
 
 
 def removed_on_purpose(posts: Sequence[Post]) -> set[str]:

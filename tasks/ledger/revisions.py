@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tasks.effects import effect
-from tasks.ledger import encoding, keys
-from tasks.ledger.records import Decided, RoundEstimate, decode_estimate
-from tasks.ledger.store import KeyMissing, Store
+from assay.tasks.effects.calls import effect
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.rounds import Decided, RoundEstimate, decode_estimate
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 
 _ABOUT = "assay.revision"
 _DECIDED = ("item_id", "cell", "rank", "label", "reason", "annotations", "askings", "share")
@@ -71,8 +71,8 @@ def write_revision(store: Store, evaluation: str, revision: Revision) -> Revisio
         "by": pa.array([list(item.by) for item in revision.items], pa.list_(pa.string())),
     }
     about = {"rounds": revision.rounds, "finished": revision.finished}
-    key = keys.revision_labels(evaluation, revision.number)
-    blob = encoding.to_parquet(columns, {_ABOUT: json.dumps(about, sort_keys=True)})
+    key = layout.revision_labels(evaluation, revision.number)
+    blob = codec.to_parquet(columns, {_ABOUT: json.dumps(about, sort_keys=True)})
     return _decode(store.put(key, blob), key, revision.number)
 
 
@@ -81,7 +81,7 @@ def read_revisions(store: Store, evaluation: str) -> list[Revision]:
     found: list[Revision] = []
     while True:
         number = len(found) + 1
-        key = keys.revision_labels(evaluation, number)
+        key = layout.revision_labels(evaluation, number)
         try:
             found.append(_decode(store.get(key), key, number))
         except KeyMissing:
@@ -90,12 +90,12 @@ def read_revisions(store: Store, evaluation: str) -> list[Revision]:
 
 def last_revision(store: Store, evaluation: str) -> Revision | None:
     """The newest revision, by one listing and one read."""
-    prefix = keys.revisions(evaluation)
+    prefix = layout.revisions(evaluation)
     names = [key.removeprefix(prefix) for key in store.keys(prefix)]
     numbers = [int(name.split("/")[0]) for name in names if name.endswith("/labels.parquet")]
     if not numbers:
         return None
-    key = keys.revision_labels(evaluation, max(numbers))
+    key = layout.revision_labels(evaluation, max(numbers))
     return _decode(store.get(key), key, max(numbers))
 
 
@@ -104,8 +104,8 @@ def write_revised_estimate(
     store: Store, evaluation: str, number: int, estimate: RoundEstimate
 ) -> RoundEstimate:
     """Put the estimates of a revision; the ones that stand."""
-    key = keys.revision_estimate(evaluation, number)
-    return decode_estimate(store.put(key, encoding.to_json(asdict(estimate))), key)
+    key = layout.revision_estimate(evaluation, number)
+    return decode_estimate(store.put(key, codec.to_json(asdict(estimate))), key)
 
 
 @effect("write-revised-annotators")
@@ -113,12 +113,12 @@ def write_revised_annotators(
     store: Store, evaluation: str, number: int, record: Mapping[str, Any]
 ) -> None:
     """Put how the people do by the answers of a revision."""
-    store.put(keys.revision_annotators(evaluation, number), encoding.to_json(record))
+    store.put(layout.revision_annotators(evaluation, number), codec.to_json(record))
 
 
 def read_revised_estimate(store: Store, evaluation: str, number: int) -> RoundEstimate | None:
     """The estimates of a revision, or None while they are not written."""
-    key = keys.revision_estimate(evaluation, number)
+    key = layout.revision_estimate(evaluation, number)
     try:
         return decode_estimate(store.get(key), key)
     except KeyMissing:
@@ -148,9 +148,9 @@ def _decided(row: Mapping[str, Any]) -> Decided:
 
 
 def _decode(blob: bytes, key: str, number: int) -> Revision:
-    columns, metadata = encoding.from_parquet(blob, key)
+    columns, metadata = codec.from_parquet(blob, key)
     if _ABOUT not in metadata:
-        raise encoding.DamagedRecord(f"{key}: is not a revision; restore this key from a copy of the ledger")
+        raise codec.DamagedRecord(f"{key}: is not a revision; restore this key from a copy of the ledger")
     about: dict[str, Any] = json.loads(metadata[_ABOUT])
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     items = tuple(

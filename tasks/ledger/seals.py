@@ -21,18 +21,19 @@ decide the same: times.json, identity.json, pool/sources.json and posts/.
 
 from collections.abc import Iterable, Mapping
 
-from tasks.effects import retried
-from tasks.ledger import encoding, keys, records
-from tasks.ledger.encoding import DamagedRecord
-from tasks.ledger.revisions import Revision
-from tasks.ledger.store import Store
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.revisions import Revision
+from assay.tasks.ledger.stores.protocol import Store
 
 
 @retried
 def seal_rounds(store: Store, evaluation: str, last: int) -> None:
     """Put the seals of the closed rounds up to `last` that have none yet."""
     first = last + 1
-    while first > 1 and not store.exists(keys.seal(evaluation, first - 1)):
+    while first > 1 and not store.exists(layout.seal(evaluation, first - 1)):
         first -= 1
     for number in range(first, last + 1):
         decided = records.read_labels(store, evaluation, number) or []
@@ -40,74 +41,74 @@ def seal_rounds(store: Store, evaluation: str, last: int) -> None:
         named = (*(one.annotations for one in decided), *gold.values())
         answers = sorted({digest for several in named for digest in several})
         covered = sealed_by_bytes(evaluation, number)
-        for sometimes in (keys.annotators, keys.closing):
+        for sometimes in (layout.annotators, layout.closing):
             if store.exists(sometimes(evaluation, number)):
                 covered.append(sometimes(evaluation, number))
-        sealed = {key: keys.digest(store.get(key)) for key in covered}
+        sealed = {key: layout.digest(store.get(key)) for key in covered}
         # an answer's name is its digest
-        sealed |= {keys.annotation(evaluation, number, digest): digest for digest in answers}
-        store.put(keys.seal(evaluation, number), seal_bytes(evaluation, sealed))
+        sealed |= {layout.annotation(evaluation, number, digest): digest for digest in answers}
+        store.put(layout.seal(evaluation, number), seal_bytes(evaluation, sealed))
 
 
 @retried
 def seal_outcome(store: Store, evaluation: str, rounds: int) -> None:
     """Put the seal of a finished evaluation, and whatever seals it rests on, unless they are there."""
-    if store.exists(keys.final_seal(evaluation)):
+    if store.exists(layout.final_seal(evaluation)):
         return
     seal_rounds(store, evaluation, rounds)
-    sealed = {key: keys.digest(store.get(key)) for key in sealed_at_the_end(evaluation, rounds)}
-    store.put(keys.final_seal(evaluation), seal_bytes(evaluation, sealed))
+    sealed = {key: layout.digest(store.get(key)) for key in sealed_at_the_end(evaluation, rounds)}
+    store.put(layout.final_seal(evaluation), seal_bytes(evaluation, sealed))
 
 
 @retried
 def seal_revision(store: Store, evaluation: str, revision: Revision) -> None:
     """Put the seal of a revision whose labels and estimate are there."""
     covered = sealed_by_revision(evaluation, revision)
-    if store.exists(keys.revision_annotators(evaluation, revision.number)):
-        covered.append(keys.revision_annotators(evaluation, revision.number))
-    sealed = {key: keys.digest(store.get(key)) for key in covered}
+    if store.exists(layout.revision_annotators(evaluation, revision.number)):
+        covered.append(layout.revision_annotators(evaluation, revision.number))
+    sealed = {key: layout.digest(store.get(key)) for key in covered}
     for item in revision.items:
         sealed |= {
-            keys.annotation(evaluation, item.round, digest): digest for digest in item.decided.annotations
+            layout.annotation(evaluation, item.round, digest): digest for digest in item.decided.annotations
         }
-    store.put(keys.revision_seal(evaluation, revision.number), seal_bytes(evaluation, sealed))
+    store.put(layout.revision_seal(evaluation, revision.number), seal_bytes(evaluation, sealed))
 
 
 def sealed_by_revision(evaluation: str, revision: Revision) -> list[str]:
     """The keys a revision's seal covers, answers and annotators.json apart."""
-    before = [keys.seal(evaluation, revision.rounds)]
+    before = [layout.seal(evaluation, revision.rounds)]
     if revision.number > 1:
-        before.append(keys.revision_seal(evaluation, revision.number - 1))
+        before.append(layout.revision_seal(evaluation, revision.number - 1))
     if revision.finished:
-        before.append(keys.final_seal(evaluation))
-    of_revision = (keys.revision_labels, keys.revision_estimate)
+        before.append(layout.final_seal(evaluation))
+    of_revision = (layout.revision_labels, layout.revision_estimate)
     return before + [key(evaluation, revision.number) for key in of_revision]
 
 
 def sealed_by_bytes(evaluation: str, number: int) -> list[str]:
     """The keys a round's seal covers, answers, annotators.json and an early closing apart."""
     before = (
-        [keys.spec(evaluation), keys.manifest(evaluation)]
-        if number == 1 else [keys.seal(evaluation, number - 1)]
+        [layout.spec(evaluation), layout.manifest(evaluation)]
+        if number == 1 else [layout.seal(evaluation, number - 1)]
     )
-    of_round = (keys.plan, keys.design, keys.labels, keys.estimate)
+    of_round = (layout.plan, layout.design, layout.labels, layout.estimate)
     return before + [key(evaluation, number) for key in of_round]
 
 
 def sealed_at_the_end(evaluation: str, rounds: int) -> list[str]:
     """The keys the last seal covers."""
-    return [keys.seal(evaluation, rounds), keys.outcome(evaluation)]
+    return [layout.seal(evaluation, rounds), layout.outcome(evaluation)]
 
 
 def seal_bytes(evaluation: str, sealed: Mapping[str, str]) -> bytes:
     """The bytes of a seal; `sealed`: full key -> digest."""
     below = {key.removeprefix(f"{evaluation}/"): digest for key, digest in sealed.items()}
-    return encoding.to_json({"seals": below})
+    return codec.to_json({"seals": below})
 
 
 def sealed_in(blob: bytes, key: str, evaluation: str) -> dict[str, str]:
     """Full key -> digest, from the bytes of a seal. DamagedRecord unless it is one."""
-    data = encoding.from_json(blob, key)
+    data = codec.from_json(blob, key)
     below = data.get("seals") if isinstance(data, dict) else None
     if not isinstance(below, dict) or not _all_text(below.values()):
         raise DamagedRecord(f"{key}: not a seal; restore this key from a copy of the ledger")

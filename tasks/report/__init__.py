@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalcore.errors import AssayError
-from tasks.report.data import BadReport, EstimateRow, PoolSummary, ReportData, RoundRow
-from tasks.report.machine import contract, report_json, report_parquet
+from assay.evalcore.errors import AssayError
+from assay.tasks.report.data import BadReport, EstimateRow, PoolSummary, ReportData, RoundRow
+from assay.tasks.report.machine import contract, report_json, report_parquet
 
 __all__ = [
     "BadReport",
@@ -43,7 +43,7 @@ class ReportFiles:
 
 def render_report(data: ReportData) -> dict[str, bytes]:
     """File name -> bytes. The same data gives the same bytes."""
-    from tasks.report.page import report_html
+    from assay.tasks.report.page import report_html
 
     return {
         "report.html": report_html(data),

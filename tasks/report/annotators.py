@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from tasks.report import wording
-from tasks.report.data import EstimateRow
+from assay.tasks.report import wording
+from assay.tasks.report.data import EstimateRow
 
 _STATISTICS = {
     "fleiss-kappa": "Fleiss’ κ, all",

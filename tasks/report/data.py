@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from evalcore.comparison import RandomSampling
-from evalcore.errors import AssayError
+from assay.evalcore.errors import AssayError
+from assay.evalcore.estimators.random_sampling import RandomSampling
 
 
 class BadReport(AssayError):
@@ -37,7 +37,7 @@ class EstimateRow:
     system: str | None = None
     class_name: str | None = None
     segment: str | None = None
-    price_tag: Mapping[str, Any] = field(default_factory=dict)   # evalcore.price_tag; empty where unknown
+    price_tag: Mapping[str, Any] = field(default_factory=dict)   # empty where unknown
     undecided: Mapping[str, Any] | None = None     # items, and the estimate if all were of one class
     nonresponse: Mapping[str, Any] | None = None   # response rate, cells, assumption, where rounds had gaps
 

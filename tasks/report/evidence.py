@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.desks.csv_cells import to_cell
-from tasks.ledger import encoding
+from assay.tasks.desks.folder.csv_cells import to_cell
+from assay.tasks.ledger import codec
 
 _NO_TIME = (1980, 1, 1, 0, 0, 0)    # the first a zip archive can say
 
@@ -113,7 +113,7 @@ def evidence_zip(evidence: Evidence) -> bytes:
     facts = {**evidence.facts, "exposure": exposure_counts(evidence.exposures)}
     files = {
         "README.txt": _README.format(evaluation=evidence.evaluation).encode(),
-        "evidence.json": encoding.to_json(facts),
+        "evidence.json": codec.to_json(facts),
         "draws.csv": _draws(evidence.draws),
         "exposure.csv": _exposures(evidence.exposures),
         "revisions.csv": _revised(evidence.revised),

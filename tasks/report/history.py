@@ -88,9 +88,9 @@ def history_html(told: Mapping[str, Any]) -> bytes:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    from tasks.report.history_plot import history_svg
+    from assay.tasks.report.history_plot import history_svg
 
-    loader = PackageLoader("tasks.report", "templates")
+    loader = PackageLoader("assay.tasks.report", "templates")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

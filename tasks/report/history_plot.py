@@ -4,8 +4,8 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from tasks.report import wording
-from tasks.report.plot import STYLE, embeddable
+from assay.tasks.report import wording
+from assay.tasks.report.plot import STYLE, embeddable
 
 _SIZE = (7.2, 3.5)
 _COLOURS = {"ok": "#1d4e79", "breach": "#9b2c2c", "inconclusive": "#7b8794"}

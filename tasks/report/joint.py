@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from math import cos, pi, sin, sqrt
 from typing import Any
 
-from tasks.report import wording
+from assay.tasks.report import wording
 
 _SIZE, _MARGIN, _POINTS = 240, 12, 72
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from tasks.report.data import EstimateRow, Moved, ReportData, RoundRow
+from assay.tasks.report.data import EstimateRow, Moved, ReportData, RoundRow
 
 NOT_EXCLUDED = (
     "no_positive_found", "unlabelled_share", "unseen_bound", "unseen_items", "unseen_bound_reason",

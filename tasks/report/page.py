@@ -8,12 +8,12 @@ scripts and requests besides, should an escape ever be missed.
 from collections.abc import Iterable
 from typing import Any
 
-from tasks.report import price, wording
-from tasks.report.annotators import annotators_in_words
-from tasks.report.data import EstimateRow, ReportData
-from tasks.report.joint import joint_rows
-from tasks.report.machine import rounds_and_reissue
-from tasks.report.plot import (
+from assay.tasks.report import price, wording
+from assay.tasks.report.annotators import annotators_in_words
+from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.joint import joint_rows
+from assay.tasks.report.machine import rounds_and_reissue
+from assay.tasks.report.plot import (
     convergence_svg,
     history_of,
     plot_title,
@@ -30,7 +30,7 @@ def report_html(data: ReportData) -> bytes:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    loader = PackageLoader("tasks.report", "templates")
+    loader = PackageLoader("assay.tasks.report", "templates")
     environment = Environment(
         loader=loader,
         autoescape=True,

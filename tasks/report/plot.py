@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tasks.report import wording
-from tasks.report.data import EstimateRow, ReportData
-from tasks.report.machine import rounds_and_reissue
+from assay.tasks.report import wording
+from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.machine import rounds_and_reissue
 
 _INK, _SOFT, _GRID = "#1f2933", "#52606d", "#e4e7eb"
 _LINE, _BAND = "#1d4e79", "#c6d8e8"

@@ -2,8 +2,8 @@
 
 from decimal import ROUND_CEILING, ROUND_FLOOR
 
-from tasks.report import wording
-from tasks.report.data import EstimateRow
+from assay.tasks.report import wording
+from assay.tasks.report.data import EstimateRow
 
 
 def random_labels(row: EstimateRow) -> str:

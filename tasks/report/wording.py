@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
 from typing import Any
 
-from tasks.report.data import EstimateRow, Moved, ReportData
+from assay.tasks.report.data import EstimateRow, Moved, ReportData
 
 _NAMES = {
     "accuracy": "Accuracy",

@@ -5,10 +5,10 @@ from contextlib import closing
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.sources.csv_rows import header
-from tasks.sources.files import SourceFile, unreadable
-from tasks.sources.jsonl_rows import first_keys
-from tasks.sources.reader import Source
+from assay.tasks.sources.csv_rows import header
+from assay.tasks.sources.jsonl_rows import first_keys
+from assay.tasks.sources.paths import SourceFile, unreadable
+from assay.tasks.sources.reader import Source
 
 
 def column_names(source: Source) -> list[str]:

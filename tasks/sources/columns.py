@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput
 
 
 def check_columns(path: str, needed: Sequence[str], present: Sequence[str]) -> None:

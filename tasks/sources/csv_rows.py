@@ -15,9 +15,9 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from evalcore.errors import BadInput
-from tasks.sources.columns import check_columns
-from tasks.sources.files import SourceFile, is_compressed, unreadable
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.columns import check_columns
+from assay.tasks.sources.paths import SourceFile, is_compressed, unreadable
 
 _BLOCK = 4 << 20         # also the longest row there may be
 _BUFFER = 8 << 20        # bytes a request on S3

@@ -8,52 +8,23 @@ A file is read as it was when it was listed: one that changes meanwhile is an er
 """
 
 import os
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
+from typing import BinaryIO
 
-from evalcore.errors import BadInput
-
-Format = Literal["parquet", "csv", "jsonl"]
-_FORMATS: dict[str, Format] = {
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".jsonl": "jsonl",
-    ".jsonl.gz": "jsonl",
-    ".ndjson": "jsonl",
-    ".ndjson.gz": "jsonl",
-}
-
-
-class SourceFile(Protocol):
-    """One file of predictions."""
-
-    @property
-    def path(self) -> str:
-        """As people write it: a local path or s3://bucket/key."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """What changes when the file does: the modification time, or the ETag."""
-        ...
-
-    def open(self, buffer: int) -> BinaryIO:
-        """Its bytes, seekable, fetched `buffer` bytes at a time where that matters."""
-        ...
-
-    def check_unchanged(self) -> None:
-        """Raise BadInput if the file is no longer the one that was listed."""
-        ...
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.paths import (
+    SourceFile,
+    changed_while_read,
+    fixed_part,
+    format_of,
+    hidden,
+    in_folder,
+    is_glob,
+    supported_formats,
+    unreadable,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,30 +65,10 @@ class LocalFile:
             raise changed_while_read(self.path)
 
 
-def unreadable(path: str, reason: str) -> BadInput:
-    """The error for a file that cannot be read as what it should be."""
-    return BadInput(f"{path}: cannot be read: {reason}; repair or remove this file, then try again")
-
-
-def changed_while_read(path: str) -> BadInput:
-    """The error for a source that moved under our feet."""
-    return BadInput(f"{path}: changed while it was being read; try again when nothing writes to it")
-
-
-def format_of(path: str) -> Format | None:
-    """The format a name promises, or None."""
-    return _FORMATS.get(_suffix(path))
-
-
-def is_compressed(path: str) -> bool:
-    """Whether the name says gzip."""
-    return path.lower().endswith(".gz")
-
-
 def file_at(path: str) -> SourceFile:
     """The one file at a path, as it is now. Raises BadInput when there is none."""
     if path.startswith("s3://"):
-        from tasks.sources.s3_files import S3File
+        from assay.tasks.sources.s3_files import S3File
 
         return S3File.at(path)
     return LocalFile.at(path)
@@ -129,63 +80,22 @@ def list_files(source: str) -> list[SourceFile]:
     Raises BadInput when nothing matches, when a single file has no known suffix, or when formats are mixed.
     """
     if source.startswith("s3://"):
-        from tasks.sources.s3_files import list_s3
+        from assay.tasks.sources.s3_files import list_s3
 
         found = list_s3(source)
     else:
         found = _list_local(source)
     if not found:
-        raise BadInput(f"pool.source: no file matches {source!r}; {_supported()}")
+        raise BadInput(f"pool.source: no file matches {source!r}; {supported_formats()}")
     by_format = {format_of(file.path): file.path for file in reversed(found)}
     if None in by_format:
-        raise BadInput(f"pool.source: {by_format[None]}: unknown kind of file; {_supported()}")
+        raise BadInput(f"pool.source: {by_format[None]}: unknown kind of file; {supported_formats()}")
     if len(by_format) > 1:
         raise BadInput(
             f"pool.source: {source!r} mixes formats: {', '.join(by_format.values())}; "
             "narrow the source down to files of one format"
         )
     return found
-
-
-def glob_pattern(path: str) -> re.Pattern[str]:
-    """A whole-path pattern: `*`, `?` and `[...]` stay within a path segment, `**` crosses them."""
-    pieces = re.split(r"(\*\*/?|\*|\?|\[[^\]/]+\])", path)
-    translated = [_GLOB.get(piece, _bracket(piece)) for piece in pieces]
-    return re.compile("".join(translated), re.DOTALL)
-
-
-def is_glob(path: str) -> bool:
-    """Whether the path has a wildcard."""
-    return any(sign in path for sign in "*?[")
-
-
-def fixed_part(path: str) -> str:
-    """The folder, slash included, above the first wildcard."""
-    return "".join(re.split(r"[*?\[]", path, maxsplit=1)[0].rpartition("/")[:2])
-
-
-def in_folder(names: Iterable[str]) -> list[str]:
-    """Of relative names below a folder, those that are predictions: known suffix, no hidden part."""
-    return [
-        name
-        for name in names
-        if format_of(name) and not hidden(name)
-    ]
-
-
-def hidden(name: str) -> bool:
-    """Whether a part of the path begins with a dot or an underscore, as markers and half-written files do."""
-    return any(part.startswith((".", "_")) for part in name.split("/"))
-
-
-_GLOB = {"**/": r"(?:[^/]+/)*", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}
-
-
-def _bracket(piece: str) -> str:
-    if len(piece) > 2 and piece[0] == "[" and piece[-1] == "]":
-        inner = piece[1:-1].replace("\\", r"\\")
-        return f"[^{inner[1:]}]" if inner[0] == "!" else f"[{inner}]"
-    return re.escape(piece)
 
 
 def _list_local(source: str) -> list[SourceFile]:
@@ -201,12 +111,3 @@ def _list_local(source: str) -> list[SourceFile]:
     fixed = len(fixed_part(source))
     names = (name for name in glob(source, recursive=True) if not hidden(name[fixed:]))
     return [LocalFile.at(name) for name in sorted(names) if os.path.isfile(name)]
-
-
-def _suffix(path: str) -> str:
-    suffixes = [s.lower() for s in Path(path).suffixes]
-    return "".join(suffixes[-2:]) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
-
-
-def _supported() -> str:
-    return f"give a file, a folder or a glob of {', '.join(_FORMATS)}, local or s3://bucket/key"

@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalcore.errors import BadInput
-from tasks.sources.columns import check_columns
-from tasks.sources.csv_rows import opened
-from tasks.sources.files import SourceFile, unreadable
-from tasks.sources.values import of_python
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.columns import check_columns
+from assay.tasks.sources.csv_rows import opened
+from assay.tasks.sources.paths import SourceFile, unreadable
+from assay.tasks.sources.values import of_python
 
 _BATCH_ROWS = 1 << 15
 _BUFFER = 8 << 20

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalcore.errors import BadInput
-from tasks.sources.reader import open_source
-from tasks.sources.values import as_text
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.values import as_text
 
 _TRUE = ("1", "1.0", "true", "True")
 _FALSE = ("0", "0.0", "false", "False")

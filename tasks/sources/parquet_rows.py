@@ -11,8 +11,8 @@ from contextlib import closing
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.sources.columns import check_columns
-from tasks.sources.files import SourceFile, unreadable
+from assay.tasks.sources.columns import check_columns
+from assay.tasks.sources.paths import SourceFile, unreadable
 
 _BATCH_ROWS = 1 << 15
 _BUFFER = 4 << 20        # bytes read at once, for each column

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from evalcore.errors import BadInput
-from tasks.sources.csv_rows import csv_batches
-from tasks.sources.files import Format, SourceFile, file_at, format_of, list_files
-from tasks.sources.jsonl_rows import jsonl_batches
-from tasks.sources.parquet_rows import parquet_batches
-from tasks.sources.values import as_text
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.csv_rows import csv_batches
+from assay.tasks.sources.files import file_at, list_files
+from assay.tasks.sources.jsonl_rows import jsonl_batches
+from assay.tasks.sources.parquet_rows import parquet_batches
+from assay.tasks.sources.paths import Format, SourceFile, format_of
+from assay.tasks.sources.values import as_text
 
 _Batches = Callable[
     [SourceFile, Sequence[str], Sequence[int] | None], Iterator[tuple[int, pa.RecordBatch]]

@@ -14,23 +14,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from evalcore.errors import BadInput
-from tasks.ledger.s3_errors import configured_endpoint, explain
-from tasks.ledger.store import StoreUnreachable
-from tasks.quiet_libraries import quiet_libraries
-from tasks.sources.files import (
-    changed_while_read,
-    fixed_part,
-    glob_pattern,
-    hidden,
-    in_folder,
-    is_glob,
-)
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.ledger.stores.s3_errors import configured_endpoint, explain
+from assay.tasks.quiet_libraries import quiet_libraries
+from assay.tasks.sources.paths import changed_while_read, fixed_part, glob_pattern, hidden, in_folder, is_glob
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-    from tasks.sources.files import SourceFile
+    from assay.tasks.sources.paths import SourceFile
 
 
 _ATTEMPTS = 5

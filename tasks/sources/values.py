@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalcore.errors import BadInput
-from evalcore.types import Bools, Floats
+from assay.evalcore.errors import BadInput
+from assay.evalcore.types import Bools, Floats
 
 Kind = Literal["text", "number", "boolean", "other", "nothing"]
 

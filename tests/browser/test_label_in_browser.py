@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import pytest
 
-from tasks.desks.desk import Batch, Item
-from tasks.desks.label_studio import LabelStudioDesk
-from tasks.desks.label_studio_api import LabelStudioApi
-from tasks.local_label_studio import LocalLabelStudio
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.desk import LabelStudioDesk
+from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+from assay.tasks.desks.protocol import Batch, Item
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 from services.label_studio_browser import (

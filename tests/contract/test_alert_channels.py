@@ -9,10 +9,10 @@ import pytest
 from doubles.channels import an_alert
 from services.receivers import mail_server, webhook_receiver
 
-from tasks.alerts.channels import BlockChannel, open_channels
-from tasks.alerts.outbox import NotDelivered, deliver_due, outbox_index, raise_alert
-from tasks.ledger.memory_store import MemoryStore
-from tasks.spec_alerts import Alerts
+from assay.tasks.alerts.channels import BlockChannel, open_channels
+from assay.tasks.alerts.outbox import NotDelivered, deliver_due, outbox_index, raise_alert
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.spec.alerts import Alerts
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

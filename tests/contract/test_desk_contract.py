@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 from services.desk_worlds import FolderWorld, LabelStudioWorld, SimulatedWorld, Truth, World
 
-from evalcore.adjudication import adjudicate
-from tasks.desks.desk import Batch, Desk, Item
+from assay.evalcore.annotators.adjudication import adjudicate
+from assay.tasks.desks.protocol import Batch, Desk, Item
 
 NewWorld = Callable[[Truth], World]
 EVALUATION = "contract"
@@ -35,7 +35,7 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewWor
     elif request.param == "folder":
         yield lambda truth: FolderWorld(tmp_path, EVALUATION, truth)
     else:
-        from tasks.ledger.memory_store import MemoryStore
+        from assay.tasks.ledger.stores.memory import MemoryStore
 
         yield lambda truth: SimulatedWorld(tmp_path, MemoryStore(), EVALUATION, truth)
 

@@ -10,15 +10,15 @@ import pytest
 from services.faulty_proxy import Fault, FaultyProxy, commit_late, drop_reply, faulty_proxy, say
 from services.label_studio_people import Person, choice_result, new_person
 
-from evalcore.adjudication import adjudicate
-from evalcore.errors import BadInput
-from tasks.desks import open_desk
-from tasks.desks.desk import AmbiguousPost, Batch, DeskRefused, DeskUnreachable, Item
-from tasks.desks.label_studio import LabelStudioDesk
-from tasks.desks.label_studio_api import LabelStudioApi
-from tasks.ledger.memory_store import MemoryStore
-from tasks.local_label_studio import LocalLabelStudio
-from tasks.spec import Spec
+from assay.evalcore.annotators.adjudication import adjudicate
+from assay.evalcore.errors import BadInput
+from assay.tasks.desks import open_desk
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.desk import LabelStudioDesk
+from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+from assay.tasks.desks.protocol import AmbiguousPost, Batch, DeskRefused, DeskUnreachable, Item
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.spec.evaluation import Spec
 
 pytestmark = pytest.mark.services
 
@@ -170,7 +170,7 @@ def test_fields_whose_first_values_are_pictures_are_shown_as_pictures(
 def test_a_batch_is_read_page_by_page_even_while_items_vanish(
     label_studio_api: LabelStudioApi, people: list[Person], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("tasks.desks.label_studio_api.PAGE_SIZE", 3)
+    monkeypatch.setattr("assay.tasks.desks.label_studio.api.PAGE_SIZE", 3)
     evaluation = f"pages-{uuid4().hex[:8]}"
     desk = a_desk(label_studio_api, evaluation)
     desk.prepare()
@@ -485,7 +485,7 @@ def test_an_address_that_is_none_is_bad_input(url: str):
 
 
 def test_large_imports_are_split(posted: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tasks.desks.label_studio.IMPORT_SIZE", 2)
+    monkeypatch.setattr("assay.tasks.desks.label_studio.desk.IMPORT_SIZE", 2)
     batch = Batch(evaluation=posted.evaluation, round=2, items=a_batch("", "v", "w", "x", "y", "z").items)
     posted.desk.post(batch, batch.items)
     assert posted.desk.missing(batch) == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tasks import local_label_studio
-from tasks.local_label_studio import LocalLabelStudio, LocalLabelStudioError, install
+from assay.tasks.desks.label_studio import local_server
+from assay.tasks.desks.label_studio.local_server import LocalLabelStudio, LocalLabelStudioError, install
 
 
 def whoami(server: LocalLabelStudio, token: str) -> int:
@@ -48,7 +48,7 @@ def test_a_failed_installation_says_why_and_does_not_count_as_one(
 ):
     wanted = tmp_path / "requirements.txt"
     wanted.write_text("label-studio ===\n")
-    monkeypatch.setattr(local_label_studio, "REQUIREMENTS", wanted)
+    monkeypatch.setattr(local_server, "REQUIREMENTS", wanted)
     for _ in range(2):
         with pytest.raises(LocalLabelStudioError, match=r"could not install label-studio .*the end of"):
             install(tmp_path / "cache")
@@ -62,6 +62,7 @@ def test_a_cache_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path)
 
 def test_the_command_wants_to_be_told_to_install():
     done = subprocess.run(
-        [sys.executable, "-m", "tasks.local_label_studio"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "assay.tasks.desks.label_studio.local_server"],
+        capture_output=True, text=True, check=False
     )
     assert (done.returncode, "--install" in done.stderr) == (2, True)

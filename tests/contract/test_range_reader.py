@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.ledger import open_reader, open_store
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.range_reader import RangeReader
-from tasks.ledger.store import KeyMissing, Store
+from assay.tasks.ledger import open_reader, open_store
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.range_reader import RangeReader
 
 
 class CountingStore(MemoryStore):

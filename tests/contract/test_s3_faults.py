@@ -15,10 +15,11 @@ from services.faulty_proxy import (
 )
 from services.s3 import S3Server, free_ports
 
-from evalcore.errors import BadInput
-from tasks.ledger import open_store, s3_store
-from tasks.ledger.s3_store import S3Store
-from tasks.ledger.store import KeyMissing, Store, StoreError, StoreUnreachable
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores import s3 as s3_store
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store, StoreError, StoreUnreachable
+from assay.tasks.ledger.stores.s3 import S3Store
 
 pytestmark = pytest.mark.services
 CONFLICT = s3_error(409, "ConditionalRequestConflict")

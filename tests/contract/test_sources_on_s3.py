@@ -8,16 +8,16 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.specs import a_spec, spec_data
 
-from evalcore.errors import AssayError, BadInput
-from tasks.frozen import load_partition
-from tasks.ledger import open_store
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.store import StoreUnreachable
-from tasks.pool_index import PoolIndex
-from tasks.snapshot import freeze_pool
-from tasks.sources.files import file_at, list_files
-from tasks.sources.reader import open_source
-from tasks.spec import Spec
+from assay.evalcore.errors import AssayError, BadInput
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.pool.frozen import load_partition
+from assay.tasks.pool.index import PoolIndex
+from assay.tasks.sources.files import file_at, list_files
+from assay.tasks.sources.reader import open_source
+from assay.tasks.spec.evaluation import Spec
 
 pytestmark = pytest.mark.services
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 from services.racing import blob_of, race_in_processes, race_in_threads
 
-from tasks.ledger import open_store
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.store import BadKey, KeyMissing, Store
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.protocol import BadKey, KeyMissing, Store
 
 S3 = pytest.param("s3", marks=pytest.mark.services)
 Reopen = Callable[[], Store]

@@ -12,16 +12,16 @@ import pytest
 from doubles.small_pool import small_spec
 from doubles.world import World
 
-from evalcore.errors import AssayError
-from flows.advance import advance
-from flows.begin import begin
-from flows.cli import run_command_line
-from flows.receiver import MOST_BYTES, NoSecret, checked_secret, serve
-from tasks.desks.label_studio_api import TOKEN_VARIABLE, LabelStudioApi
-from tasks.desks.label_studio_webhook import SECRET_HEADER
-from tasks.ledger import keys, open_store, records
-from tasks.ledger.memory_store import MemoryStore
-from tasks.simulated_person import SimulatedPerson
+from assay.evalcore.errors import AssayError
+from assay.flows.cli.main import run_command_line
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.listen.receiver import MOST_BYTES, NoSecret, checked_secret, serve
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.desks.label_studio.webhook import SECRET_HEADER
+from assay.tasks.ledger import layout, open_store, rounds
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 SECRET = "s3cret-of-the-receiver"
 SIGNED = {SECRET_HEADER: SECRET}
@@ -91,7 +91,7 @@ def test_a_large_or_endless_body_is_cut_off(receiver):
 
 
 def test_a_body_that_does_not_come_ends_the_request(receiver, monkeypatch):
-    monkeypatch.setattr("flows.receiver.READ_SECONDS", 0.2)
+    monkeypatch.setattr("assay.flows.listen.receiver.READ_SECONDS", 0.2)
     host, port = receiver.removeprefix("http://").split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=20)
     connection.putrequest("POST", "/label-studio/spam")
@@ -128,7 +128,7 @@ def test_a_hint_advances_the_evaluation_and_sends_its_alert(tmp_path, monkeypatc
         monkeypatch.setenv("ASSAY_ALERTS", told.url())
         assert httpx.post(f"{url}/label-studio/small", headers=SIGNED).status_code == 202
         assert told.arrived.wait(60)
-    assert records.read_outcome(world.store, "small").verdict == "breach"
+    assert rounds.read_outcome(world.store, "small").verdict == "breach"
     assert [got["reference"] for got in told.received] == ["small/round-0002-breach"]
 
 
@@ -150,13 +150,13 @@ def test_the_next_batch_is_on_the_desk_seconds_after_the_last_answer(label_studi
     with receiving_on(store, port, register=f"http://127.0.0.1:{port}"):
         until(lambda: hooks(api), "no webhook was registered")
         for round in (1, 2):
-            person.answer(records.read_plan(store, "awake", round))
+            person.answer(rounds.read_plan(store, "awake", round))
             answered = time.monotonic()
-            until(lambda round=round: store.exists(keys.arrived("awake", round + 1, 1)), "no next batch")
+            until(lambda round=round: store.exists(layout.arrived("awake", round + 1, 1)), "no next batch")
             # 5 s is the aim on an idle machine (docs/wake-up.md has what was measured)
             assert time.monotonic() - answered < 30
-        person.answer(records.read_plan(store, "awake", 3))
-        until(lambda: records.read_outcome(store, "awake"), "it did not finish")
+        person.answer(rounds.read_plan(store, "awake", 3))
+        until(lambda: rounds.read_outcome(store, "awake"), "it did not finish")
     (hook,) = hooks(api)
     assert hook["headers"] == SIGNED
     assert hook["send_payload"] is False

@@ -2,7 +2,7 @@
 
 import threading
 
-from tasks.alerts.outbox import Alert, NotDelivered
+from assay.tasks.alerts.outbox import Alert, NotDelivered
 
 
 class FakeChannel:

@@ -7,7 +7,8 @@ test sees when somebody was asked twice.
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from tasks.desks.desk import AmbiguousPost, Annotation, Batch, Collected, Item, Progress
+from assay.evalcore.annotators.annotation import Annotation
+from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, Item, Progress
 
 
 class FakeDesk:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tasks.report import EstimateRow, PoolSummary, ReportData, RoundRow
+from assay.tasks.report import EstimateRow, PoolSummary, ReportData, RoundRow
 
 REASON = "among the labels so far, no item is positive or predicted positive"
 

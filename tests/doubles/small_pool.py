@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.spec import Spec
+from assay.tasks.spec.evaluation import Spec
 
 
 def write_small_pool(folder: Path, n: int = 400, seed: int = 5) -> tuple[Path, Path]:

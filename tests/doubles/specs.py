@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tasks.spec import Spec
+from assay.tasks.spec.evaluation import Spec
 
 
 def spec_data(source: str | Path = "predictions.csv", /, name: str = "trial", **pool: Any) -> dict[str, Any]:

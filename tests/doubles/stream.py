@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.monitor_spec import MonitorSpec
+from assay.tasks.spec.monitor import MonitorSpec
 
 FIRST = date(2026, 11, 1)
 

@@ -11,11 +11,11 @@ from doubles.fake_desk import FakeDesk
 from doubles.fuses import Fuse, Fused
 from doubles.small_pool import small_spec
 
-from flows.advance import advance
-from flows.begin import begin
-from flows.standing import Standing
-from tasks.ledger.memory_store import MemoryStore
-from tasks.spec import Spec
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.record.standing import Standing
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.spec.evaluation import Spec
 
 NOT_COMPARED = ("times.json", "identity.json", "sources.json")
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
-from flows.cli import assay, run_command_line
-from tasks.ledger import open_store
+from assay.flows.cli.main import assay, run_command_line
+from assay.tasks.ledger import open_store
 
 COMMANDS = sorted(assay.commands)
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,7 @@ def test_waiting_for_people_exits_5_until_they_have_answered(desk):
 
 def test_interrupted_runs_say_how_to_resume(desk, monkeypatch):
     desk.spec(desk={"kind": "folder", "path": "labelling"})
-    monkeypatch.setattr("flows.evaluate.drive.__kwdefaults__", {
+    monkeypatch.setattr("assay.flows.evaluation.drive.drive.__kwdefaults__", {
         **_defaults(), "sleep": _interrupt,
     })
     code, out, err = desk.assay("run", "small.yaml")
@@ -130,7 +130,7 @@ def _interrupt(_seconds):
 
 
 def _defaults():
-    from flows.evaluate import drive
+    from assay.flows.evaluation.drive import drive
 
     return dict(drive.__kwdefaults__)
 
@@ -195,7 +195,7 @@ def test_a_bad_spec_ends_with_exit_code_2_and_says_where(desk, what):
 
 
 def test_label_studio_that_is_away_or_without_a_token_ends_with_exit_code_1(desk, monkeypatch):
-    monkeypatch.setattr("tasks.effects.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
     desk.spec(desk={"kind": "label-studio", "url": "http://127.0.0.1:1"})
     monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
     code, _, err = desk.assay("run", "small.yaml")
@@ -289,7 +289,7 @@ def test_the_installed_command_works_without_prefect(tmp_path):
     # `status` of an empty store, in a process of its own; PREFECT_HOME must stay untouched
     environment = {**os.environ, "PREFECT_HOME": str(tmp_path / "prefect")}
     script = (
-        "import sys; from flows.cli import run_command_line; "
+        "import sys; from assay.flows.cli.main import run_command_line; "
         "code = run_command_line(['status', '--json', '--store', 'ledger']); "
         "heavy = {'prefect', 'boto3', 'matplotlib', 'sklearn', 'label_studio_sdk'} & set(sys.modules); "
         "sys.exit(f'imports {heavy}' if heavy else code)"

@@ -3,7 +3,7 @@
 import json
 import re
 
-from flows.cli import run_command_line
+from assay.flows.cli.main import run_command_line
 
 
 def test_the_demo_ends_in_a_report_that_shows_estimate_truth_and_random_sampling(tmp_path, capsys):

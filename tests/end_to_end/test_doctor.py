@@ -9,8 +9,8 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
-from flows.cli import run_command_line
-from tasks.spec import load_spec
+from assay.flows.cli.main import run_command_line
+from assay.tasks.spec.evaluation import load_spec
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
-from flows.begin import begin
-from tasks.effects import effect
-from tasks.ledger import open_store
-from tasks.ledger.store import StoreUnreachable
+from assay.flows.evaluation.begin import begin
+from assay.tasks.effects.calls import effect
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores.protocol import StoreUnreachable
 
 pytestmark = pytest.mark.services
 
@@ -30,7 +30,7 @@ def test_an_effect_in_a_flow_is_a_task_that_is_retried_and_shows_no_arguments(in
     from prefect import flow
     from prefect.runtime import flow_run
 
-    monkeypatch.setattr("tasks.effects.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
     calls = []
 
     @effect("write-something")
@@ -61,7 +61,7 @@ def test_an_effect_in_a_flow_is_a_task_that_is_retried_and_shows_no_arguments(in
 
 
 def test_evaluate_stops_waiting_for_people_without_failing(in_prefect, tmp_path):
-    from flows.deployed import evaluate
+    from assay.flows.drivers.deployed import evaluate
 
     predictions, labels = write_small_pool(tmp_path)
     spec = spec_json(
@@ -75,14 +75,14 @@ def test_evaluate_stops_waiting_for_people_without_failing(in_prefect, tmp_path)
 
 
 def test_evaluate_needs_exactly_one_of_its_two_ways_to_name_an_evaluation(in_prefect):
-    from flows.deployed import evaluate
+    from assay.flows.drivers.deployed import evaluate
 
     for both in ({}, {"evaluation": "a", "spec_file": "b"}):
         assert evaluate(**both, return_state=True).is_failed()
 
 
 def test_a_sweep_names_what_failed_and_advances_the_rest(in_prefect, tmp_path):
-    from flows.deployed import sweep
+    from assay.flows.drivers.deployed import sweep
 
     store = open_store(f"{tmp_path}/ledger")
     for name in ("good-1", "bad", "good-2"):
@@ -97,7 +97,7 @@ def test_a_sweep_names_what_failed_and_advances_the_rest(in_prefect, tmp_path):
 
 
 def test_an_evaluation_survives_losing_prefect(in_prefect, tmp_path, monkeypatch):
-    from flows.deployed import sweep
+    from assay.flows.drivers.deployed import sweep
 
     def away(**_kwargs):
         raise ConnectionError("away")

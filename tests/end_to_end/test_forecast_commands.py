@@ -7,8 +7,8 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
-from evalcore.methods.registry import auto
-from flows.cli import run_command_line
+from assay.evalcore.methods.registry import auto
+from assay.flows.cli.main import run_command_line
 
 
 @pytest.fixture

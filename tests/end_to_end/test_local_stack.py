@@ -20,9 +20,9 @@ from doubles.small_pool import spec_json, write_small_pool
 from services.prefect_server import ROOT
 from services.receivers import webhook_receiver
 
-from tasks.desks.label_studio_api import LabelStudioApi
-from tasks.ledger import keys, open_store, records
-from tasks.simulated_person import SimulatedPerson
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.ledger import layout, open_store, rounds
 
 pytestmark = [
     pytest.mark.services,
@@ -96,16 +96,16 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
             automations = prefect.post(f"{api}/automations/filter", json={}).json()
             assert [one["name"] for one in automations] == ["assay: deliver alerts"]
         store = open_store(env["ASSAY_STORE"])
-        until(lambda: store.exists(keys.arrived("whole", 1, 1)), 240, lambda: "no first batch")
+        until(lambda: store.exists(layout.arrived("whole", 1, 1)), 240, lambda: "no first batch")
         desk = LabelStudioApi(env["LABEL_STUDIO_URL"], env["LABEL_STUDIO_API_KEY"])
         until(lambda: desk.read("api/webhooks/"), 240, lambda: "the receiver registered nothing")
         person = SimulatedPerson(desk, "whole", truth)
         for round in (1, 2):
-            until(lambda r=round: store.exists(keys.arrived("whole", r, 1)), 240, lambda: "no next batch")
-            person.answer(records.read_plan(store, "whole", round))
+            until(lambda r=round: store.exists(layout.arrived("whole", r, 1)), 240, lambda: "no next batch")
+            person.answer(rounds.read_plan(store, "whole", round))
         # nobody calls anything: the webhook does
         until(told.arrived.is_set, 240, lambda: "no alert")
         assert [got["reference"] for got in told.received] == ["whole/round-0002-breach"]
-        assert records.read_outcome(store, "whole").verdict == "breach"
+        assert rounds.read_outcome(store, "whole").verdict == "breach"
     taken = [name for name, value in env.items() if name.startswith("ASSAY_LOCAL_PORT_") and listens(value)]
     assert taken == []

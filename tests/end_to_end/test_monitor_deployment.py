@@ -3,18 +3,18 @@
 import pytest
 from doubles.stream import a_monitor, monitor_data, write_stream
 
-from evalcore.errors import BadInput
-from flows.monitor import register
-from flows.monitor_deployment import NotDeployed, deploy_monitor
-from flows.monitor_history import read_monitor_history
-from tasks.ledger import open_store
-from tasks.monitor_spec import MonitorSpec
+from assay.evalcore.errors import BadInput
+from assay.flows.monitor.deployment import NotDeployed, deploy_monitor
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.tick import register
+from assay.tasks.ledger import open_store
+from assay.tasks.spec.monitor import MonitorSpec
 
 pytestmark = pytest.mark.services
 
 
 def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
-    from flows.deployed import monitor
+    from assay.flows.drivers.deployed import monitor
 
     write_stream(tmp_path, 2, drop_from=1, worse=0.45)
     store = open_store(str(tmp_path / "ledger"))
@@ -28,7 +28,7 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
     found = in_prefect.get("deployments/name/assay-monitor/deployed-stream")
     try:
         assert found["parameters"] == {"name": "deployed-stream", "store": store.url}
-        assert found["entrypoint"] == "flows.deployed.monitor"
+        assert found["entrypoint"] == "assay.flows.drivers.deployed.monitor"
         assert [s["schedule"]["interval"] for s in found["schedules"]] == [300.0]
 
         state = monitor("deployed-stream", store.url, return_state=True)

@@ -12,22 +12,22 @@ import pytest
 from doubles.fake_desk import FakeDesk
 from doubles.stream import a_monitor, after, monitor_data, write_day, write_stream
 
-from evalcore.errors import BadInput
-from evalcore.monitoring.calendar import named
-from flows.begin import begin
-from flows.cli import run_command_line
-from flows.monitor import MonitorNameTaken, UnknownMonitor, open_monitor, register, tick
-from flows.monitor_history import read_monitor_history
-from flows.monitor_opening import open_window
-from flows.monitor_waking import window_of
-from flows.sweep import sweep_store
-from flows.verify import verify
-from flows.verify_monitor import verify_monitor
-from tasks.inherited import labels_to_inherit
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.monitor_records import read_openings, read_verdicts
-from tasks.ledger.records import read_plan
-from tasks.monitor_spec import MonitorSpec, load_monitor_spec
+from assay.evalcore.errors import BadInput
+from assay.evalcore.monitoring.calendar import named
+from assay.flows.cli.main import run_command_line
+from assay.flows.drivers.sweep import sweep_store
+from assay.flows.evaluation.begin import begin
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.opening import open_window
+from assay.flows.monitor.tick import MonitorNameTaken, UnknownMonitor, open_monitor, register, tick
+from assay.flows.monitor.waking import window_of
+from assay.flows.verify.ledger import verify
+from assay.flows.verify.monitor import verify_monitor
+from assay.tasks.ledger.monitors import read_openings, read_verdicts
+from assay.tasks.ledger.rounds import read_plan
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.pool.inherited import labels_to_inherit
+from assay.tasks.spec.monitor import MonitorSpec, load_monitor_spec
 
 
 def _watched(spec, days, store=None):
@@ -263,7 +263,7 @@ def test_labels_that_people_correct_later_reissue_the_verdict(tmp_path, monkeypa
     with (tmp_path / "labels-2026-11-01.csv").open(newline="") as opened:
         truth = {row["item_id"]: ("no", "yes")[int(row["label"])] for row in csv.DictReader(opened)}
     desk = FakeDesk(truth)
-    monkeypatch.setattr("flows.advance.desk_of", lambda store, spec: desk)
+    monkeypatch.setattr("assay.flows.evaluation.advance.desk_of", lambda store, spec: desk)
     data = monitor_data(tmp_path)
     data["budget"]["labels"] = 50
     store, _, rows = _watched(MonitorSpec.from_data(data, "x"), 1)

@@ -7,10 +7,10 @@ import pytest
 from doubles.pools import pools_folder
 from doubles.stream import after
 
-from flows.monitor import register, tick
-from flows.monitor_history import read_monitor_history
-from tasks.ledger.memory_store import MemoryStore
-from tasks.monitor_spec import MonitorSpec
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.tick import register, tick
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.spec.monitor import MonitorSpec
 
 YEARS = (2015, 2016, 2017, 2018)
 

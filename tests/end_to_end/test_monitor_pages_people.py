@@ -7,14 +7,14 @@ import pytest
 from doubles.stream import FIRST, after, monitor_data, write_stream
 from services.receivers import mail_server, webhook_receiver
 
-from flows.delivering import deliver
-from flows.monitor import register, tick
-from flows.verify import verify
-from tasks.desks.label_studio_api import TOKEN_VARIABLE, LabelStudioApi
-from tasks.ledger import open_store, records
-from tasks.ledger.monitor_records import read_verdicts
-from tasks.monitor_spec import MonitorSpec
-from tasks.simulated_person import SimulatedPerson
+from assay.flows.alerts.delivery import deliver
+from assay.flows.monitor.tick import register, tick
+from assay.flows.verify.ledger import verify
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger.monitors import read_verdicts
+from assay.tasks.spec.monitor import MonitorSpec
 
 pytestmark = pytest.mark.services
 LABELS = 16
@@ -68,4 +68,4 @@ def people_answer(store, api, folder, day):
     name = f"paged-{FIRST + timedelta(days=day)}"
     with (folder / f"labels-{FIRST + timedelta(days=day)}.csv").open(newline="") as opened:
         truth = {row["item_id"]: ("no", "yes")[int(row["label"])] for row in csv.DictReader(opened)}
-    assert SimulatedPerson(api, name, truth).answer(records.read_plan(store, name, 1)) == LABELS
+    assert SimulatedPerson(api, name, truth).answer(rounds.read_plan(store, name, 1)) == LABELS

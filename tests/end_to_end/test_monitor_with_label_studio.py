@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from doubles.stream import after, monitor_data, write_day
 
-from flows.monitor import register, tick
-from flows.monitor_history import read_monitor_history
-from tasks.desks.label_studio_api import TOKEN_VARIABLE, LabelStudioApi
-from tasks.ledger import keys, open_store, records
-from tasks.monitor_spec import MonitorSpec
-from tasks.simulated_person import SimulatedPerson
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.tick import register, tick
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.ledger import layout, open_store, rounds
+from assay.tasks.spec.monitor import MonitorSpec
 
 pytestmark = pytest.mark.services
 
@@ -35,10 +35,10 @@ def test_people_are_asked_window_by_window_and_a_bad_window_is_told(label_studio
     with (tmp_path / "labels-2026-11-01.csv").open(newline="") as opened:
         truth = {row["item_id"]: ("no", "yes")[int(row["label"])] for row in csv.DictReader(opened)}
     person = SimulatedPerson(LabelStudioApi(label_studio.url, label_studio.token), evaluation, truth)
-    assert person.answer(records.read_plan(store, evaluation, 1)) == 12
+    assert person.answer(rounds.read_plan(store, evaluation, 1)) == 12
 
     done = tick(store, "by-people-daily", now=after(1))
     assert [(v.window, v.verdict) for v in done.verdicts] == [("2026-11-01", "breach")]
-    told = list(store.keys(keys.alerts(keys.monitor("by-people-daily"))))
+    told = list(store.keys(layout.alerts(layout.monitor("by-people-daily"))))
     assert told == ["monitors/by-people-daily/alerts/verdict-000001.json"]
     assert read_monitor_history(store, "by-people-daily").rows[0].bought == 12

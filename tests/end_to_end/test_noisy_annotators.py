@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from doubles.small_pool import small_spec
 
-from flows.advance import advance
-from flows.begin import begin
-from flows.opened import open_evaluation
-from flows.reporting import report_data
-from flows.verify import verify
-from tasks.ledger import keys, records
-from tasks.ledger.memory_store import MemoryStore
-from tasks.report import render_report
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.record.opened import open_evaluation
+from assay.flows.report.gather import report_data
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import layout, rounds
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.report import render_report
 
 PEOPLE = [
     {"false_positive": 0.02, "miss": 0.05},
@@ -50,7 +50,7 @@ def evaluation(folder, adjudication=None, gold=None, **desk):
 
 
 def record(store, spec, number):
-    return json.loads(store.get(keys.annotators(spec.name, number)))
+    return json.loads(store.get(layout.annotators(spec.name, number)))
 
 
 def test_gold_is_mixed_in_answered_and_never_counted(tmp_path):
@@ -58,12 +58,12 @@ def test_gold_is_mixed_in_answered_and_never_counted(tmp_path):
     # 20 asked in each of 2 rounds at a rate of 20%: 5 gold items a round, and 40 labels as without gold
     assert (standing.labels, standing.rounds) == (40, 2)
     for number in (1, 2):
-        planned = records.read_plan(store, spec.name, number)
+        planned = rounds.read_plan(store, spec.name, number)
         assert len(planned.gold) == 5
         assert all(item.startswith("gold-") for item in planned.gold)
-        decided = records.read_labels(store, spec.name, number)
+        decided = rounds.read_labels(store, spec.name, number)
         assert not {d.item_id for d in decided} & set(planned.gold)
-        assert set(records.read_gold_answers(store, spec.name, number)) == set(planned.gold)
+        assert set(rounds.read_gold_answers(store, spec.name, number)) == set(planned.gold)
     found = record(store, spec, 2)
     assert found["gold"]["items"] == 10
     assert sum(p["gold"]["negatives"] + p["gold"]["positives"] for p in found["people"]) == 10
@@ -74,9 +74,9 @@ def test_gold_is_mixed_in_answered_and_never_counted(tmp_path):
 def test_the_plan_without_gold_is_the_plan_with_it(tmp_path):
     with_gold = evaluation(tmp_path / "a", gold=0.2, ask_again=False)
     without = evaluation(tmp_path / "b", ask_again=False)
-    plans = [records.read_plan(store, spec.name, 1) for store, spec, _ in (with_gold, without)]
+    plans = [rounds.read_plan(store, spec.name, 1) for store, spec, _ in (with_gold, without)]
     assert plans[0].item_id == plans[1].item_id
-    labels = [[d.label for d in records.read_labels(s, spec.name, 1)] for s, spec, _ in (with_gold, without)]
+    labels = [[d.label for d in rounds.read_labels(s, spec.name, 1)] for s, spec, _ in (with_gold, without)]
     assert labels[0] == labels[1]
 
 
@@ -101,7 +101,7 @@ def test_closed_rounds_keep_the_labels_they_were_closed_with(tmp_path):
     store, spec, _ = evaluation(tmp_path, adjudication="dawid-skene", annotators_per_item=2)
     differ = record(store, spec, 2)["would_differ"]
     for one in differ:   # named, and not rewritten
-        decided = records.read_labels(store, spec.name, one["round"])
+        decided = rounds.read_labels(store, spec.name, one["round"])
         assert one["item_id"] in {d.item_id for d in decided}
     assert verify(store, spec.name).verified
 
@@ -116,8 +116,8 @@ def test_surprising_answers_go_to_a_second_person_and_cost_no_budget(tmp_path):
     assert found["overruled"] > 0
     surprised = 0
     for number in (1, 2):
-        planned = records.read_plan(store, spec.name, number)
-        for one in records.read_labels(store, spec.name, number):
+        planned = rounds.read_plan(store, spec.name, number)
+        for one in rounds.read_labels(store, spec.name, number):
             if len(one.annotations) > 1:
                 surprised += 1
                 assert one.item_id in planned.again
@@ -128,20 +128,20 @@ def test_surprising_answers_go_to_a_second_person_and_cost_no_budget(tmp_path):
 def test_one_person_alone_is_never_asked_to_wait_for_another(tmp_path):
     store, spec, standing = evaluation(tmp_path, annotators=PEOPLE[:1])
     assert standing.state == "finished"
-    assert not store.exists(keys.annotators(spec.name, 1))   # and there is nothing to say about them
+    assert not store.exists(layout.annotators(spec.name, 1))   # and there is nothing to say about them
 
 
 def test_an_altered_gold_answer_is_found(tmp_path):
     store, spec, _ = evaluation(tmp_path, gold=0.2)
-    gold = records.read_gold_answers(store, spec.name, 1)
+    gold = rounds.read_gold_answers(store, spec.name, 1)
     digest = next(iter(gold.values()))[0]
-    store._values[keys.annotation(spec.name, 1, digest)] += b" "
+    store._values[layout.annotation(spec.name, 1, digest)] += b" "
     assert any(digest in d.key for d in verify(store, spec.name).differences)
 
 
 def test_an_altered_annotators_record_is_found(tmp_path):
     store, spec, _ = evaluation(tmp_path, gold=0.2)
-    key = keys.annotators(spec.name, 2)
+    key = layout.annotators(spec.name, 2)
     changed = record(store, spec, 2)
     changed["gold"]["right"] += 1
     store._values[key] = json.dumps(changed).encode()
@@ -152,7 +152,7 @@ def test_the_same_run_leaves_the_same_bytes(tmp_path):
     first, spec, _ = evaluation(tmp_path / "a", gold=0.1, adjudication="dawid-skene", annotators_per_item=2)
     second, _, _ = evaluation(tmp_path / "b", gold=0.1, adjudication="dawid-skene", annotators_per_item=2)
     for number in (1, 2):
-        key = keys.annotators(spec.name, number)
+        key = layout.annotators(spec.name, number)
         a, b = json.loads(first.get(key)), json.loads(second.get(key))
         assert a == b
         assert np.isfinite(a["correction"]["estimates"][0]["value"])

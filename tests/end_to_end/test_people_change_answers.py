@@ -7,15 +7,15 @@ from uuid import uuid4
 import pytest
 from doubles.small_pool import small_spec
 
-from flows.advance import advance
-from flows.begin import begin
-from flows.verify import verify
-from tasks.desks.desk import Batch
-from tasks.desks.folder import FolderDesk
-from tasks.desks.label_studio import LabelStudioDesk, batch_name
-from tasks.ledger import records
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.revisions import read_revisions
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.verify.ledger import verify
+from assay.tasks.desks.folder.desk import FolderDesk
+from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
+from assay.tasks.desks.protocol import Batch
+from assay.tasks.ledger import rounds
+from assay.tasks.ledger.revisions import read_revisions
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 CLASSES = ("match", "no match")
 OTHER = {"match": "no match", "no match": "match"}
@@ -113,7 +113,7 @@ def step(world, **more):
 
 
 def the_round(world, number):
-    planned = records.read_plan(world.store, world.name, number)
+    planned = rounds.read_plan(world.store, world.name, number)
     return planned, [planned.item_id[t] for t in planned.asked()]
 
 
@@ -132,7 +132,7 @@ def test_skips_edits_deletions_and_late_answers_come_to_what_the_policy_says(wor
     assert (waiting.waiting_for["asked_again"], waiting.waiting_for["round"]) == (1, 1)
     world.answer(planned, skipped, None, asking=2)
     step(world)
-    decided = {d.item_id: d for d in records.read_labels(world.store, world.name, 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(world.store, world.name, 1)}
     assert (decided[skipped].reason, decided[skipped].askings) == ("skipped", 2)
 
     world.edit(planned, edited, OTHER[world.truth[edited]])

@@ -7,13 +7,13 @@ import httpx
 import pytest
 from doubles.small_pool import spec_json, write_small_pool
 
-from flows.advance import advance
-from flows.begin import begin
-from flows.verify import verify
-from tasks.desks.label_studio_api import TOKEN_VARIABLE
-from tasks.ledger import keys, records
-from tasks.ledger.memory_store import MemoryStore
-from tasks.spec import Spec
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.verify.ledger import verify
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE
+from assay.tasks.ledger import layout, rounds
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.spec.evaluation import Spec
 
 pytestmark = pytest.mark.services
 
@@ -47,7 +47,7 @@ def test_two_people_answer_each_item_gold_among_them_and_one_errs(
     begin(store, spec)
     assert advance(store, spec.name).state == "waiting"
     # 6 asked at a rate of 40%: 4 gold of 10
-    planned = records.read_plan(store, spec.name, 1)
+    planned = rounds.read_plan(store, spec.name, 1)
     assert len(planned.gold) == 4
 
     _, right, wrong = people
@@ -72,7 +72,7 @@ def test_two_people_answer_each_item_gold_among_them_and_one_errs(
 
     done = advance(store, spec.name)
     assert (done.state, done.labels) == ("finished", 6)
-    found = json.loads(store.get(keys.annotators(spec.name, 1)))
+    found = json.loads(store.get(layout.annotators(spec.name, 1)))
     by_name = {p["annotator"]: p for p in found["people"]}
     assert set(by_name) == {f"ls-{right.number}", f"ls-{wrong.number}"}
     assert by_name[f"ls-{right.number}"]["gold"] == {
@@ -80,7 +80,7 @@ def test_two_people_answer_each_item_gold_among_them_and_one_errs(
     assert by_name[f"ls-{wrong.number}"]["gold"] == {
         "negatives": 2, "false_positives": 2, "positives": 2, "misses": 0}
     assert found["correction"]["known_from"] == ["gold", "repeated answers"]
-    for decided in records.read_labels(store, spec.name, 1):
+    for decided in rounds.read_labels(store, spec.name, 1):
         assert decided.label == (truth[f"what item {int(decided.item_id[5:])} says"] == "match")
     written = b"".join(store.get(key) for key in store.keys(spec.name))
     assert b"@example.com" not in written

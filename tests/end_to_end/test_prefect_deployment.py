@@ -9,10 +9,10 @@ import yaml
 from doubles.small_pool import small_spec, spec_json, write_small_pool
 from services.prefect_server import ROOT, PrefectServer, process_worker
 
-from flows.begin import begin
-from flows.opened import open_evaluation
-from flows.standing import current_standing
-from tasks.ledger import open_store
+from assay.flows.evaluation.begin import begin
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import current_standing
+from assay.tasks.ledger import open_store
 
 pytestmark = pytest.mark.services
 

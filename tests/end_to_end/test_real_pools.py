@@ -6,8 +6,8 @@ import pytest
 import yaml
 from doubles.pools import pools_folder
 
-from flows.cli import run_command_line
-from tasks.ledger import open_store
+from assay.flows.cli.main import run_command_line
+from assay.tasks.ledger import open_store
 
 pytestmark = pytest.mark.services
 TRUE_F1 = {"abt-buy": 0.5946, "restaurant": 0.8989}    # from the pools' own description

@@ -8,10 +8,10 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
-from flows.cli import run_command_line
-from tasks.desks.label_studio_api import TOKEN_VARIABLE, LabelStudioApi
-from tasks.ledger import open_store, records
-from tasks.simulated_person import SimulatedPerson
+from assay.flows.cli.main import run_command_line
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.ledger import open_store, rounds
 
 pytestmark = pytest.mark.services
 
@@ -47,11 +47,11 @@ def test_rounds_are_posted_answered_and_closed(evaluation, label_studio):
         assert waiting["waiting_for"] == {
             "round": round, "items": 4, "on_desk": 4, "answered": 0, "desk": "label-studio",
         }
-        assert person.answer(records.read_plan(store, "by-people", round)) == 4
+        assert person.answer(rounds.read_plan(store, "by-people", round)) == 4
     code, done = evaluation("advance", "by-people", "--store", "ledger")
     assert (code, done["state"], done["stopped_by"], done["labels"]) == (0, "finished", "budget", 8)
     for round in (1, 2):
-        for decided in records.read_labels(store, "by-people", round):
+        for decided in rounds.read_labels(store, "by-people", round):
             assert decided.label == (truth[decided.item_id] == "match")
             assert len(decided.annotations) == 1
 

@@ -17,19 +17,20 @@ import numpy as np
 from doubles.pools import pools_folder
 from doubles.stream import after, monitor_data, write_stream
 
-from evalcore.methods.registry import method_names
-from flows.advance import advance
-from flows.begin import begin
-from flows.demo import run_demo
-from flows.monitor import register, tick
-from flows.monitor_history import read_monitor_history
-from tasks.labelled_pool import read_labelled_pool
-from tasks.ledger import open_store, records
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.store import Store
-from tasks.monitor_spec import MonitorSpec
-from tasks.replay_runner import NamedMeasure, ReplayRequest, run_replay
-from tasks.spec import Spec
+from assay.evalcore.methods.registry import method_names
+from assay.flows.demo.run import run_demo
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.tick import register, tick
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.replay.labelled_pool import read_labelled_pool
+from assay.tasks.replay.runner import NamedMeasure, ReplayRequest, run_replay
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.monitor import MonitorSpec
 
 POOLS = ("abt-buy", "restaurant")
 LIVE_METHODS = ("passive", "dirichlet-tree", "static-is", "bernoulli-online", "acis", "recalibrated")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.adjudication import adjudicate
+from assay.evalcore.annotators.adjudication import adjudicate
 
 
 @dataclass(frozen=True)

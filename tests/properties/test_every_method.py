@@ -4,10 +4,10 @@ import pytest
 from doubles.pools import synthetic_pool
 from doubles.world import World
 
-from evalcore.measures import measure
-from evalcore.methods.registry import method, method_names
-from evalcore.replay import replay, summarise
-from flows.verify import verify
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method, method_names
+from assay.evalcore.replay.simulation import replay, summarise
+from assay.flows.verify.ledger import verify
 
 NAMES = [name for name in method_names() if name != "auto"]
 

@@ -12,10 +12,10 @@ from doubles.specs import a_spec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tasks.frozen import frozen_parts, load_partition
-from tasks.ledger.memory_store import MemoryStore
-from tasks.pool_index import PoolIndex
-from tasks.snapshot import freeze_pool
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.pool.frozen import frozen_parts, load_partition
+from assay.tasks.pool.index import PoolIndex
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
 scores = st.floats(-1e100, 1e100)

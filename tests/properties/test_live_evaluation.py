@@ -8,10 +8,10 @@ from doubles.pools import synthetic_pool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalcore.evaluation import Question, begin, estimates, observe, plan
-from evalcore.measures import measure
-from evalcore.methods.registry import method, method_names
-from evalcore.partition import build_partition
+from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method, method_names
+from assay.evalcore.pool.partition import build_partition
 
 METHODS = [name for name in method_names() if name != "auto"]
 MEASURES = [("f1", None), ("precision", None), ("recall", None), ("accuracy", None), ("fbeta", 2.0),

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from evalcore.design import Design
-from evalcore.evaluation import UNDECIDED, Question, begin, estimates, observe, plan
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.partition import build_partition
+from assay.evalcore.design.round import Design
+from assay.evalcore.evaluation.loop import UNDECIDED, Question, begin, estimates, observe, plan
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import build_partition
 
 NAMES = ["acis", "acis:top_k=false", "topk", "gmm", "herding", "isotonic", "platt", "recycle"]
 

@@ -6,11 +6,11 @@ from doubles.pools import synthetic_pool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalcore.evaluation import Question, begin, estimates, observe, plan
-from evalcore.measures import measure
-from evalcore.methods.low_shot import LOW_SHOT
-from evalcore.methods.registry import method, method_names
-from evalcore.partition import build_partition
+from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.low_shot.rows import LOW_SHOT
+from assay.evalcore.methods.registry import method, method_names
+from assay.evalcore.pool.partition import build_partition
 
 # the low-shot methods search the top of the ranking and say so: what lies below the cut is out of their reach
 BLIND = {m.name for m in LOW_SHOT}

@@ -6,14 +6,14 @@ from doubles.pools import synthetic_pool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalcore.design import Design
-from evalcore.errors import BadInput
-from evalcore.evaluation import Question, begin, estimates, observe, plan
-from evalcore.measures import measure
-from evalcore.methods.published import PUBLISHED
-from evalcore.methods.registry import method
-from evalcore.partition import build_partition
-from evalcore.reuse import joint_region, reuse
+from assay.evalcore.design.round import Design
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.evaluation.reuse import joint_region, reuse
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.published import PUBLISHED
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import build_partition
 
 NAMES = [m.name for m in PUBLISHED]
 VARIANTS = [

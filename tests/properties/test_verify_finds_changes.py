@@ -8,13 +8,13 @@ from doubles.world import World
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.begin import begin
-from flows.opened import UnknownEvaluation
-from flows.verify import NotASeal, checked_seal, verify
-from tasks.ledger import encoding, keys, records
-from tasks.ledger.integrity import check_integrity
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.seals import seal_outcome
+from assay.flows.evaluation.begin import begin
+from assay.flows.record.opened import UnknownEvaluation
+from assay.flows.verify.ledger import NotASeal, checked_seal, verify
+from assay.tasks.ledger import codec, layout, rounds
+from assay.tasks.ledger.integrity import check_integrity
+from assay.tasks.ledger.seals import seal_outcome
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
 # What holds times and random words. No number depends on them, and two runs that decide the same differ in
@@ -58,7 +58,7 @@ def test_a_finished_evaluation_follows_from_its_ledger(finished):
     assert result.differences == ()
     assert (result.verified, result.finished, result.rounds, result.labels) == (True, True, 2, 6)
     assert result.keys_checked == sum(map(is_evidence, finished))
-    assert result.seal == keys.digest(finished["small/seal.json"])
+    assert result.seal == layout.digest(finished["small/seal.json"])
     assert resealed(finished) == finished, "seals depend on nothing but what they seal"
 
 
@@ -131,10 +131,10 @@ def edited(ledger, key, old, new):
 
 def test_an_estimate_changed_by_somebody_who_seals_again_is_recomputed(finished):
     key = "small/rounds/0002/estimate.json"
-    known = records.read_estimate(store_of(finished), "small", 2)
+    known = rounds.read_estimate(store_of(finished), "small", 2)
     better = replace(known.estimates[1], lower=known.estimates[1].lower + 1e-6)
     changed = replace(known, estimates=(known.estimates[0], better))
-    ledger = rewritten(finished, key, lambda store: records.write_estimate(store, "small", changed))
+    ledger = rewritten(finished, key, lambda store: rounds.write_estimate(store, "small", changed))
     found = verify(store_of(ledger), "small").differences
     assert [d.key for d in found] == [key]
     assert "estimates[1].lower" in found[0].difference
@@ -142,18 +142,18 @@ def test_an_estimate_changed_by_somebody_who_seals_again_is_recomputed(finished)
 
 def test_an_estimate_by_segment_is_recomputed_too(finished):
     key = "small/rounds/0001/estimate.json"
-    known = records.read_estimate(store_of(finished), "small", 1)
+    known = rounds.read_estimate(store_of(finished), "small", 1)
     changed = replace(known, segments=known.segments[:-1])
-    ledger = rewritten(finished, key, lambda store: records.write_estimate(store, "small", changed))
+    ledger = rewritten(finished, key, lambda store: rounds.write_estimate(store, "small", changed))
     assert named(ledger) == {key}
 
 
 def test_a_probability_changed_by_somebody_who_seals_again_is_redrawn(finished):
     key = "small/rounds/0001/plan.parquet"
-    planned = records.read_plan(store_of(finished), "small", 1)
+    planned = rounds.read_plan(store_of(finished), "small", 1)
     probability = planned.plan.probability * (1 + 1e-6)
     changed = replace(planned, plan=replace(planned.plan, probability=probability))
-    assert key in named(rewritten(finished, key, lambda store: records.write_plan(store, "small", changed)))
+    assert key in named(rewritten(finished, key, lambda store: rounds.write_plan(store, "small", changed)))
 
 
 @pytest.mark.parametrize(("what", "value"), [
@@ -164,35 +164,35 @@ def test_a_probability_changed_by_somebody_who_seals_again_is_redrawn(finished):
 ])
 def test_what_a_plan_says_of_its_items_is_read_again(finished, what, value):
     key = "small/rounds/0001/plan.parquet"
-    planned = records.read_plan(store_of(finished), "small", 1)
+    planned = rounds.read_plan(store_of(finished), "small", 1)
     changed = replace(planned, **{what: value(planned)})
-    assert key in named(rewritten(finished, key, lambda store: records.write_plan(store, "small", changed)))
+    assert key in named(rewritten(finished, key, lambda store: rounds.write_plan(store, "small", changed)))
 
 
 def test_another_design_beside_the_plan_is_named(finished):
     key = "small/rounds/0002/design.parquet"
-    planned = records.read_plan(store_of(finished), "small", 2)
+    planned = rounds.read_plan(store_of(finished), "small", 2)
     design = replace(planned.plan.design, model=planned.plan.design.model * 0.5)
     changed = replace(planned, plan=replace(planned.plan, design=design))
-    assert named(rewritten(finished, key, lambda s: records.write_design(s, "small", changed))) == {key}
+    assert named(rewritten(finished, key, lambda s: rounds.write_design(s, "small", changed))) == {key}
 
 
 def test_a_label_its_answers_do_not_give_is_named(finished):
     key = "small/rounds/0001/labels.parquet"
-    decided = records.read_labels(store_of(finished), "small", 1)
+    decided = rounds.read_labels(store_of(finished), "small", 1)
     changed = [replace(decided[0], label=1 - decided[0].label), *decided[1:]]
-    found = named(rewritten(finished, key, lambda store: records.write_labels(store, "small", 1, changed)))
+    found = named(rewritten(finished, key, lambda store: rounds.write_labels(store, "small", 1, changed)))
     assert key in found
 
 
 def test_a_label_set_aside_without_a_reason_is_named(finished):
     key = "small/rounds/0001/labels.parquet"
-    decided = records.read_labels(store_of(finished), "small", 1)
+    decided = rounds.read_labels(store_of(finished), "small", 1)
     for reason in ("skipped", "deleted"):
         changed = [replace(decided[0], label=None, reason=reason, annotations=()), *decided[1:]]
 
         def write(store, labels=changed):
-            records.write_labels(store, "small", 1, labels)
+            rounds.write_labels(store, "small", 1, labels)
 
         assert key in named(rewritten(finished, key, write)), reason
 
@@ -212,7 +212,7 @@ def test_a_manifest_that_miscounts_is_named(finished):
 
 def test_cells_that_are_not_those_of_the_rows_are_named(finished):
     # the rows of the first and the last cell change places, under the digest this gives
-    from tasks.frozen import manifest_from, partition_digest
+    from assay.tasks.ledger.manifest import manifest_from, partition_digest
 
     manifest = manifest_from(finished["small/pool/manifest.json"], "manifest")
     old = manifest.partition.digest
@@ -228,7 +228,7 @@ def test_cells_that_are_not_those_of_the_rows_are_named(finished):
 def test_the_seal_noted_elsewhere_tells_even_a_perfect_forgery(finished, tmp_path):
     other = World(tmp_path, **SMALL, seed=4)
     other.run()
-    noted = keys.digest(finished["small/seal.json"])
+    noted = layout.digest(finished["small/seal.json"])
     assert verify(store_of(finished), "small", noted.upper()).verified
     assert verify(other.store, "small").verified
     assert {d.key for d in verify(other.store, "small", noted).differences} == {"small/seal.json"}
@@ -258,11 +258,11 @@ def test_a_running_evaluation_is_verified_as_far_as_it_goes(tmp_path):
     assert world.advance().state == "waiting"
     second = verify(world.store, "small")
     assert (second.verified, second.rounds, second.labels) == (True, 1, 3)
-    assert second.seal == keys.digest(world.store.get(keys.seal("small", 1)))
+    assert second.seal == layout.digest(world.store.get(layout.seal("small", 1)))
 
 
 def _asked(world, number):
-    planned = records.read_plan(world.store, "small", number)
+    planned = rounds.read_plan(world.store, "small", number)
     return [type("Asked", (), {"item_id": planned.item_id[t]}) for t in planned.asked()]
 
 
@@ -298,10 +298,10 @@ def test_skips_ties_deletions_and_changed_minds_are_decided_again_as_they_were(t
     world.advance()
     world.desk.answers = truth
     assert world.advance(repost_after=timedelta(0)).state == "finished"
-    decided = {d.item_id: d for d in records.read_labels(world.store, "small", 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(world.store, "small", 1)}
     assert (decided[skipped].reason, decided[deleted].reason) == ("skipped", "deleted")
     assert len(decided[tied].annotations) == 3
-    stored = list(world.store.keys(keys.annotations("small", 1)))
+    stored = list(world.store.keys(layout.annotations("small", 1)))
     assert len(stored) > sum(len(d.annotations) for d in decided.values()), "an answer was taken back"
     assert verify(world.store, "small").differences == ()
 
@@ -318,9 +318,9 @@ def test_other_methods_targets_and_a_pool_labelled_to_the_end_verify(tmp_path, c
 
 
 def test_other_versions_are_a_note(finished):
-    spec = encoding.from_json(finished["small/spec.json"], "spec")
+    spec = codec.from_json(finished["small/spec.json"], "spec")
     spec["versions"]["numpy"] = "1.0.0"
-    ledger = resealed(finished | {"small/spec.json": encoding.to_json(spec)})
+    ledger = resealed(finished | {"small/spec.json": codec.to_json(spec)})
     result = verify(store_of(ledger), "small")
     assert result.verified
     assert "numpy 1.0.0 then" in result.notes[0]

@@ -85,11 +85,11 @@ def run_kills(kills: int, seed: int) -> Iterator[tuple[dict[str, Any], str]]:
 
 def run_faults(times: int, seed: int, services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:
     """Every kind of fault, at so many requests."""
-    import tasks.desks.label_studio_api
-    import tasks.effects
+    import assay.tasks.desks.label_studio.api
+    import assay.tasks.effects.calls
 
-    tasks.effects.FIRST_WAIT = 0.01                     # retries as in production, without the pauses
-    tasks.desks.label_studio_api.FIRST_PAUSE = 0.1
+    assay.tasks.effects.calls.FIRST_WAIT = 0.01   # retries as in production, without the pauses
+    assay.tasks.desks.label_studio.api.FIRST_PAUSE = 0.1
     for trial in _trials(times, random.Random(seed), services):
         well = trial.as_if_nothing_had_happened
         outcome = trial.happened if well else trial
@@ -165,7 +165,7 @@ def _s3(folder: Path) -> Iterator[Any]:
 
 @contextmanager
 def _label_studio() -> Iterator[Any]:
-    from tasks.local_label_studio import LocalLabelStudio
+    from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
 
     with LocalLabelStudio() as server:
         yield server

@@ -33,15 +33,15 @@ from services.faulty_proxy import (
 )
 from services.ledger_record import Record
 
-from tasks.desks.desk import DeskError
-from tasks.desks.label_studio import LabelStudioDesk
-from tasks.desks.label_studio_api import LabelStudioApi
-from tasks.ledger import records
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.store import Store
-from tasks.local_label_studio import LocalLabelStudio
-from tasks.simulated_person import SimulatedPerson
-from tasks.spec import Spec
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.desk import LabelStudioDesk
+from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.desks.protocol import DeskError
+from assay.tasks.ledger import rounds
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import Spec
 
 NAME = "faulted"
 TIMEOUT = 3.0          # seconds our client waits for a reply; a minute in production
@@ -149,7 +149,7 @@ class DeskStage:
         backup: dict[str, str] = {}
 
         def people() -> None:
-            if records.read_labels(self.store, NAME, 1) is None or trial.injected:
+            if rounds.read_labels(self.store, NAME, 1) is None or trial.injected:
                 self.answer()
                 return
             trial.injected = True
@@ -195,8 +195,8 @@ class DeskStage:
         """A person answers what is open."""
         person = SimulatedPerson(self.api, NAME, self.truth)
         number = 1
-        while (planned := records.read_plan(self.store, NAME, number)) is not None:
-            if records.read_labels(self.store, NAME, number) is None:
+        while (planned := rounds.read_plan(self.store, NAME, number)) is not None:
+            if rounds.read_labels(self.store, NAME, number) is None:
                 with suppress(DeskError):
                     person.answer(planned)
             number += 1

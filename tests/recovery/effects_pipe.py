@@ -1,4 +1,4 @@
-"""The effects of another process, read from a named pipe while they happen (tasks.effect_log)."""
+"""The effects of another process, read from a named pipe while they happen (tasks.effects.log)."""
 
 import os
 import select

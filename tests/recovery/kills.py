@@ -1,6 +1,6 @@
 """`assay run`, killed with SIGKILL again and again, against a real Label Studio and a real S3.
 
-    a process     runs `assay run spec.yaml` and follows its own effects into a named pipe (tasks.effect_log)
+    a process     runs `assay run spec.yaml` and follows its own effects into a named pipe (tasks.effects.log)
     the killer    reads the pipe, and kills at a moment drawn from a seed: while the n-th effect is going on,
                   while the effect killed least so far is going on, or at any time at all
     a person      labels in Label Studio all the while, whatever happens to the process
@@ -52,14 +52,14 @@ from services.faulty_proxy import (
 from services.ledger_record import Record, record_differences, record_of
 from services.s3 import S3Server
 
-from flows.verify import verify
-from tasks.desks.desk import DeskError
-from tasks.desks.label_studio_api import TOKEN_VARIABLE, LabelStudioApi
-from tasks.effect_log import VARIABLE, begun_and_not_ended
-from tasks.ledger import open_store, records
-from tasks.ledger.store import Store
-from tasks.local_label_studio import LocalLabelStudio
-from tasks.simulated_person import SimulatedPerson
+from assay.flows.verify.ledger import verify
+from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
+from assay.tasks.desks.protocol import DeskError
+from assay.tasks.effects.log import VARIABLE, begun_and_not_ended
+from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger.stores.protocol import Store
 
 NAME = "killed"
 LONGEST_RUN = 600.0        # seconds without an end or a kill: something hangs
@@ -159,7 +159,8 @@ class Arena:
         self.starts = 0
         self._expected: dict[int, Record] = {}
         self._context = multiprocessing.get_context("forkserver")
-        warm = ["recovery.warm", "boto3"] if servers else ["flows.cli", "flows.begin", "flows.evaluate"]
+        light = [f"assay.flows.{part}" for part in ("cli.main", "evaluation.begin", "evaluation.drive")]
+        warm = ["recovery.warm", "boto3"] if servers else light
         self._context.set_forkserver_preload([*warm, "scipy.stats", "pyarrow.dataset"])
         predictions, labels = write_small_pool(folder, n=80)
         with labels.open(newline="") as opened:
@@ -225,12 +226,12 @@ class Arena:
         survivor.twins_made = sum(copies - 1 for copies in imported.values())
 
     def _judge(self, survivor: Survivor, store: Store) -> None:
-        outcome = records.read_outcome(store, NAME)
+        outcome = rounds.read_outcome(store, NAME)
         assert outcome is not None, "the process ended, and the evaluation did not"
         labelled: Counter[str] = Counter()
         for number in range(1, outcome.rounds + 1):
-            planned = records.read_plan(store, NAME, number)
-            decided = records.read_labels(store, NAME, number)
+            planned = rounds.read_plan(store, NAME, number)
+            decided = rounds.read_labels(store, NAME, number)
             assert planned is not None
             assert decided is not None
             asked = {planned.item_id[t] for t in planned.asked()}
@@ -295,7 +296,7 @@ class Arena:
         if self.starts % FROM_NOTHING == 0:
             with output.open("wb") as opened:
                 return _Process(subprocess.Popen(
-                    [sys.executable, "-m", "flows.cli", *command], cwd=self.folder, stdout=opened,
+                    [sys.executable, "-m", "assay.flows.cli.main", *command], cwd=self.folder, stdout=opened,
                     stderr=opened, env={**os.environ, **environment},
                 ))
         forked = self._context.Process(
@@ -386,7 +387,7 @@ def _assay(command: list[str], folder: str, environment: dict[str, str], output:
     opened = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(opened, 1)
     os.dup2(opened, 2)
-    from flows.cli import run_command_line
+    from assay.flows.cli.main import run_command_line
 
     code = run_command_line(command)
     sys.stdout.flush()
@@ -402,8 +403,8 @@ def _labelling(server: LocalLabelStudio, store: Store, truth: Mapping[str, str])
     def work() -> None:
         number = 1
         while not enough.wait(0.15 + 0.2 * secrets.randbelow(100) / 100):
-            planned = records.read_plan(store, NAME, number)
-            if planned is not None and records.read_plan(store, NAME, number + 1) is not None:
+            planned = rounds.read_plan(store, NAME, number)
+            if planned is not None and rounds.read_plan(store, NAME, number + 1) is not None:
                 number += 1
             elif planned is not None:
                 with suppress(DeskError):   # a copy that was removed under their hands

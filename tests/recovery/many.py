@@ -9,11 +9,11 @@ from typing import Any
 from doubles.counted_store import CountedStore
 from doubles.small_pool import spec_json, write_small_pool
 
-from flows.begin import begin
-from flows.sweep import Sweep, sweep_store
-from tasks.ledger import open_store
-from tasks.ledger.store import Store
-from tasks.spec import Spec
+from assay.flows.drivers.sweep import Sweep, sweep_store
+from assay.flows.evaluation.begin import begin
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import Spec
 
 ITEMS = 30
 

@@ -19,13 +19,13 @@ from recovery.effects_pipe import Follower
 from recovery.trials import FaultKind, Trial, judge
 from services.prefect_server import ROOT, PrefectServer, prefect_server
 
-from flows.begin import begin
-from tasks.effect_log import VARIABLE
-from tasks.ledger import open_store, records
+from assay.flows.evaluation.begin import begin
+from assay.tasks.effects.log import VARIABLE
+from assay.tasks.ledger import open_store, rounds
 
 NAME = "faulted"
 PATIENCE = 60.0     # seconds a sweep may take to end by itself after its server went away
-SWEEP = "from flows.deployed import sweep; sweep(store={store!r})"
+SWEEP = "from assay.flows.drivers.deployed import sweep; sweep(store={store!r})"
 
 
 class PrefectStage:
@@ -37,8 +37,8 @@ class PrefectStage:
         self.spec = small_spec(folder, n=60, name=NAME, budget={"labels": 4}, batch_size=2)
         with (folder / "labels.csv").open(newline="") as opened:
             self.truth = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
-        from flows.advance import advance
-        from tasks.ledger.memory_store import MemoryStore
+        from assay.flows.evaluation.advance import advance
+        from assay.tasks.ledger.stores.memory import MemoryStore
 
         store = MemoryStore()
         begin(store, self.spec)
@@ -66,7 +66,7 @@ class PrefectStage:
                 trial.said.append("the flow run still waited for its server after a minute, and was killed")
             elif code != 0:
                 trial.said.append(f"the flow run failed: {said.strip().splitlines()[-1]}")
-            if records.read_outcome(store, NAME) is not None:
+            if rounds.read_outcome(store, NAME) is not None:
                 break
             trial.waited = True
             with prefect_server(self.folder) as server:

@@ -30,11 +30,13 @@ from services.faulty_proxy import (
 from services.ledger_record import Record
 from services.s3 import S3Server
 
-from tasks.desks import open_desk
-from tasks.ledger import local_store, open_store, s3_store
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.store import Store
-from tasks.spec import Spec
+from assay.tasks.desks import open_desk
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores import local
+from assay.tasks.ledger.stores import s3 as s3_store
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import Spec
 
 NAME = "faulted"
 READ_SECONDS = 1.5     # our client waits for a reply; a minute in production
@@ -194,7 +196,7 @@ class _Quota:
 @contextmanager
 def _quota(room: int) -> Iterator[_Quota]:
     """The local store may write so many bytes; then half a value is written and ENOSPC comes."""
-    quota, write = _Quota(room), local_store._write
+    quota, write = _Quota(room), local._write
 
     def limited(path: Path, blob: bytes) -> None:
         blocks = -(-len(blob) // BLOCK) * BLOCK
@@ -204,11 +206,11 @@ def _quota(room: int) -> Iterator[_Quota]:
         quota.room -= blocks
         write(path, blob)
 
-    local_store._write = limited
+    local._write = limited
     try:
         yield quota
     finally:
-        local_store._write = write
+        local._write = write
 
 
 def _mount(folder: Path, room: int) -> bool:

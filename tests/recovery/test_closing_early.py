@@ -7,14 +7,14 @@ import pytest
 from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.world import World
 
-from evalcore.nonresponse import NothingToStandFor
-from flows.advance import NoRoundToClose, advance
-from flows.begin import begin
-from flows.verify import verify
-from tasks.ledger import keys, records
-from tasks.ledger.closing import read_closing
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.revisions import read_revisions
+from assay.evalcore.evaluation.nonresponse import NothingToStandFor
+from assay.flows.evaluation.advance import NoRoundToClose, advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import layout, rounds
+from assay.tasks.ledger.closing import read_closing
+from assay.tasks.ledger.revisions import read_revisions
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 # `passive`: what is tested is who answers, not which items a method picks
 SMALL = {"n": 60, "budget": {"labels": 24}, "batch_size": 12, "measure": ["accuracy", "precision"],
@@ -42,7 +42,7 @@ def step(world, **more):
 
 
 def planned(world, number=1):
-    return records.read_plan(world.store, "small", number)
+    return rounds.read_plan(world.store, "small", number)
 
 
 def answer_all_but(world, unanswered, number=1):
@@ -59,7 +59,7 @@ def answer_all_but(world, unanswered, number=1):
 
 
 def decided(world, number=1):
-    return {d.item_id: d for d in records.read_labels(world.store, "small", number)}
+    return {d.item_id: d for d in rounds.read_labels(world.store, "small", number)}
 
 
 def verified(world):
@@ -89,11 +89,11 @@ def test_without_a_decision_on_record_unanswered_items_are_not_verified(tmp_path
     step(world, close_round=True)
     copied = MemoryStore()
     for key in world.store.keys(""):
-        if key != keys.closing("small", 1):
+        if key != layout.closing("small", 1):
             copied.put(key, world.store.get(key))
     found = {d.key for d in verify(copied, "small").differences}
-    assert keys.closing("small", 1) in found
-    assert keys.labels("small", 1) in found
+    assert layout.closing("small", 1) in found
+    assert layout.labels("small", 1) in found
 
 
 def test_a_round_nobody_answered_cannot_be_closed(tmp_path):
@@ -101,7 +101,7 @@ def test_a_round_nobody_answered_cannot_be_closed(tmp_path):
     step(world)
     with pytest.raises(NothingToStandFor, match="none is answered"):
         step(world, close_round=True)
-    assert not world.store.exists(keys.closing("small", 1))
+    assert not world.store.exists(layout.closing("small", 1))
     assert step(world).state == "waiting"
 
 
@@ -229,7 +229,7 @@ def test_two_that_close_a_round_at_once_close_that_one_and_agree(tmp_path):
             thread.join()
         assert not errors
         assert {i for i, d in decided(world).items() if d.reason == "unanswered"} == set(silent)
-        assert records.read_labels(world.store, "small", 2) is None
+        assert rounds.read_labels(world.store, "small", 2) is None
         world.desk.answers = dict(world.truth)
         assert step(world).state == "finished"
         verified(world)
@@ -253,7 +253,7 @@ def test_a_power_cut_at_any_effect_of_closing_early_changes_nothing(tmp_path, wh
         cut = halfway.copy()
         with pytest.raises(PowerCut):
             close(cut, Fuse(at, when))
-        if cut.store.exists(keys.closing("small", 1)):
+        if cut.store.exists(layout.closing("small", 1)):
             step(cut)                                   # it is decided: whoever comes next closes it
         step(cut, close_round=True, round=1)            # said again, however far the first came
         assert cut.record() == smooth.record(), f"{when} effect {at}, {fuse.effects[at - 1]}"

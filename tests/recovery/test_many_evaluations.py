@@ -7,10 +7,10 @@ from doubles.counted_store import CountedStore
 from recovery.many import begin_all, many_specs
 from services.ledger_record import record_differences, record_of
 
-from flows.opened import open_evaluations
-from flows.sweep import sweep_store
-from tasks.ledger import keys
-from tasks.ledger.memory_store import MemoryStore
+from assay.flows.drivers.sweep import sweep_store
+from assay.flows.record.opened import open_evaluations
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 MANY, WORKERS = 200, 4
 QUICK = {"budget": {"labels": 2}, "method": "passive"}
@@ -43,7 +43,7 @@ def swept(begun):
     store = CountedStore(a_copy(begun))
     store.damaged = [f"e{n:04d}" for n in range(100, 120)]
     for name in store.damaged:
-        store._values[keys.manifest(name) if int(name[1:]) % 2 else keys.spec(name)] = b"{"
+        store._values[layout.manifest(name) if int(name[1:]) % 2 else layout.spec(name)] = b"{"
     store.result = sweep_store(store, workers=WORKERS)
     return store
 
@@ -86,6 +86,6 @@ def test_two_overlapping_sweeps_leave_what_one_leaves(begun, swept):
 
 def test_what_failed_goes_on_as_soon_as_it_is_repaired(begun, swept):
     for name in swept.damaged:
-        for key in (keys.manifest(name), keys.spec(name)):
+        for key in (layout.manifest(name), layout.spec(name)):
             swept._values[key] = begun[key]
     assert sorted(sweep_store(swept, workers=WORKERS).finished) == swept.damaged

@@ -4,8 +4,8 @@ import pytest
 from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.stream import a_monitor, after, write_stream
 
-from flows.monitor import register, tick
-from tasks.ledger.memory_store import MemoryStore
+from assay.flows.monitor.tick import register, tick
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 _BESIDE = ("times.json", "identity.json", "sources.json")
 _EVERY = 29  # of some 180 effects, one in so many is cut, before it and after it

@@ -62,7 +62,7 @@ def test_a_power_cut_at_any_call_of_prefect_changes_nothing(smooth, tmp_path, mo
         fuse = Fuse(at, when)
         for call in ("round_closed", "evaluation_finished"):
             monkeypatch.setattr(
-                f"tasks.events.{call}", lambda *_, fuse=fuse, call=call: fuse.around(call, lambda: None)
+                f"assay.tasks.events.{call}", lambda *_, fuse=fuse, call=call: fuse.around(call, lambda: None)
             )
         cut = World(tmp_path, **SMALL)
         cut.spec = smooth.spec

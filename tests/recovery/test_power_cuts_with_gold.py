@@ -6,7 +6,7 @@ import pytest
 from doubles.fuses import Fuse, PowerCut
 from doubles.world import World
 
-from flows.verify import verify
+from assay.flows.verify.ledger import verify
 
 GOLD = [(f"gold-{i}", ("match", "no match")[i % 2], f"gold {i}") for i in range(6)]
 

@@ -7,14 +7,13 @@ import pytest
 from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.world import World
 
-from flows.advance import advance
-from flows.opened import open_evaluation
-from flows.revising import reissue
-from flows.standing import current_standing
-from flows.verify import verify
-from tasks.ledger import records
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.revisions import read_revisions
+from assay.flows.evaluation.advance import advance
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import current_standing
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import rounds
+from assay.tasks.ledger.revisions import read_revisions
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 16}, "batch_size": 8, "measure": ["accuracy", "precision"],
          "method": "dirichlet-tree:depth=2"}
@@ -45,7 +44,7 @@ def copy_of(finished, folder):
 
 
 def first_of(world, round=1):
-    return records.read_labels(world.store, "small", round)[0].item_id
+    return rounds.read_labels(world.store, "small", round)[0].item_id
 
 
 def look(world, **more):
@@ -148,7 +147,7 @@ def test_a_revision_made_while_rounds_go_on_is_reissued_with_each_of_them(finish
     assert (second.rounds, len(second.changed), len(second.items)) == (2, 0, 1)
     assert standing.revision == 2
     # plans and the rounds' own numbers go by the labels of the closing
-    assert records.read_labels(world.store, "small", 1) == records.read_labels(finished.store, "small", 1)
+    assert rounds.read_labels(world.store, "small", 1) == rounds.read_labels(finished.store, "small", 1)
     plans = [w.store.get("small/rounds/0002/plan.parquet") for w in (world, finished)]
     assert plans[0] == plans[1]
     checked = verify(world.store, "small")
@@ -233,16 +232,16 @@ def test_every_key_of_a_revision_that_is_missing_or_altered_is_found(world):
             assert key in {found.key for found in result.differences}, key
 
 
-def test_reissue_looks_again_and_says_the_number(world, monkeypatch):
+def test_looking_again_says_the_number_of_the_revision(world, monkeypatch):
     item = first_of(world)
     world.desk.answers[item] = OTHER[world.truth[item]]
-    monkeypatch.setattr("flows.advance.desk_of", lambda _store, _spec: world.desk)
-    assert reissue(world.store, "small") == 1
-    assert reissue(world.store, "small") == 1
+    monkeypatch.setattr("assay.flows.evaluation.advance.desk_of", lambda _store, _spec: world.desk)
+    assert advance(world.store, "small", look_again=True).revision == 1
+    assert advance(world.store, "small", look_again=True).revision == 1
 
 
 def test_a_revision_of_another_revision_counts_up_and_keeps_the_first(world):
-    items = [d.item_id for d in records.read_labels(world.store, "small", 1)[:2]]
+    items = [d.item_id for d in rounds.read_labels(world.store, "small", 1)[:2]]
     kept = []
     for number, item in enumerate(items, start=1):
         world.desk.answers[item] = OTHER[world.truth[item]]

@@ -7,17 +7,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from doubles.world import World
 
-from evalcore.nonresponse import NothingToStandFor
-from flows.begin import begin
-from flows.opened import open_evaluation
-from flows.reporting import report_data
-from flows.sweep import sweep_store
-from flows.verify import verify
-from tasks.desks.desk import DeskRefused
-from tasks.ledger import keys, records
-from tasks.ledger.closing import read_closing
-from tasks.ledger.revisions import read_revisions
-from tasks.report import render_report
+from assay.evalcore.evaluation.nonresponse import NothingToStandFor
+from assay.flows.drivers.sweep import sweep_store
+from assay.flows.evaluation.begin import begin
+from assay.flows.record.opened import open_evaluation
+from assay.flows.report.gather import report_data
+from assay.flows.verify.ledger import verify
+from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.ledger import layout
+from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.closing import read_closing
+from assay.tasks.ledger.revisions import read_revisions
+from assay.tasks.report import render_report
 
 SMALL = {"n": 60, "budget": {"labels": 24}, "batch_size": 8, "measure": ["accuracy", "f1"]}
 OTHER = {"match": "no match", "no match": "match"}
@@ -129,13 +130,13 @@ def test_a_revision_has_a_record_of_the_annotators_by_the_answers_of_now(tmp_pat
     assert step(world, look_again=True).revision == 1
     closed, now = (
         json.loads(world.store.get(key)) for key in (
-            keys.annotators(name, 3), keys.revision_annotators(name, 1)
+            layout.annotators(name, 3), layout.revision_annotators(name, 1)
         )
     )
     assert (now["round"], now["revision"], now["gold"]) == (3, 1, closed["gold"])
     agreed = [[p["labels"]["agreed"] for p in record["people"]] for record in (closed, now)]
     assert agreed[1][:2] == agreed[0][:2] == [24, 24]   # whatever the label became, these two said it
-    sealed = json.loads(world.store.get(keys.revision_seal(name, 1)))["seals"]
+    sealed = json.loads(world.store.get(layout.revision_seal(name, 1)))["seals"]
     assert "revisions/0001/annotators.json" in sealed
     verified(world)
     opened = open_evaluation(world.store, name)
@@ -151,7 +152,7 @@ def test_a_revised_record_of_the_annotators_that_was_altered_or_removed_is_found
     item = labelled(world, 1)[0]
     world.desk.answers[item] = OTHER[world.truth[item]]
     step(world, look_again=True)
-    key = keys.revision_annotators(world.spec.name, 1)
+    key = layout.revision_annotators(world.spec.name, 1)
     for blob in (None, world.store.get(key).replace(b'"round":3', b'"round":2')):
         changed = world.copy()
         changed.store = type(world.store)()
@@ -169,7 +170,7 @@ def test_one_person_and_no_gold_leave_nothing_to_record(tmp_path):
     item = labelled(world, 1)[0]
     world.desk.answers[item] = OTHER[world.truth[item]]
     assert step(world, look_again=True).revision == 1
-    assert not world.store.exists(keys.revision_annotators("small", 1))
+    assert not world.store.exists(layout.revision_annotators("small", 1))
     data = report_data(world.store, open_evaluation(world.store, "small"), world.advance())
     assert "nothing is known about annotators' errors" in data.annotators["correction"]["reason"]
 
@@ -232,7 +233,7 @@ def test_a_sweep_that_looks_again_revises_what_finished_lately_and_isolates_fail
             raise DeskRefused("the project is gone")
         return worlds[spec.name].desk
 
-    monkeypatch.setattr("flows.advance.desk_of", desk_of)
+    monkeypatch.setattr("assay.flows.evaluation.advance.desk_of", desk_of)
     store, month = first.store, timedelta(days=30)
     assert sweep_store(store).summary() == "nothing is open"
     assert sweep_store(store, look_again=True).summary() == "nothing is open"

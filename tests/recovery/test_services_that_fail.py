@@ -16,8 +16,8 @@ pytestmark = pytest.mark.services
 @pytest.fixture(scope="module", autouse=True)
 def _quick():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tasks.effects.FIRST_WAIT", 0.01)
-        patch.setattr("tasks.desks.label_studio_api.FIRST_PAUSE", 0.1)
+        patch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
+        patch.setattr("assay.tasks.desks.label_studio.api.FIRST_PAUSE", 0.1)
         yield
 
 
@@ -63,7 +63,7 @@ def test_an_s3_that_stumbles_goes_unnoticed(store: store_faults.S3Stage, fault: 
 def test_an_s3_that_stays_away_is_named_and_the_next_run_goes_on(
     store: store_faults.S3Stage, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("tasks.ledger.s3_store.ATTEMPTS", 2)
+    monkeypatch.setattr("assay.tasks.ledger.stores.s3.ATTEMPTS", 2)
     store_faults.s3_store._shared_client.cache_clear()
     trial = store.trial("answers 500", store.positions("answers 500", 5, random.Random(4))[2], stays=True)
     assert trial.as_if_nothing_had_happened, trial

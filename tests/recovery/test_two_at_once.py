@@ -11,9 +11,9 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
-from flows.begin import begin
-from tasks.ledger import open_store, records
-from tasks.ledger.memory_store import MemoryStore
+from assay.flows.evaluation.begin import begin
+from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 TIMES = 20
 
@@ -39,7 +39,7 @@ def test_two_advances_at_once_do_what_one_does(places, tmp_path):
         assert world.advance(repost_after=timedelta(hours=1)).state == "finished"
         assert world.record() == expected, f"time {n}"
         assert set(Counter(world.desk.posted).values()) == {1}, f"asked twice, time {n}"
-        labelled = [d.item_id for r in (1, 2) for d in records.read_labels(world.store, "small", r)]
+        labelled = [d.item_id for r in (1, 2) for d in rounds.read_labels(world.store, "small", r)]
         assert len(labelled) == len(set(labelled)) == 6
 
 
@@ -53,7 +53,7 @@ def test_two_begins_at_once_freeze_one_pool(places, tmp_path):
 def test_two_runs_at_once_in_processes_of_their_own_print_the_same(tmp_path):
     predictions, labels = write_small_pool(tmp_path, n=80)
     (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec_json(predictions, labels, store="ledger")))
-    command = [sys.executable, "-m", "flows.cli", "run", "spec.yaml", "--json"]
+    command = [sys.executable, "-m", "assay.flows.cli.main", "run", "spec.yaml", "--json"]
     both = [
         subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
@@ -62,7 +62,7 @@ def test_two_runs_at_once_in_processes_of_their_own_print_the_same(tmp_path):
     assert [process.returncode for process in both] == [0, 0], said
     assert said[0][0] == said[1][0]
     store = open_store(f"{tmp_path}/ledger")
-    asked = [d.item_id for r in (1, 2, 3) for d in records.read_labels(store, "small", r)]
+    asked = [d.item_id for r in (1, 2, 3) for d in rounds.read_labels(store, "small", r)]
     assert len(asked) == len(set(asked)) == 60
 
 

@@ -12,14 +12,14 @@ from datetime import UTC, datetime, timedelta
 
 from services.ledger_record import Record, record_differences, record_of
 
-from evalcore.errors import AssayError
-from flows.advance import advance
-from flows.begin import begin
-from flows.verify import verify
-from tasks.desks.desk import Desk
-from tasks.ledger import records
-from tasks.ledger.store import Store
-from tasks.spec import Spec
+from assay.evalcore.errors import AssayError
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.verify.ledger import verify
+from assay.tasks.desks.protocol import Desk
+from assay.tasks.ledger import rounds
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import Spec
 
 REPOST_AFTER = timedelta(minutes=10)
 MOST_ATTEMPTS = 12      # runs of `advance` until an evaluation of two rounds is done: 3 undisturbed
@@ -108,8 +108,8 @@ def judge(trial: Trial, store: Store, name: str, truth: Mapping[str, str], expec
     """Compare the ledger with the undisturbed one, and every label with the truth; the ledger's record."""
     labelled: Counter[str] = Counter()
     number = 1
-    while (planned := records.read_plan(store, name, number)) is not None:
-        decided = records.read_labels(store, name, number) or []
+    while (planned := rounds.read_plan(store, name, number)) is not None:
+        decided = rounds.read_labels(store, name, number) or []
         asked = {planned.item_id[t] for t in planned.asked()}
         right = {one.item_id for one in decided if one.label == (truth[one.item_id] == "match")}
         trial.labels_lost += len(asked - right)

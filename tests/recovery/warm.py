@@ -6,13 +6,8 @@ The SDK of Label Studio imports most of itself when its first client is made.
 import pyarrow.dataset
 import rich.console
 
-import flows.begin
-import flows.cli
-import flows.evaluate
-import flows.reporting
-import tasks.desks.label_studio
-from tasks.desks.label_studio_api import LabelStudioApi
-from tasks.ledger.s3_store import S3Store
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.ledger.stores.s3 import S3Store
 
-__all__ = ["S3Store", "flows", "pyarrow", "rich", "tasks"]
+__all__ = ["S3Store", "pyarrow", "rich"]
 LabelStudioApi("http://127.0.0.1:1", "nobody")

@@ -11,12 +11,12 @@ from typing import Protocol
 
 from services.label_studio_people import Person
 
-from tasks.desks.desk import Batch, Desk
-from tasks.desks.folder import FolderDesk
-from tasks.desks.label_studio import LabelStudioDesk, batch_name
-from tasks.desks.label_studio_api import LabelStudioApi
-from tasks.desks.simulated import SimulatedDesk
-from tasks.ledger.store import Store
+from assay.tasks.desks.folder.desk import FolderDesk
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
+from assay.tasks.desks.protocol import Batch, Desk
+from assay.tasks.desks.simulated.desk import SimulatedDesk
+from assay.tasks.ledger.stores.protocol import Store
 
 CLASSES = ("match", "no match")
 DISPLAY = ("name_a", "name_b")

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Page, sync_playwright
 
-from tasks.local_label_studio import LocalLabelStudio
+from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 _FLAGS = (

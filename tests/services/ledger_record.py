@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tasks.ledger import encoding
-from tasks.ledger.differences import value_differences
-from tasks.ledger.store import Store
+from assay.tasks.ledger import codec
+from assay.tasks.ledger.differences import value_differences
+from assay.tasks.ledger.stores.protocol import Store
 
 _BESIDE = re.compile(r"(.+/)?(times|identity|sources|seal)\.json|.+/posts/.+")
 _ANSWER = re.compile(r"(.+/)annotations/[0-9a-f]{64}\.json")
@@ -28,7 +28,7 @@ def record_of(store: Store, evaluation: str) -> Record:
         below = key.removeprefix(f"{evaluation}/")
         answer = _ANSWER.fullmatch(below)
         if answer:
-            said = encoding.from_json(store.get(key), key)
+            said = codec.from_json(store.get(key), key)
             about = record.setdefault(f"{answer[1]}annotations", set())
             about.add((said["item_id"], said["kind"], str(said["label"])))
         elif not _BESIDE.fullmatch(below):
@@ -51,9 +51,9 @@ def _differences(found: Record, expected: Record) -> Iterator[str]:
 
 def _value(key: str, blob: bytes) -> Any:
     if key.endswith(".json"):
-        return _without_digests(encoding.from_json(blob, key))
+        return _without_digests(codec.from_json(blob, key))
     if key.endswith(".parquet"):
-        columns, attached = encoding.from_parquet(blob, key)
+        columns, attached = codec.from_parquet(blob, key)
         return {"columns": _without_digests(columns), "attached": attached}
     return blob.hex()
 

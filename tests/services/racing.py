@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tasks.ledger import open_store
-from tasks.ledger.store import Store
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores.protocol import Store
 
 
 def blob_of(writer: int, key: str) -> bytes:

@@ -7,12 +7,12 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
-from evalcore.ais import WeightSums, estimate
-from evalcore.design import Design, Outcome
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.proposal import relevant_cells, variance_minimising
-from evalcore.replay import prepare, replay, summarise
+from assay.evalcore.design.proposal import relevant_cells, variance_minimising
+from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.estimators.importance import WeightSums, estimate
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.replay.simulation import prepare, replay, summarise
 
 FALSE_ALARM = 1e-6  # chance that correct code would fail on a fresh seed
 Z = norm.isf(FALSE_ALARM / 2)

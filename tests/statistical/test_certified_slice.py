@@ -9,10 +9,10 @@ import pytest
 from doubles.pools import real_pool
 from scipy.stats import binom
 
-from evalcore.families import pool as family
-from evalcore.measures import measure
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.replay import prepare, run_block
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.replay.families import pool as family
+from assay.evalcore.replay.simulation import prepare, run_block
 
 pytestmark = pytest.mark.statistical
 

@@ -5,16 +5,16 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import binom
 
-from evalcore.cells import Cells
-from evalcore.errors import BadInput
-from evalcore.evaluation import Question, begin, observe, plan
-from evalcore.forecast import Goal, forecast
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.partition import build_partition
-from evalcore.randomness import stream
-from evalcore.replay import replay
-from evalcore.worlds import plausible_worlds
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.loop import Question, begin, observe, plan
+from assay.evalcore.forecast.labels_needed import Goal, forecast
+from assay.evalcore.forecast.worlds import plausible_worlds
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.randomness import stream
+from assay.evalcore.replay.simulation import replay
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from evalcore.measures import measure
-from evalcore.methods.base import draw_round
-from evalcore.methods.registry import method
-from evalcore.monitoring.betting import bet_against, round_log_factors
-from evalcore.monitoring.lifetime import looks
-from evalcore.replay import LabelledPool, prepare, simulate_labels
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.base import draw_round
+from assay.evalcore.methods.registry import method
+from assay.evalcore.monitoring.betting import bet_against, round_log_factors
+from assay.evalcore.monitoring.lifetime import looks
+from assay.evalcore.replay.simulation import LabelledPool, prepare, simulate_labels
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 

@@ -5,14 +5,14 @@ import pytest
 from doubles.votes import simulated_votes
 from scipy.stats import binom
 
-from evalcore.annotators.correction import corrected
-from evalcore.annotators.error_rates import error_rates
-from evalcore.draws import simulate_labels
-from evalcore.measures import measure
-from evalcore.methods.base import draw_round
-from evalcore.methods.registry import method
-from evalcore.randomness import stream
-from evalcore.replay import LabelledPool, prepare
+from assay.evalcore.annotators.correction import corrected
+from assay.evalcore.annotators.error_rates import error_rates
+from assay.evalcore.design.draws import simulate_labels
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.base import draw_round
+from assay.evalcore.methods.registry import method
+from assay.evalcore.randomness import stream
+from assay.evalcore.replay.simulation import LabelledPool, prepare
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail with a fresh seed
 ERROR = 0.05

@@ -7,11 +7,11 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
-from evalcore.evaluation import Question, begin, estimates, observe, plan
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.nonresponse import UNANSWERED
-from evalcore.partition import build_partition
+from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import build_partition
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed, for one method
 Z = norm.isf(FALSE_ALARM / 2)

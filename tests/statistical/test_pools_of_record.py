@@ -10,9 +10,9 @@ import pytest
 from doubles.pools import real_pool
 from scipy.stats import norm
 
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.replay import replay, summarise
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.replay.simulation import replay, summarise
 
 Z = norm.isf(1e-6)
 BUDGETS = [100, 300, 1000]

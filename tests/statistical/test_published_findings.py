@@ -13,18 +13,18 @@ from doubles.pools import synthetic_pool
 from scipy.special import expit
 from scipy.stats import norm
 
-from evalcore.ais import WeightSums, estimate
-from evalcore.cells import Cells
-from evalcore.design import Design, Outcome
-from evalcore.draws import simulate_labels
-from evalcore.ellipsoid import confidence_region
-from evalcore.horvitz_thompson import one_round
-from evalcore.measures import measure
-from evalcore.methods.base import draw_round
-from evalcore.methods.published import PUBLISHED
-from evalcore.methods.registry import method
-from evalcore.proposal import predicted_draw_variance, variance_minimising
-from evalcore.replay import LabelledPool, prepare, replay, summarise
+from assay.evalcore.design.draws import simulate_labels
+from assay.evalcore.design.proposal import predicted_draw_variance, variance_minimising
+from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.estimators.horvitz_thompson import one_round
+from assay.evalcore.estimators.importance import WeightSums, estimate
+from assay.evalcore.estimators.joint_region import confidence_region
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.base import draw_round
+from assay.evalcore.methods.published import PUBLISHED
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.replay.simulation import LabelledPool, prepare, replay, summarise
 
 pytestmark = pytest.mark.statistical
 Z = norm.isf(1e-6)

@@ -7,11 +7,11 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
-from evalcore.families import pool
-from evalcore.measures import measure, names
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.methods.registry import method
-from evalcore.replay import LabelledPool, replay, summarise
+from assay.evalcore.measures.base import measure, names
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.registry import method
+from assay.evalcore.replay.families import pool
+from assay.evalcore.replay.simulation import LabelledPool, replay, summarise
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 QUICK = Recalibrated(report_draws=400)

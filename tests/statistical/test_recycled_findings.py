@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from evalcore.recycle import Overlaps, plan_recycled, precisions, sample_size
+from assay.evalcore.recycled.samples import Overlaps, plan_recycled, precisions, sample_size
 
 Z = norm.isf(1e-6)
 

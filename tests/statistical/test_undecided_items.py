@@ -7,10 +7,10 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
-from evalcore.evaluation import UNDECIDED, Question, begin, estimates, observe, plan
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.partition import build_partition
+from assay.evalcore.evaluation.loop import UNDECIDED, Question, begin, estimates, observe, plan
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import build_partition
 
 Z = norm.isf(1e-6 / 2)
 

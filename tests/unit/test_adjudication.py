@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from evalcore.adjudication import adjudicate
+from assay.evalcore.annotators.adjudication import adjudicate
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pytest
 from doubles.votes import simulated_votes, votes_from
 from sklearn.metrics import cohen_kappa_score
 
-from evalcore.annotators.agreement import agreements, cohen_kappa, fleiss_kappa, krippendorff_alpha
+from assay.evalcore.annotators.agreement import agreements, cohen_kappa, fleiss_kappa, krippendorff_alpha
 
 
 def test_cohens_kappa_worked_by_hand():

@@ -10,12 +10,12 @@ from doubles.channels import FakeChannel, an_alert
 from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.world import World
 
-from flows.verify import verify
-from tasks.alerts.alert import Alert, alert_bytes, alert_from
-from tasks.alerts.outbox import KEEP_TRYING, deliver_due, outbox_index, raise_alert
-from tasks.alerts.tries import CLAIM, FIRST_RETRY, LAST_RETRY
-from tasks.ledger.encoding import DamagedRecord
-from tasks.ledger.memory_store import MemoryStore
+from assay.flows.verify.ledger import verify
+from assay.tasks.alerts.alert import Alert, alert_bytes, alert_from
+from assay.tasks.alerts.outbox import KEEP_TRYING, deliver_due, outbox_index, raise_alert
+from assay.tasks.alerts.tries import CLAIM, FIRST_RETRY, LAST_RETRY
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

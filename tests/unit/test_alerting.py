@@ -12,24 +12,25 @@ from doubles.small_pool import small_spec
 from doubles.world import World
 from services.receivers import webhook_receiver
 
-from evalcore.errors import BadInput
-from flows.advance import advance
-from flows.alerting import changes, raise_failure
-from flows.begin import begin
-from flows.cli import run_command_line
-from flows.delivering import deliver, summary
-from flows.moments import moments
-from flows.opened import open_evaluations
-from flows.sweep import sweep_store
-from flows.verify import verify
-from tasks.alerts.alert import alert_from
-from tasks.alerts.message import Reading, verdict_alert
-from tasks.alerts.outbox import Delivery, outbox_index, raise_alert
-from tasks.desks.desk import DeskRefused, DeskUnreachable
-from tasks.ledger import encoding, keys, open_store, records
-from tasks.ledger.memory_store import MemoryStore
-from tasks.report import EstimateRow
-from tasks.spec import Spec
+from assay.evalcore.errors import BadInput
+from assay.flows.alerts.delivery import deliver, summary
+from assay.flows.alerts.verdicts import changes, raise_failure
+from assay.flows.cli.main import run_command_line
+from assay.flows.drivers.sweep import sweep_store
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.record.moments import moments
+from assay.flows.record.opened import open_evaluations
+from assay.flows.verify.ledger import verify
+from assay.tasks.alerts.alert import alert_from
+from assay.tasks.alerts.message import Reading, verdict_alert
+from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
+from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
+from assay.tasks.ledger import codec, layout, open_store
+from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.report import EstimateRow
+from assay.tasks.spec.evaluation import Spec
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # every item of the small pool is labelled, so the interval of F1 is a point, far below 0.99
@@ -38,7 +39,7 @@ BREACH = {"n": 40, "budget": {"labels": 40}, "batch_size": 20, "threshold": {"mi
 
 
 def alerts_of(store, owner="small"):
-    found = [key for key in store.keys(keys.alerts(owner)) if key.count("/") == 2]
+    found = [key for key in store.keys(layout.alerts(owner)) if key.count("/") == 2]
     return {key.rpartition("/")[2]: alert_from(store.get(key), key) for key in found}
 
 
@@ -188,7 +189,7 @@ def test_a_power_cut_in_a_look_that_finds_a_breach_swallows_no_alert(tmp_path, w
             advance(Fused(cut.store, blown), "small", Fused(cut.desk, blown), look_again=True)
         for name in open_evaluations(cut.store):        # as a sweep does, without looking
             advance(cut.store, name, cut.desk)
-        there = cut.store.exists(keys.revision_labels("small", 1))
+        there = cut.store.exists(layout.revision_labels("small", 1))
         assert list(alerts_of(cut.store)) == ["revision-0001-breach.json"] * there, fuse.effects[at - 1]
 
 
@@ -263,7 +264,7 @@ def test_a_power_cut_around_the_end_swallows_no_alert(tmp_path, when):
         world = World(tmp_path / f"{at}-{when}", **BREACH)
         with pytest.raises(PowerCut):
             world.run(Fuse(at, when))
-        open_still = world.store.exists(keys.open_index("small"))
+        open_still = world.store.exists(layout.open_index("small"))
         assert open_still or (when == "after" and at == ends[-1])
         if open_still:   # the sweep comes back for it
             world.advance()
@@ -317,7 +318,7 @@ def test_channels_and_cooldown_come_from_the_owner_s_spec(tmp_path):
         raise_alert(world.store, "small", an_alert("softly", severity="info"), NOON)
         # the owner of another kind: `monitors/<name>/spec.json` is read in the same way
         spec = {"spec": {"alerts": {"channels": [{"name": "other", "env": "OTHER"}]}}}
-        world.store.put("monitors/weekly/spec.json", encoding.to_json(spec))
+        world.store.put("monitors/weekly/spec.json", codec.to_json(spec))
         raise_alert(world.store, "monitors/weekly", an_alert("w1"), NOON)
         done = deliver(world.store, environment={"OPS": receiver.url()})
     assert sorted((one.key, one.channel, one.status) for one in done) == [
@@ -407,7 +408,7 @@ def test_the_command_lists_what_waits_and_delivers_it(assay, monkeypatch):
 
 def test_a_lost_index_is_made_anew_by_listing(assay, tmp_path, monkeypatch):
     store = open_store(f"{tmp_path}/ledger")
-    for key in list(store.keys(keys.ALERTS_PREFIX)):
+    for key in list(store.keys(layout.ALERTS_PREFIX)):
         store.discard(key)
     with webhook_receiver() as receiver:
         monkeypatch.setenv("ASSAY_ALERTS", receiver.url())

@@ -7,11 +7,11 @@ import pytest
 from doubles.votes import simulated_votes, votes_from
 from scipy.stats import beta
 
-from evalcore.annotators.correction import corrected_measure
-from evalcore.annotators.error_rates import error_rates
-from evalcore.annotators.gold import gold_of_round, shuffled
-from evalcore.annotators.label_errors import again_error, majority_error
-from evalcore.measures import measure, names
+from assay.evalcore.annotators.correction import corrected_measure
+from assay.evalcore.annotators.error_rates import error_rates
+from assay.evalcore.annotators.gold import gold_of_round, shuffled
+from assay.evalcore.annotators.label_errors import again_error, majority_error
+from assay.evalcore.measures.base import measure, names
 
 GOLD = ["g1", "g2", "g3", "g4", "g5"]
 

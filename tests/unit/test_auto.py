@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from doubles.world import World
 
+from assay.evalcore.methods import certified, registry
+from assay.evalcore.methods.choice import DEFAULT, POOLS_OF_RECORD, WORKING, Certified, choose
+from assay.evalcore.methods.registry import auto, method
+from assay.flows.evaluation.begin import begin
+from assay.flows.record.opened import open_evaluation
+from assay.tasks.ledger import layout
 from benchmarks.certified_table import rows, source
-from evalcore import certified
-from evalcore.methods import registry
-from evalcore.methods.choice import DEFAULT, POOLS_OF_RECORD, WORKING, Certified, choose
-from evalcore.methods.registry import auto, method
-from flows.begin import begin
-from flows.opened import open_evaluation
-from tasks.ledger import keys
 
 GOOD = tuple(
     Certified(method="recalibrated", pool=pool, kind=WORKING, measure="f1", repeats=1000, ratio=0.12,
@@ -85,7 +84,7 @@ def test_an_evaluation_keeps_the_method_that_auto_meant_when_it_began(tmp_path, 
     monkeypatch.setattr(registry, "TABLE", ())
     opened = begin(world.store, world.spec, world.desk)
     assert opened.question.method.name == "dirichlet-tree"
-    recorded = json.loads(world.store.get(keys.spec("small")))["auto"]
+    recorded = json.loads(world.store.get(layout.spec("small")))["auto"]
     assert recorded == {"method": "dirichlet-tree", "reason": opened.why_method}
     monkeypatch.setattr(registry, "TABLE", GOOD)
     assert method("auto").name == "recalibrated"
@@ -97,7 +96,7 @@ def test_an_evaluation_keeps_the_method_that_auto_meant_when_it_began(tmp_path, 
 def test_a_method_asked_for_by_name_needs_no_reason(tmp_path):
     world = World(tmp_path, method="passive")
     assert begin(world.store, world.spec, world.desk).why_method is None
-    assert "auto" not in json.loads(world.store.get(keys.spec("small")))
+    assert "auto" not in json.loads(world.store.get(layout.spec("small")))
 
 
 def test_the_table_is_made_of_the_sums_and_reads_back_as_it_was():

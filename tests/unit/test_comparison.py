@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from evalcore.comparison import RandomSampling, chance_undefined, random_sampling_equivalent
-from evalcore.errors import BadInput
-from evalcore.measures import measure
-from evalcore.randomness import stream
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.random_sampling import (
+    RandomSampling,
+    chance_undefined,
+    random_sampling_equivalent,
+)
+from assay.evalcore.measures.base import measure
+from assay.evalcore.randomness import stream
 
 Z95 = 1.959963984540054
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed

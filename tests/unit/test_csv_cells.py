@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.desks.csv_cells import from_cell, read_rows, to_cell, write_rows
-from tasks.desks.desk import DeskRefused
+from assay.tasks.desks.folder.csv_cells import from_cell, read_rows, to_cell, write_rows
+from assay.tasks.desks.protocol import DeskRefused
 
 
 @given(st.text())

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from services.prefect_server import ROOT
 
-from evalcore.errors import BadInput
-from tasks.local_label_studio import VERSION
+from assay.evalcore.errors import BadInput
+from assay.tasks.desks.label_studio.local_server import VERSION
 
 DEPLOYMENTS = ROOT / "deployments"
 MANIFESTS = sorted((DEPLOYMENTS / "kubernetes").glob("*.yaml"))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from evalcore.dirichlet_tree import dirichlet_tree, fit
-from evalcore.errors import BadInput
-from evalcore.partition import partition_by
+from assay.evalcore.errors import BadInput
+from assay.evalcore.label_models.dirichlet_tree import dirichlet_tree, fit
+from assay.evalcore.pool.partition import partition_by
 
 
 def small_cells(n_slots=8):

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from evalcore.ais import WeightSums, estimate
-from evalcore.cells import Cells
-from evalcore.design import Design, Outcome
-from evalcore.dirichlet_tree import dirichlet_tree, posterior
-from evalcore.ellipsoid import NoRegion, confidence_region
-from evalcore.errors import BadInput, UnknownName
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.methods.stochastic import DirichletTreeStochastic
-from evalcore.partition import build_partition
-from evalcore.replay import replay
+from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.estimators.importance import WeightSums, estimate
+from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
+from assay.evalcore.label_models.dirichlet_tree import dirichlet_tree, posterior
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.replay.simulation import replay
 
 
 def two_cells():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evalcore.design import Design
-from evalcore.draws import simple_random, simulate_labels, with_replacement, without_replacement
+from assay.evalcore.design.draws import simple_random, simulate_labels, with_replacement, without_replacement
+from assay.evalcore.design.round import Design
 
 
 def design(left, labelled, unlabelled_q, labelled_q):

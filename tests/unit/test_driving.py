@@ -3,13 +3,13 @@
 import pytest
 from doubles.world import World
 
-from flows import evaluate
-from flows.begin import begin
-from flows.evaluate import Patience, drive
-from flows.opened import open_evaluations
-from flows.sweep import sweep_store
-from tasks.desks.desk import DeskUnreachable, Progress
-from tasks.ledger import keys
+from assay.flows.drivers.sweep import sweep_store
+from assay.flows.evaluation import drive as evaluate
+from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.drive import Patience, drive
+from assay.flows.record.opened import open_evaluations
+from assay.tasks.desks.protocol import DeskUnreachable, Progress
+from assay.tasks.ledger import layout
 
 
 class Time:
@@ -91,7 +91,7 @@ def test_a_sweep_advances_what_is_open_and_isolates_failures(tmp_path):
             (tmp_path / labels).write_bytes((tmp_path / name / "labels.csv").read_bytes())
         begin(first.store, other.spec)
     (tmp_path / "gone.csv").unlink()
-    first.store.put(keys.open_index("never-begun"), b"")
+    first.store.put(layout.open_index("never-begun"), b"")
 
     result = sweep_store(first.store, workers=3)
     assert sorted(result.finished) == ["one", "three"]
@@ -104,14 +104,14 @@ def test_a_sweep_advances_what_is_open_and_isolates_failures(tmp_path):
 
 def test_a_stale_index_is_put_right(world):
     world.advance()
-    world.store.put(keys.open_index("small"), b"")      # as after a crash before the index was left
+    world.store.put(layout.open_index("small"), b"")      # as after a crash before the index was left
     assert list(sweep_store(world.store).finished) == ["small"]
     assert open_evaluations(world.store) == []
 
 
 def test_an_evaluation_missing_from_the_index_returns_to_it(world):
     world.desk.answers = {}
-    world.store.discard(keys.open_index("small"))
+    world.store.discard(layout.open_index("small"))
     world.advance()
     assert open_evaluations(world.store) == ["small"]
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from tasks import effects
-from tasks.desks.desk import AmbiguousPost, DeskRefused, DeskUnreachable
-from tasks.effect_log import begun_and_not_ended
-from tasks.ledger.store import StoreUnreachable
+from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
+from assay.tasks.effects import calls
+from assay.tasks.effects.log import begun_and_not_ended
+from assay.tasks.ledger.stores.protocol import StoreUnreachable
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(effects, "FIRST_WAIT", 0.001)
+    monkeypatch.setattr(calls, "FIRST_WAIT", 0.001)
 
 
 class Fails:
@@ -29,14 +29,14 @@ class Fails:
 
 def test_an_effect_is_repeated_while_store_or_desk_is_away():
     call = Fails(StoreUnreachable("away"), DeskUnreachable("away"))
-    assert effects.effect("try")(call)("done") == "done"
+    assert calls.effect("try")(call)("done") == "done"
     assert call.calls == 3
 
 
 def test_an_effect_gives_up_after_its_retries_with_the_error_itself():
     call = Fails(*(StoreUnreachable(f"away {n}") for n in range(10)))
     with pytest.raises(StoreUnreachable, match="away 3"):
-        effects.effect("try")(call)("done")
+        calls.effect("try")(call)("done")
     assert call.calls == 4
 
 
@@ -44,26 +44,26 @@ def test_an_effect_gives_up_after_its_retries_with_the_error_itself():
 def test_no_other_error_is_repeated(error):
     call = Fails(error)
     with pytest.raises(type(error)):
-        effects.effect("try")(call)("done")
+        calls.effect("try")(call)("done")
     assert call.calls == 1
 
 
 def test_an_effect_without_retries_is_tried_once():
     call = Fails(DeskUnreachable("away"))
     with pytest.raises(DeskUnreachable):
-        effects.effect("post", retries=0)(call)("done")
+        calls.effect("post", retries=0)(call)("done")
     assert call.calls == 1
 
 
 def test_reads_are_retried_too():
     call = Fails(StoreUnreachable("away"))
-    assert effects.retried(call)("done") == "done"
+    assert calls.retried(call)("done") == "done"
 
 
 def test_every_attempt_is_in_the_effect_log_and_nothing_but_its_name(tmp_path, monkeypatch):
     log = tmp_path / "effects.log"
     monkeypatch.setenv("ASSAY_EFFECT_LOG", str(log))
-    effects.effect("write-it")(Fails(StoreUnreachable("away")))("secret")
+    calls.effect("write-it")(Fails(StoreUnreachable("away")))("secret")
     said = [line.split(" ")[::2] for line in log.read_text().splitlines()]
     assert said == [["+", "write-it"], ["-", "write-it"]] * 2
     assert "secret" not in log.read_text()
@@ -78,4 +78,4 @@ def test_the_log_names_the_effects_a_process_died_in():
 @pytest.mark.parametrize("where", ["missing/folder/log", "."])
 def test_a_log_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch, where):
     monkeypatch.setenv("ASSAY_EFFECT_LOG", str(tmp_path / where))
-    assert effects.effect("try")(Fails())("done") == "done"
+    assert calls.effect("try")(Fails())("done") == "done"

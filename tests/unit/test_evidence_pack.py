@@ -8,12 +8,12 @@ import zipfile
 import pytest
 from doubles.world import World
 
-from flows.begin import begin
-from flows.evidence import gather_evidence
-from flows.opened import open_evaluation
-from flows.verify import verify
-from tasks.ledger import keys, records
-from tasks.report.evidence import ExposureRow, evidence_zip, exposure_counts
+from assay.flows.evaluation.begin import begin
+from assay.flows.record.opened import open_evaluation
+from assay.flows.report.evidence import gather_evidence
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import layout, rounds
+from assay.tasks.report.evidence import ExposureRow, evidence_zip, exposure_counts
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_every_draw_is_there_with_the_probability_of_its_plan(world, pack):
     expected = [
         (str(n), planned.item_id[t], planned.plan.probability[t])
         for n in (1, 2)
-        for planned in [records.read_plan(world.store, "small", n)]
+        for planned in [rounds.read_plan(world.store, "small", n)]
         for t in range(len(planned.item_id))
     ]
     rows = rows_of(pack, "draws.csv")
@@ -71,7 +71,7 @@ def test_seeds_digests_seals_and_versions_are_those_of_the_ledger(world, pack):
     assert facts["seed"] == 3
     assert facts["pool"]["digest"] == open_evaluation(world.store, "small").manifest.digest
     assert facts["seals"]["last"] == verify(world.store, "small").seal
-    assert facts["seals"]["rounds"]["1"] == keys.digest(world.store.get(keys.seal("small", 1)))
+    assert facts["seals"]["rounds"]["1"] == layout.digest(world.store.get(layout.seal("small", 1)))
     assert set(facts["versions"]["began"]) == {"python", "assay", "numpy", "scipy", "pyarrow"}
 
 
@@ -90,7 +90,7 @@ def test_the_same_ledger_gives_the_same_bytes(world):
 def test_revisions_and_second_askings_are_in_the_pack(tmp_path):
     world = World(tmp_path, n=60, budget={"labels": 6}, batch_size=3, method="passive")
     world.run()
-    edited = records.read_labels(world.store, "small", 1)[0]
+    edited = rounds.read_labels(world.store, "small", 1)[0]
     world.desk.answers[edited.item_id] = {1: "no match", 0: "match"}[edited.label]
     world.advance(look_again=True)
     blob = evidence_zip(gather_evidence(world.store, open_evaluation(world.store, "small")))
@@ -103,8 +103,8 @@ def test_revisions_and_second_askings_are_in_the_pack(tmp_path):
     )
     (revision,) = json.loads(found["evidence.json"])["revisions"]
     assert (revision["labels_changed"], revision["after_the_end"]) == (1, True)
-    seal = keys.revision_seal("small", 1)
-    assert revision["digests"][seal] == keys.digest(world.store.get(seal))
+    seal = layout.revision_seal("small", 1)
+    assert revision["digests"][seal] == layout.digest(world.store.get(seal))
     assert b"person-0" not in b"".join(found.values())
 
 
@@ -113,7 +113,7 @@ def test_an_item_asked_again_was_exposed_twice(tmp_path):
     begin(world.store, world.spec, world.desk)
     world.desk.answers = {}
     world.advance()
-    planned = records.read_plan(world.store, "small", 1)
+    planned = rounds.read_plan(world.store, "small", 1)
     asked = [planned.item_id[t] for t in planned.to_people()]
     world.desk.answers = {**world.truth, asked[0]: None}
     assert world.advance().state == "finished"

@@ -7,13 +7,13 @@ import pytest
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
-from evalcore.errors import BadInput
-from evalcore.methods.registry import method
-from evalcore.partition import build_partition
-from evalcore.partition_kinds import binary_tree
-from flows.cli import run_command_line
-from flows.verify import verify
-from tasks.spec import Spec
+from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.partition_kinds import binary_tree
+from assay.flows.cli.main import run_command_line
+from assay.flows.verify.ledger import verify
+from assay.tasks.spec.evaluation import Spec
 
 KINDS = ["csf", "geometric", "equal-size", "rank-geometric", "kd-tree", "clusters"]
 

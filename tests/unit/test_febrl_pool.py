@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics
 
-from tasks.febrl import DISPLAY, NEGATIVE, POSITIVE, SEGMENTS, FebrlPool, write_febrl_pool
+from assay.tasks.pool.febrl import DISPLAY, NEGATIVE, POSITIVE, SEGMENTS, FebrlPool, write_febrl_pool
 
 
 @pytest.fixture(scope="module")

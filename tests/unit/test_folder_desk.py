@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from tasks.desks.desk import Batch, DeskRefused, Item
-from tasks.desks.folder import FolderDesk
+from assay.tasks.desks.folder.desk import FolderDesk
+from assay.tasks.desks.protocol import Batch, DeskRefused, Item
 
 CLASSES = ("match", "no match")
 BATCH = Batch(evaluation="e", round=1, items=[

@@ -3,12 +3,12 @@
 import pytest
 from doubles.small_pool import spec_json, write_small_pool
 
-from evalcore.errors import BadInput
-from tasks.gold import freeze_gold, load_gold
-from tasks.ledger import keys
-from tasks.ledger.encoding import DamagedRecord
-from tasks.ledger.memory_store import MemoryStore
-from tasks.spec import Spec
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.pool.gold import freeze_gold, load_gold
+from assay.tasks.spec.evaluation import Spec
 
 
 def a_spec(folder, text):
@@ -47,6 +47,6 @@ def test_bad_gold_is_refused_by_name(tmp_path, text, said):
 def test_altered_gold_is_damage(tmp_path):
     spec, store = a_spec(tmp_path, "item_id,label,text\na,match,one\n"), MemoryStore()
     digest = freeze_gold(spec, store)
-    store._values[keys.gold(spec.name, digest)] += b" "
+    store._values[layout.gold(spec.name, digest)] += b" "
     with pytest.raises(DamagedRecord, match="restore this key"):
         load_gold(store, spec.name, digest)

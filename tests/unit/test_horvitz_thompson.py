@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from evalcore.cells import Cells
-from evalcore.combination import round_weight
-from evalcore.horvitz_thompson import Totals, estimate, measure_variance, one_round
-from evalcore.measures import measure
+from assay.evalcore.estimators.combination import round_weight
+from assay.evalcore.estimators.horvitz_thompson import Totals, estimate, measure_variance, one_round
+from assay.evalcore.measures.base import measure
+from assay.evalcore.pool.cells import Cells
 
 
 def cells_of(sizes, predictions):

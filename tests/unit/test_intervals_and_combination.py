@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from evalcore.combination import round_weight
-from evalcore.intervals import beta_fit, normal, student
+from assay.evalcore.estimators.combination import round_weight
+from assay.evalcore.estimators.intervals import beta_fit, normal, student
 
 YES = np.array([True])
 

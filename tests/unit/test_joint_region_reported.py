@@ -7,13 +7,13 @@ import pytest
 from doubles.report_data import report_data
 from doubles.world import World
 
-from evalcore.ellipsoid import Region
-from flows.opened import open_evaluation
-from flows.reporting import report_data as gathered
-from flows.standing import current_standing
-from flows.verify import verify
-from tasks.ledger import records
-from tasks.report import render_report
+from assay.evalcore.estimators.joint_region import Region
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import current_standing
+from assay.flows.report.gather import report_data as gathered
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import rounds
+from assay.tasks.report import render_report
 
 
 def test_the_region_in_plain_values_is_the_region():
@@ -64,14 +64,14 @@ def test_exact_values_need_no_region(tmp_path):
 
 
 def test_a_ledger_from_before_there_were_joint_regions_still_verifies(tmp_path, monkeypatch):
-    now = records.asdict
+    now = rounds.asdict
 
     def before(value):
         told = now(value)
         told.pop("joint", None)
         return told
 
-    monkeypatch.setattr(records, "asdict", before)
+    monkeypatch.setattr(rounds, "asdict", before)
     world = World(tmp_path, n=150, method="dirichlet-tree", measure=["f1", "precision"])
     world.run()
     monkeypatch.undo()

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalcore.errors import BadInput
-from tasks.labelled_pool import read_labelled_pool
+from assay.evalcore.errors import BadInput
+from assay.tasks.replay.labelled_pool import read_labelled_pool
 
 GOOD = {
     "item_id": [1, 2, 3],

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tasks.desks.labelling_config import class_name, labelling_config
-from tasks.desks.shown_fields import shown_fields, shown_value, side_by_side
+from assay.tasks.desks.label_studio.labelling_config import class_name, labelling_config
+from assay.tasks.desks.label_studio.shown_fields import shown_fields, shown_value, side_by_side
 
 NASTY = ['Say "hi" & <b>\'x\'</b>', "$price_a", "]]>", "<!-- -->", "två 漢", "a\x00b\nc"]
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evalcore.design import Design
-from evalcore.errors import BadInput
-from evalcore.evaluation import UNDECIDED, Estimate, RoundPlan
-from tasks.ledger import encoding, keys, records
-from tasks.ledger.encoding import DamagedRecord
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.records import Decided, Outcome, PlannedRound, RoundEstimate
+from assay.evalcore.design.round import Design
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.loop import UNDECIDED, Estimate, RoundPlan
+from assay.tasks.ledger import codec, layout, rounds
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.rounds import Decided, Outcome, PlannedRound, RoundEstimate
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 
 def design(p=0.1 + 0.2):
@@ -40,8 +40,8 @@ def planned(p=0.1 + 0.2):
 def test_a_plan_survives_the_ledger_to_the_last_bit():
     store = MemoryStore()
     wrote = planned()
-    records.write_plan(store, "e", wrote)
-    read = records.read_plan(store, "e", 2)
+    rounds.write_plan(store, "e", wrote)
+    read = rounds.read_plan(store, "e", 2)
     for name in ("item_id", "known", "segments", "shown"):
         assert list(getattr(read, name)) == list(getattr(wrote, name))
     for name in ("cell", "rank", "ask", "probability"):
@@ -53,18 +53,18 @@ def test_a_plan_survives_the_ledger_to_the_last_bit():
 
 def test_the_loser_of_a_plan_carries_on_with_the_winner_and_its_design():
     store = MemoryStore()
-    records.write_plan(store, "e", planned(0.25))
-    got = records.write_plan(store, "e", planned(0.75))
+    rounds.write_plan(store, "e", planned(0.25))
+    got = rounds.write_plan(store, "e", planned(0.75))
     assert got.plan.probability[0] == 0.25
-    records.write_design(store, "e", got)
-    assert records.read_design(store, "e", 2).unlabelled[0, 0] == 0.25
+    rounds.write_design(store, "e", got)
+    assert rounds.read_design(store, "e", 2).unlabelled[0, 0] == 0.25
 
 
 def test_equal_records_are_equal_bytes():
     one, other = MemoryStore(), MemoryStore()
     for store in (one, other):
-        records.write_plan(store, "e", planned())
-    assert one.get(keys.plan("e", 2)) == other.get(keys.plan("e", 2))
+        rounds.write_plan(store, "e", planned())
+    assert one.get(layout.plan("e", 2)) == other.get(layout.plan("e", 2))
 
 
 DECIDED = [
@@ -75,20 +75,20 @@ DECIDED = [
 
 def test_labels_survive_and_are_found_for_every_draw():
     store = MemoryStore()
-    assert records.write_labels(store, "e", 2, DECIDED) == DECIDED
-    assert records.read_labels(store, "e", 2) == DECIDED
-    assert records.read_labels(store, "e", 3) is None
+    assert rounds.write_labels(store, "e", 2, DECIDED) == DECIDED
+    assert rounds.read_labels(store, "e", 2) == DECIDED
+    assert rounds.read_labels(store, "e", 3) is None
     # draws: a (asked), a again, b (known to be 1), ü (nobody could decide)
-    assert records.labels_of_draws(planned(), DECIDED).tolist() == [1, 1, 1, UNDECIDED]
+    assert rounds.labels_of_draws(planned(), DECIDED).tolist() == [1, 1, 1, UNDECIDED]
 
 
 def test_a_round_that_asked_nobody_has_no_labels():
-    assert records.write_labels(MemoryStore(), "e", 1, []) == []
+    assert rounds.write_labels(MemoryStore(), "e", 1, []) == []
 
 
 def test_labels_that_lack_an_item_are_damage():
     with pytest.raises(DamagedRecord, match="'ü'"):
-        records.labels_of_draws(planned(), DECIDED[:1])
+        rounds.labels_of_draws(planned(), DECIDED[:1])
 
 
 def test_estimates_and_outcome_survive_and_the_first_writer_wins():
@@ -100,25 +100,25 @@ def test_estimates_and_outcome_survive_and_the_first_writer_wins():
     known = RoundEstimate(
         round=1, asked=20, labels=19, positives=0, undecided=1, exhausted=False, estimates=(estimate,)
     )
-    assert records.write_estimate(store, "e", known) == known
-    assert records.write_estimate(store, "e", replace(known, labels=7)) == known
-    assert records.read_estimate(store, "e", 1) == known
+    assert rounds.write_estimate(store, "e", known) == known
+    assert rounds.write_estimate(store, "e", replace(known, labels=7)) == known
+    assert rounds.read_estimate(store, "e", 1) == known
     assert not known.look().both_outcomes     # no positive among 19 labels
     outcome = Outcome(stopped_by="pool", verdict="ok", rounds=1, labels=19, undecided=1)
-    assert records.write_outcome(store, "e", outcome) == outcome
-    assert records.write_outcome(store, "e", replace(outcome, stopped_by="budget")) == outcome
+    assert rounds.write_outcome(store, "e", outcome) == outcome
+    assert rounds.write_outcome(store, "e", replace(outcome, stopped_by="budget")) == outcome
 
 
 def test_nan_never_reaches_the_ledger():
     with pytest.raises(ValueError, match="not JSON compliant"):
-        encoding.to_json({"value": float("nan")})
+        codec.to_json({"value": float("nan")})
 
 
-@pytest.mark.parametrize("key", [keys.plan("e", 1), keys.estimate("e", 1)])
+@pytest.mark.parametrize("key", [layout.plan("e", 1), layout.estimate("e", 1)])
 def test_a_damaged_key_is_named(key):
     store = MemoryStore()
     store.put(key, b"rubbish")
-    read = records.read_plan if key.endswith("plan.parquet") else records.read_estimate
+    read = rounds.read_plan if key.endswith("plan.parquet") else rounds.read_estimate
     with pytest.raises(DamagedRecord, match=key):
         read(store, "e", 1)
 
@@ -126,4 +126,4 @@ def test_a_damaged_key_is_named(key):
 @pytest.mark.parametrize("name", ["", "index", "a/b", "-a", ".", "a b", "a" * 101, "ü"])
 def test_what_cannot_name_an_evaluation_is_refused(name):
     with pytest.raises(BadInput, match="cannot be the name"):
-        keys.check_name(name)
+        layout.check_name(name)

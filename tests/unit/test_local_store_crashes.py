@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.errors import BadInput
-from tasks.ledger.local_store import LEFTOVER_SECONDS, LocalStore
-from tasks.ledger.store import StoreError, StoreUnreachable
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.stores.local import LEFTOVER_SECONDS, LocalStore
+from assay.tasks.ledger.stores.protocol import StoreError, StoreUnreachable
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def full_after(monkeypatch: pytest.MonkeyPatch, room: int, code: int = errno.ENO
         left[0] -= written
         return written
 
-    monkeypatch.setattr("tasks.ledger.local_store.os.write", write_what_fits)
+    monkeypatch.setattr("assay.tasks.ledger.stores.local.os.write", write_what_fits)
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
@@ -95,7 +95,7 @@ def test_a_full_disk_leaves_nothing_and_the_put_can_be_repeated(store: LocalStor
 
 def test_a_write_in_several_pieces_is_whole(store: LocalStore, monkeypatch: pytest.MonkeyPatch):
     write = os.write
-    monkeypatch.setattr("tasks.ledger.local_store.os.write", lambda fd, data: write(fd, data[:3]))
+    monkeypatch.setattr("assay.tasks.ledger.stores.local.os.write", lambda fd, data: write(fd, data[:3]))
     store.put("e/plan", b"twenty-one characters")
     assert store.get("e/plan") == b"twenty-one characters"
 
@@ -107,7 +107,7 @@ def test_a_flush_that_fails_leaves_nothing(store: LocalStore, monkeypatch: pytes
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as disk:
-        disk.setattr("tasks.ledger.local_store.os.fsync", broken)
+        disk.setattr("assay.tasks.ledger.stores.local.os.fsync", broken)
         with pytest.raises(StoreError, match="cannot write 'e/plan': Input/output error"):
             store.put("e/plan", b"x")
     assert files(store) == {"e/spec.json"}
@@ -126,7 +126,7 @@ def flushed_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         if path.is_dir():
             flushed.append(path)
 
-    monkeypatch.setattr("tasks.ledger.local_store.os.fsync", remember)
+    monkeypatch.setattr("assay.tasks.ledger.stores.local.os.fsync", remember)
     return flushed
 
 
@@ -173,7 +173,7 @@ def test_a_file_system_without_hard_links_is_named(store: LocalStore, monkeypatc
     def refuse(source: Path, target: Path) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
-    monkeypatch.setattr("tasks.ledger.local_store.os.link", refuse)
+    monkeypatch.setattr("assay.tasks.ledger.stores.local.os.link", refuse)
     for call in (store.check, lambda: store.put("e/plan", b"x")):
         with pytest.raises(StoreError, match="no hard links"):
             call()
@@ -181,7 +181,7 @@ def test_a_file_system_without_hard_links_is_named(store: LocalStore, monkeypatc
 
 
 def test_check_finds_out_that_links_overwrite(store: LocalStore, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tasks.ledger.local_store.os.link", os.replace)
+    monkeypatch.setattr("assay.tasks.ledger.stores.local.os.link", os.replace)
     with pytest.raises(StoreError, match="does not create links exclusively"):
         store.check()
 
@@ -196,7 +196,7 @@ def test_a_folder_we_may_not_write_to_says_so(store: LocalStore, monkeypatch: py
             raise PermissionError(code, os.strerror(code), str(path))
         return opened(path, flags, *mode)
 
-    monkeypatch.setattr("tasks.ledger.local_store.os.open", refuse)
+    monkeypatch.setattr("assay.tasks.ledger.stores.local.os.open", refuse)
     for call in (store.check, lambda: store.put("e/plan", b"x")):
         with pytest.raises(StoreUnreachable, match="the right to write there"):
             call()

@@ -7,21 +7,21 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.optimize import minimize
 
-from evalcore.cells import Cells
-from evalcore.draws import simulate_labels
-from evalcore.inclusion_estimate import Reused, confusion, predicted_variance, reuse_draws
-from evalcore.isotonic import isotonic_rates
-from evalcore.measures import measure
-from evalcore.methods.acis import Acis
-from evalcore.methods.base import draw_round
-from evalcore.methods.calibrated import platt_rates
-from evalcore.methods.gmm import GaussianMixture
-from evalcore.methods.herding import Herding
-from evalcore.methods.registry import method
-from evalcore.methods.topk import TopK
-from evalcore.partition import build_partition
-from evalcore.replay import LabelledPool, prepare, replay, run_block
-from evalcore.top_domain import cut_rank, from_the_top, top_cells, top_edges
+from assay.evalcore.design.draws import simulate_labels
+from assay.evalcore.estimators.pooled_inclusion import Reused, confusion, predicted_variance, reuse_draws
+from assay.evalcore.label_models.isotonic import isotonic_rates
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.base import draw_round
+from assay.evalcore.methods.low_shot.acis import Acis
+from assay.evalcore.methods.low_shot.calibrated import platt_rates
+from assay.evalcore.methods.low_shot.gmm import GaussianMixture
+from assay.evalcore.methods.low_shot.herding import Herding
+from assay.evalcore.methods.low_shot.topk import TopK
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.top_domain import cut_rank, from_the_top, top_cells, top_edges
+from assay.evalcore.replay.simulation import LabelledPool, prepare, replay, run_block
 
 
 def cells(size, prediction, probability=None):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import sklearn.metrics as sk
 
-from evalcore.errors import BadInput, UnknownName
-from evalcore.measures import measure, names
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.measures.base import measure, names
 
 ALL = [(name, 2.0 if name == "fbeta" else None) for name in names()]
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from evalcore.errors import BadInput
-from evalcore.measures import measure
-from evalcore.monitoring.calendar import at, due, kind_of, named
-from evalcore.monitoring.signals import (
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.base import measure
+from assay.evalcore.monitoring.calendar import at, due, kind_of, named
+from assay.evalcore.monitoring.signals import (
     Traffic,
     expected_measure,
     is_quiet,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from evalcore.errors import BadInput
-from evalcore.measures import measure
-from evalcore.monitoring import betting
-from evalcore.monitoring.lifetime import Life, family_looks, looks, mean_exp, step
-from evalcore.monitoring.multiplicity import called_out
-from evalcore.monitoring.verdicts import Limit, Measured, labels_to_decide, pooled, verdict_of
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.base import measure
+from assay.evalcore.monitoring import betting
+from assay.evalcore.monitoring.lifetime import Life, family_looks, looks, mean_exp, step
+from assay.evalcore.monitoring.multiplicity import called_out
+from assay.evalcore.monitoring.verdicts import Limit, Measured, labels_to_decide, pooled, verdict_of
 
 
 @pytest.mark.parametrize("name", ["accuracy", "precision", "recall", "specificity", "f1"])

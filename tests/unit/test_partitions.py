@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evalcore.errors import BadInput
-from evalcore.feature_strata import cells_of, cluster_strata, kd_tree_strata
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.replay import run_block
-from evalcore.score_strata import (
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.feature_strata import cells_of, cluster_strata, kd_tree_strata
+from assay.evalcore.pool.score_strata import (
     equal_size_edges,
     geometric_edges,
     rank_geometric_edges,
     score_edges,
 )
-from evalcore.strata import assign
+from assay.evalcore.pool.strata import assign
+from assay.evalcore.replay.simulation import run_block
 
 KINDS = ["csf", "geometric", "equal-size", "rank-geometric"]
 

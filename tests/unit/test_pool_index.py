@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from doubles.specs import a_spec
 
-from evalcore.errors import BadInput
-from tasks import frozen, pool_index, snapshot
-from tasks.frozen import load_partition
-from tasks.ledger.encoding import DamagedRecord
-from tasks.ledger.local_store import LocalStore
-from tasks.ledger.memory_store import MemoryStore
-from tasks.pool_index import PoolIndex
-from tasks.snapshot import freeze_pool
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.pool import freeze, frozen
+from assay.tasks.pool import index as pool_index
+from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.pool.frozen import load_partition
+from assay.tasks.pool.index import PoolIndex
 
 ROWS = 30
 
@@ -19,7 +20,7 @@ ROWS = 30
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Parts of eight rows and groups of two, so that thirty rows are many."""
-    for module in (frozen, snapshot, pool_index):
+    for module in (frozen, freeze, pool_index):
         monkeypatch.setattr(module, "PART_ROWS", 8)
     monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
 

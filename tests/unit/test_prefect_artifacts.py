@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from evalcore.evaluation import Estimate
-from tasks import events
-from tasks.ledger.records import RoundEstimate
+from assay.evalcore.evaluation.loop import Estimate
+from assay.tasks import events
+from assay.tasks.ledger.rounds import RoundEstimate
 
 
 def known(value, lower, upper, reason=None):

@@ -7,13 +7,13 @@ from math import comb, log
 import numpy as np
 import pytest
 
-from evalcore.cells import Cells
-from evalcore.design import Design
-from evalcore.evaluation import Estimate
-from evalcore.measures import measure
-from evalcore.price_tag import price_tag, weighted_confusion
-from evalcore.unfound import withheld
-from evalcore.unseen import reach, unseen_bound
+from assay.evalcore.design.round import Design
+from assay.evalcore.evaluation.loop import Estimate
+from assay.evalcore.evaluation.price_tag import price_tag, weighted_confusion
+from assay.evalcore.evaluation.unfound import withheld
+from assay.evalcore.evaluation.unseen import reach, unseen_bound
+from assay.evalcore.measures.base import measure
+from assay.evalcore.pool.cells import Cells
 
 BOTH = np.array([True, True])
 

@@ -8,29 +8,29 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import binom, hypergeom, norm
 
-from evalcore.cells import Cells
-from evalcore.design import Design, Outcome
-from evalcore.draws import simulate_labels
-from evalcore.evaluation import Question, begin, estimates, observe, plan
-from evalcore.families import pool as family_pool
-from evalcore.measures import measure
-from evalcore.methods.base import draw_round
-from evalcore.methods.recalibrated import Recalibrated
-from evalcore.methods.registry import method
-from evalcore.partition import build_partition
-from evalcore.randomness import stream
-from evalcore.recalibration import totals
-from evalcore.recalibration.allocation import pivotal, reduction, waterfill
-from evalcore.recalibration.configurations import CONFIGURATIONS, anchored_slope
-from evalcore.recalibration.diagnostics import not_excluded
-from evalcore.recalibration.evidence import Evidence
-from evalcore.recalibration.intervals import anytime_half_width, logit_interval, weighted_quantiles
-from evalcore.recalibration.label_model import fit, label_model, log_likelihood
-from evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
-from evalcore.recalibration.sequential import RoundSums
-from evalcore.recalibration.shape import pool_shape
-from evalcore.replay import prepare
-from evalcore.types import Floats, Ints
+from assay.evalcore.design.draws import simulate_labels
+from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.base import draw_round
+from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.randomness import stream
+from assay.evalcore.recalibration import totals
+from assay.evalcore.recalibration.allocation import pivotal, reduction, waterfill
+from assay.evalcore.recalibration.configurations import CONFIGURATIONS, anchored_slope
+from assay.evalcore.recalibration.diagnostics import not_excluded
+from assay.evalcore.recalibration.evidence import Evidence
+from assay.evalcore.recalibration.intervals import anytime_half_width, logit_interval, weighted_quantiles
+from assay.evalcore.recalibration.label_model import fit, label_model, log_likelihood
+from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
+from assay.evalcore.recalibration.sequential import RoundSums
+from assay.evalcore.recalibration.shape import pool_shape
+from assay.evalcore.replay.families import pool as family_pool
+from assay.evalcore.replay.simulation import prepare
+from assay.evalcore.types import Floats, Ints
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 F1 = measure("f1")

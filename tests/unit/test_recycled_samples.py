@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from evalcore.errors import BadInput
-from evalcore.recycle import (
+from assay.evalcore.errors import BadInput
+from assay.evalcore.recycled.recall import recalls
+from assay.evalcore.recycled.samples import (
     Overlaps,
     RateEstimate,
     RecycledPlan,
@@ -14,7 +15,6 @@ from evalcore.recycle import (
     sample_size,
     simple_rate,
 )
-from evalcore.recycled_recall import recalls
 
 
 def two_systems(only_child, only_parent, both, neither=0):

@@ -8,23 +8,23 @@ from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 from scipy.stats import norm
 
-from evalcore.cells import Cells
-from evalcore.errors import BadInput
-from evalcore.feature_strata import cells_of
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.recycled_shares import (
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.feature_strata import cells_of
+from assay.evalcore.pool.patterns import pattern_of
+from assay.evalcore.recycled.shares import (
     groups_of,
     level,
-    pattern_of,
     predictions_of,
     separate_labels,
     shares,
 )
-from evalcore.replay import LabelledPool, replay
-from flows.cli import run_command_line
-from flows.verify import verify
-from tasks.spec import Spec
+from assay.evalcore.replay.simulation import LabelledPool, replay
+from assay.flows.cli.main import run_command_line
+from assay.flows.verify.ledger import verify
+from assay.tasks.spec.evaluation import Spec
 
 
 def atoms(sizes):
@@ -127,9 +127,9 @@ def test_a_live_evaluation_judges_every_system_and_verifies(tmp_path):
     assert saved["separate"] > 60
     assert saved["saved"] == pytest.approx(1 - 60 / saved["separate"])
     assert verify(world.store, "small").differences == ()
-    from flows.opened import open_evaluation
-    from flows.reporting import report_data
-    from tasks.report import render_report
+    from assay.flows.record.opened import open_evaluation
+    from assay.flows.report.gather import report_data
+    from assay.tasks.report import render_report
 
     page = render_report(report_data(world.store, open_evaluation(world.store, "small"), standing))
     assert "loose model" in page["report.html"].decode()

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from evalcore.errors import BadInput, UnknownName
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.replay import replay, summarise
-from tasks.convergence_plot import check_plot_path, write_convergence_plot
-from tasks.replay_runner import NamedMeasure, ReplayRequest, replay_json, run_replay
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.replay.simulation import replay, summarise
+from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
+from assay.tasks.replay.runner import NamedMeasure, ReplayRequest, replay_json, run_replay
 
 F1 = NamedMeasure(name="f1")
 REQUEST = ReplayRequest(

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.report_data import REASON, estimate, report_data
 
-from evalcore.comparison import random_sampling_equivalent
-from evalcore.measures import measure
-from tasks.report import BadReport, PoolSummary, ReportNotWritten, contract, render_report, write_report
-from tasks.report import wording as w
-from tasks.report.data import Moved
+from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
+from assay.evalcore.measures.base import measure
+from assay.tasks.report import BadReport, PoolSummary, ReportNotWritten, contract, render_report, write_report
+from assay.tasks.report import wording as w
+from assay.tasks.report.data import Moved
 
 
 class _Page(HTMLParser):

@@ -15,22 +15,23 @@ from doubles.report_data import estimate, report_data
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
-from evalcore.errors import BadInput
-from flows.cli import run_command_line
-from flows.evidence import gather_evidence
-from flows.opened import open_evaluation
-from tasks import strict_yaml
-from tasks.desks.desk import DeskError
-from tasks.desks.label_studio_api import LabelStudioApi
-from tasks.desks.labelling_config import labelling_config
-from tasks.desks.shown_fields import shown_fields, shown_value
-from tasks.ledger import keys, open_store, s3_store
-from tasks.ledger.store import BadKey, StoreError
-from tasks.quiet_libraries import TALKATIVE
-from tasks.report import render_report
-from tasks.report.evidence import evidence_zip
-from tasks.sources import s3_files
-from tasks.sources.reader import open_source
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.main import run_command_line
+from assay.flows.record.opened import open_evaluation
+from assay.flows.report.evidence import gather_evidence
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.labelling_config import labelling_config
+from assay.tasks.desks.label_studio.shown_fields import shown_fields, shown_value
+from assay.tasks.desks.protocol import DeskError
+from assay.tasks.ledger import layout, open_store
+from assay.tasks.ledger.stores import s3
+from assay.tasks.ledger.stores.protocol import BadKey, StoreError
+from assay.tasks.quiet_libraries import TALKATIVE
+from assay.tasks.report import render_report
+from assay.tasks.report.evidence import evidence_zip
+from assay.tasks.sources import s3_files
+from assay.tasks.sources.reader import open_source
+from assay.tasks.spec import strict_yaml
 
 TOKEN = "f00dface" * 5
 AWS = {"AWS_ACCESS_KEY_ID": "AKIAWHOEVERREADSTHIS", "AWS_SECRET_ACCESS_KEY": "s3cr3t/" * 5,
@@ -124,7 +125,7 @@ def test_a_store_that_repeats_the_credentials_does_not_get_them_into_an_error(
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    monkeypatch.setattr("tasks.effects.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
     with pytest.raises((StoreError, BadInput)) as caught:
         open_store("s3://bucket/prefix").get("a/spec.json")
     for secret in secrets:
@@ -142,10 +143,10 @@ def test_nothing_that_was_signed_is_in_a_log_of_everything(secrets, echo, monkey
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     for name in TALKATIVE:
         monkeypatch.setattr(logging.getLogger(name), "level", logging.NOTSET)
-    s3_store._shared_client.cache_clear()
+    s3._shared_client.cache_clear()
     s3_files._client.cache_clear()
     caplog.set_level(logging.DEBUG)      # the root's, as a worker's configuration would
-    monkeypatch.setattr("tasks.effects.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
     with pytest.raises((StoreError, BadInput)):
         read()
     for secret in [*secrets, AWS["AWS_ACCESS_KEY_ID"], "Signature=", "c00kie-of-a-session"]:
@@ -155,7 +156,7 @@ def test_nothing_that_was_signed_is_in_a_log_of_everything(secrets, echo, monkey
 @pytest.mark.parametrize("name", CLIMBS)
 def test_a_name_cannot_leave_its_place(name, tmp_path, monkeypatch, capsys):
     with pytest.raises(BadInput, match="cannot be the name"):
-        keys.check_name(name)
+        layout.check_name(name)
     monkeypatch.chdir(tmp_path)
     for command in ("advance", "status", "report", "verify"):
         assert run_command_line([command, "--store", "ledger", "--", name]) == 2, command
@@ -237,9 +238,9 @@ def test_no_word_of_a_pool_becomes_markup_in_the_report():
 
 
 def test_no_word_of_a_pool_becomes_markup_in_the_report_of_a_whole_evaluation(tmp_path):
-    from flows.reporting import report_data as data_of
-    from flows.standing import current_standing
-    from tasks.spec import Spec
+    from assay.flows.record.standing import current_standing
+    from assay.flows.report.gather import report_data as data_of
+    from assay.tasks.spec.evaluation import Spec
 
     spec, truth = hostile_world(tmp_path / "in")
     world = World(tmp_path / "unused", n=20)

@@ -10,23 +10,23 @@ from doubles.small_pool import small_spec
 from scipy.special import expit
 from scipy.stats import norm
 
-from evalcore.cells import Cells
-from evalcore.design import Outcome
-from evalcore.draws import simulate_answers, without_replacement
-from evalcore.errors import BadInput
-from evalcore.evaluation import begin, estimates, observe, plan
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.methods.stochastic import DirichletTreeStochastic
-from evalcore.replay import LabelledPool, annotators_of, replay, summarise
-from flows.advance import advance
-from flows.begin import begin as begin_evaluation
-from flows.cli import run_command_line
-from flows.fold import fold
-from flows.opened import open_evaluation
-from flows.verify import verify
-from tasks.ledger import records
-from tasks.ledger.memory_store import MemoryStore
+from assay.evalcore.design.draws import simulate_answers, without_replacement
+from assay.evalcore.design.round import Outcome
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.loop import begin, estimates, observe, plan
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.replay.simulation import LabelledPool, annotators_of, replay, summarise
+from assay.flows.cli.main import run_command_line
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin as begin_evaluation
+from assay.flows.record.fold import fold
+from assay.flows.record.opened import open_evaluation
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import rounds
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 
 def unsure_pool(n=400, seed=3):
@@ -124,20 +124,20 @@ def test_a_live_evaluation_counts_every_answer_and_verifies(tmp_path):
     begin_evaluation(store, spec)
     standing = advance(store, spec.name)
     assert standing.state == "finished"
-    decided = records.read_labels(store, "small", 1)
+    decided = rounds.read_labels(store, "small", 1)
     shares = {round(3 * d.share) / 3 for d in decided if d.askings == 1}
     assert shares <= {0.0, 1 / 3, 2 / 3, 1.0}
     assert shares & {1 / 3, 2 / 3}, "somebody disagreed"
     assert verify(store, "small").differences == ()
     opened = open_evaluation(store, "small")
     state = fold(store, "small", opened.question).state
-    asked = [d for number in (1, 2, 3) for d in records.read_labels(store, "small", number)]
+    asked = [d for number in (1, 2, 3) for d in rounds.read_labels(store, "small", number)]
     assert state.inner.votes.sum() == pytest.approx(len(asked))
     assert state.inner.answered[..., 1].sum() == pytest.approx(sum(d.share for d in asked))
 
 
 def test_a_share_that_its_answers_do_not_give_is_found(tmp_path, monkeypatch):
-    from flows import settling
+    from assay.flows.people import settling
 
     monkeypatch.setattr(settling, "share_of", lambda outcome, classes: 0.4)
     spec = small_spec(tmp_path, n=80, method="dirichlet-tree-stochastic:depth=3", budget={"labels": 20})
@@ -151,8 +151,8 @@ def test_a_share_that_its_answers_do_not_give_is_found(tmp_path, monkeypatch):
 def test_one_answer_an_item_is_its_label():
     pool = synthetic_pool(200, seed=8)
     m = method("dirichlet-tree-stochastic:depth=4")
-    from evalcore.evaluation import Question
-    from evalcore.partition import build_partition
+    from assay.evalcore.evaluation.loop import Question
+    from assay.evalcore.pool.partition import build_partition
 
     partition, cell = build_partition(m, pool.score, pool.probability, pool.prediction)
     order = np.argsort(cell, kind="stable")

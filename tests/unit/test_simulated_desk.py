@@ -8,10 +8,10 @@ import pyarrow.parquet
 import pytest
 from scipy.stats import binom
 
-from evalcore.errors import BadInput
-from tasks.desks.desk import Batch, Item
-from tasks.desks.simulated import SimulatedDesk
-from tasks.ledger.memory_store import MemoryStore
+from assay.evalcore.errors import BadInput
+from assay.tasks.desks.protocol import Batch, Item
+from assay.tasks.desks.simulated.desk import SimulatedDesk
+from assay.tasks.ledger.stores.memory import MemoryStore
 
 CLASSES = ("match", "no match")
 

@@ -9,16 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.specs import a_spec, spec_data
 
-from evalcore.errors import BadInput
-from tasks import frozen, snapshot
-from tasks.duplicate_ids import first_duplicates
-from tasks.frozen import digest_of_frozen, frozen_parts, load_partition
-from tasks.ledger.encoding import DamagedRecord
-from tasks.ledger.local_store import LocalStore
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.store import KeyMissing
-from tasks.snapshot import freeze_pool, load_manifest
-from tasks.spec import Spec
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.protocol import KeyMissing
+from assay.tasks.pool import freeze, frozen
+from assay.tasks.pool.duplicate_ids import first_duplicates
+from assay.tasks.pool.freeze import freeze_pool, load_manifest
+from assay.tasks.pool.frozen import digest_of_frozen, frozen_parts, load_partition
+from assay.tasks.spec.evaluation import Spec
 
 CSV = """\
 item_id,score,prediction,region,text
@@ -41,7 +41,7 @@ def frozen_columns(store, manifest) -> dict[str, list]:
 @pytest.fixture
 def small_parts(monkeypatch):
     """Parts of four rows, groups of two: the same code as for millions."""
-    for module in (frozen, snapshot):
+    for module in (frozen, freeze):
         monkeypatch.setattr(module, "PART_ROWS", 4)
     monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
 

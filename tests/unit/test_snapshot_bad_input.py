@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.specs import a_spec, spec_data
 
-from evalcore.errors import BadInput
-from tasks.ledger.memory_store import MemoryStore
-from tasks.snapshot import freeze_pool
-from tasks.spec import Spec
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.spec.evaluation import Spec
 
 HEAD = "item_id,score,p,prediction,region\n"
 GOOD = "a,1,0.5,1,x\nb,-1,0.5,0,x\nc,0,0.5,0,y\n"

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalcore.errors import BadInput
-from tasks.sources.files import glob_pattern, list_files
-from tasks.sources.reader import open_source, read_rows
-from tasks.sources.values import as_numbers, as_text, of_python
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.files import list_files
+from assay.tasks.sources.paths import glob_pattern
+from assay.tasks.sources.reader import open_source, read_rows
+from assay.tasks.sources.values import as_numbers, as_text, of_python
 
 ROWS = [{"item_id": f"i{n}", "score": n / 4, "note": f"line {n}\nnext, \"quoted\""} for n in range(10)]
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from doubles.specs import a_spec, spec_data
 
-from evalcore.errors import BadInput
-from tasks.spec import Spec, load_spec, spec_digest, spec_template
+from assay.evalcore.errors import BadInput
+from assay.tasks.spec.evaluation import Spec, load_spec, spec_digest, spec_template
 
 MINIMAL = """\
 name: trial

@@ -3,7 +3,7 @@
 import pytest
 from doubles.small_pool import small_spec
 
-from evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput
 
 DESK = {"kind": "simulated", "labels": "labels.csv"}
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from evalcore.measures import measure
-from evalcore.methods.registry import method
-from evalcore.partition import build_partition
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import build_partition
 
 
 def design_of(name, measure_name, beta=None, pool_seed=6):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evalcore.errors import BadInput
-from evalcore.evaluation import Estimate
-from evalcore.stopping import Look, StoppingRule, stop_reason, verdict
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.loop import Estimate
+from assay.evalcore.evaluation.stopping import Look, StoppingRule, stop_reason, verdict
 
 
 def estimate(value=0.8, half=0.04, variance=1e-4):

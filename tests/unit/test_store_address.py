@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.errors import BadInput
-from flows.cli import run_command_line
-from tasks.ledger import open_store
-from tasks.ledger.local_store import LocalStore
-from tasks.ledger.s3_store import S3Store
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.main import run_command_line
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.ledger.stores.s3 import S3Store
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_credentials_in_an_address_are_not_repeated(url: str):
 
 def test_an_address_is_opened_without_importing_boto3():
     code = (
-        "import sys; from tasks.ledger import open_store; open_store('s3://models'); "
+        "import sys; from assay.tasks.ledger import open_store; open_store('s3://models'); "
         "sys.exit('boto3' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0

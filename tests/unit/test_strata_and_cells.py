@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from evalcore.errors import BadInput
-from evalcore.partition import Partition, decision_boundary, partition_by
-from evalcore.strata import assign, csf_edges
+from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.partition import Partition, decision_boundary, partition_by
+from assay.evalcore.pool.strata import assign, csf_edges
 
 
 def test_csf_edges_by_hand():

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evalcore.ais import WeightSums
-from evalcore.cells import Cells
-from evalcore.measures import measure
-from evalcore.methods.oasis import Oasis
-from evalcore.methods.stratified import Stratified
+from assay.evalcore.estimators.importance import WeightSums
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.importance.oasis import Oasis
+from assay.evalcore.methods.without_replacement.stratified import Stratified
+from assay.evalcore.pool.cells import Cells
 
 
 def three_cells():

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from evalcore.annotators.surprise import stands_for, surprising_answers
-from evalcore.design import Design
-from evalcore.evaluation import RoundPlan
+from assay.evalcore.annotators.surprise import stands_for, surprising_answers
+from assay.evalcore.design.round import Design
+from assay.evalcore.evaluation.loop import RoundPlan
 
 
 def a_plan(replacement=False):

@@ -5,8 +5,8 @@ import time
 from contextlib import contextmanager
 from itertools import pairwise
 
-from evalcore.errors import AssayError
-from flows.wakes import Wakes
+from assay.evalcore.errors import AssayError
+from assay.flows.listen.wakes import Wakes
 
 WAIT = 20.0   # seconds; for what takes milliseconds on an idle machine
 

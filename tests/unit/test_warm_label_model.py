@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evalcore.cells import Cells
-from evalcore.recalibration.configurations import CONFIGURATIONS
-from evalcore.recalibration.label_model import fit, label_model
-from evalcore.recalibration.posterior import noise, posterior
-from evalcore.recalibration.shape import pool_shape
-from evalcore.recalibration.warm import COLD, COLD_SHARE, warmed
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.recalibration.configurations import CONFIGURATIONS
+from assay.evalcore.recalibration.label_model import fit, label_model
+from assay.evalcore.recalibration.posterior import noise, posterior
+from assay.evalcore.recalibration.shape import pool_shape
+from assay.evalcore.recalibration.warm import COLD, COLD_SHARE, warmed
 
 SIZE = np.array([400, 300, 200, 60, 40])
 

@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 from doubles.stream import monitor_data, write_day
 
-from evalcore.cells import Cells
-from evalcore.errors import BadInput
-from evalcore.evaluation import Question, begin, plan
-from evalcore.measures import measure
-from evalcore.methods.base import WarmMethod
-from evalcore.methods.registry import method, method_names
-from evalcore.monitoring.inheritance import Inherited, evidence_by_cell
-from evalcore.partition import Partition
-from flows.advance import advance
-from flows.begin import begin as begin_evaluation
-from flows.verify import verify
-from tasks.inherited import labels_to_inherit
-from tasks.ledger.memory_store import MemoryStore
-from tasks.ledger.records import read_labels, read_plan
-from tasks.spec import Spec
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.loop import Question, begin, plan
+from assay.evalcore.measures.base import measure
+from assay.evalcore.methods.base import WarmMethod
+from assay.evalcore.methods.registry import method, method_names
+from assay.evalcore.monitoring.inheritance import Inherited, evidence_by_cell
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import Partition
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin as begin_evaluation
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.rounds import read_labels, read_plan
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.pool.inherited import labels_to_inherit
+from assay.tasks.spec.evaluation import Spec
 
 
 def _partition():

@@ -1,0 +1,1 @@
+"""Where labels are bought: proposals, inclusion probabilities and draws."""

@@ -1,0 +1,170 @@
+"""Drawing a round: which items are looked at, decided on cells.
+
+With replacement, draws go on until `size` distinct new items have come up; a draw of an item that is already
+labelled, or that came up before in the same round, costs no label.  Draws on labelled items are not played
+one by one: between two draws on unlabelled items their number is geometric, so their total is negative
+binomial, however small the unlabelled share of the proposal has become.
+
+    T       draws on unlabelled items in the longest repeat; shorter rows are padded with cell -1
+    ordinal the how-manieth new item of its cell in this round; an ordinal seen before is a repeat
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.types import Floats, Ints
+
+MAX_DRAWS_PER_ITEM = 50   # a round of b items makes at most 50 b draws on unlabelled items
+LEAST_NEW_MASS = 1 / 500  # the share of a proposal that unlabelled items keep: 500 draws a label at the worst
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Draws:
+    """The draws of one round, before anybody knows a label."""
+
+    cell: Ints       # (R, T) cell of each draw on an unlabelled item, -1 for padding
+    ordinal: Ints    # (R, T) which new item of that cell
+    known: Ints      # (R, C, 2) number of draws on items labelled earlier
+
+
+def with_replacement(design: Design, labelled: Ints, size: Ints, rng: np.random.Generator) -> Draws:
+    """Draw until `size` (R,) distinct unlabelled items have come up, or MAX_DRAWS_PER_ITEM · size draws.
+
+    labelled (R, C, 2): items already labelled y.  The probabilities are those of `design`.
+    """
+    mass = design.left * design.unlabelled                      # (R, C)
+    reach = np.cumsum(mass, axis=1)
+    new_mass = reach[:, -1]
+    n_repeats, n_cells = mass.shape
+    seen = np.zeros((n_repeats, n_cells), np.int64)
+    found, turns = np.zeros(n_repeats, np.int64), np.zeros(n_repeats, np.int64)
+    limit = MAX_DRAWS_PER_ITEM * size
+    rows = np.arange(n_repeats)
+    cells: list[Ints] = []
+    ordinals: list[Ints] = []
+    while True:
+        active = (found < size) & (turns < limit) & (new_mass > 0)
+        if not active.any():
+            break
+        cell = _categorical(reach, rng)
+        # uniform over the cell's remainder; the items not seen yet are all "the next one"
+        pick = (rng.random(n_repeats) * design.left[rows, cell]).astype(np.int64)
+        ordinal = np.minimum(pick, seen[rows, cell])
+        is_new = active & (ordinal == seen[rows, cell])
+        seen[rows[is_new], cell[is_new]] += 1
+        found += is_new
+        turns += active
+        cells.append(np.where(active, cell, -1))
+        ordinals.append(np.where(active, ordinal, -1))
+    known = _known_draws(design, labelled, new_mass, turns, rng)
+    shape = (n_repeats, 0)
+    return Draws(
+        cell=np.stack(cells, axis=1) if cells else np.empty(shape, np.int64),
+        ordinal=np.stack(ordinals, axis=1) if ordinals else np.empty(shape, np.int64),
+        known=known,
+    )
+
+
+def _categorical(reach: Floats, rng: np.random.Generator) -> Ints:
+    """One category per row of cumulative masses (R, C); never one of mass 0."""
+    target = rng.random(len(reach)) * reach[:, -1]
+    last = np.argmax(reach >= reach[:, -1:], axis=1)            # rounding must not land beyond the last mass
+    return np.asarray(np.minimum((reach <= target[:, None]).sum(axis=1), last), dtype=np.int64)
+
+
+def _known_draws(
+    design: Design, labelled: Ints, new_mass: Floats, turns: Ints, rng: np.random.Generator
+) -> Ints:
+    mass = (labelled * design.labelled).reshape(len(labelled), -1)
+    total = mass.sum(axis=1)
+    counts = np.zeros(mass.shape, np.int64)
+    for r in np.flatnonzero((total > 0) & (turns > 0)):
+        n = rng.negative_binomial(turns[r], new_mass[r] / (new_mass[r] + total[r]))
+        counts[r] = rng.multinomial(n, mass[r] / total[r])
+    return counts.reshape(labelled.shape)
+
+
+def without_replacement(counts: Ints) -> Draws:
+    """The draws that ask `counts` (R, C) unlabelled items of each cell, each once."""
+    n_repeats, n_cells = counts.shape
+    totals = counts.sum(axis=1)
+    cell = np.full((n_repeats, int(totals.max(initial=0))), -1, np.int64)
+    ordinal = cell.copy()
+    for r in range(n_repeats):
+        cell[r, : totals[r]] = np.repeat(np.arange(n_cells), counts[r])
+        starts = np.cumsum(counts[r]) - counts[r]
+        ordinal[r, : totals[r]] = np.arange(totals[r]) - np.repeat(starts, counts[r])
+    return Draws(cell=cell, ordinal=ordinal, known=np.zeros((n_repeats, n_cells, 2), np.int64))
+
+
+def either(first: Draws, second: Draws) -> Draws:
+    """One record of two sets of repeats; in each row at most one of the two has draws."""
+    width = max(first.cell.shape[1], second.cell.shape[1])
+
+    def merged(a: Ints, b: Ints) -> Ints:
+        grow = [np.pad(x, ((0, 0), (0, width - x.shape[1])), constant_values=-1) for x in (a, b)]
+        return np.maximum(grow[0], grow[1])
+
+    return Draws(
+        cell=merged(first.cell, second.cell),
+        ordinal=merged(first.ordinal, second.ordinal),
+        known=first.known + second.known,
+    )
+
+
+def simple_random(left: Ints, size: Ints, rng: np.random.Generator) -> Ints:
+    """How a simple random sample of `size` (R,) items out of `left` (R, C) falls on the cells: (R, C)."""
+    counts = np.zeros_like(left)
+    wanted, remaining = size.copy(), left.sum(axis=1)
+    for c in range(left.shape[1]):                              # one hypergeometric draw a cell, all repeats
+        remaining = remaining - left[:, c]
+        counts[:, c] = rng.hypergeometric(left[:, c], remaining, wanted)
+        wanted = wanted - counts[:, c]
+    return counts
+
+
+def simulate_labels(draws: Draws, left: Ints, rng: np.random.Generator) -> Outcome:
+    """Label the draws of a replay.  left (R, C, 2): unlabelled items by their true label."""
+    outcome, _ = simulate_answers(draws, left, np.array([0.0, 1.0]), rng)
+    return replace(outcome, answers=None)
+
+
+def simulate_answers(
+    draws: Draws, left: Ints, share: Floats, rng: np.random.Generator
+) -> tuple[Outcome, Ints]:
+    """Answer the draws of a replay, and the newly labelled items (R, C, K) by kind.
+
+    left (R, C, K): unlabelled items by kind; share (K,), rising: which part of the answers about an item of a
+    kind is positive.  The majority is its label.  Items of a cell are exchangeable, so the next new item of a
+    cell is of a kind with the share of that kind among those not yet seen.
+    """
+    n_repeats, n_cells, n_kinds = left.shape
+    rows = np.arange(n_repeats)
+    new = np.zeros((n_repeats, n_cells, n_kinds), np.int64)
+    drawn = np.zeros_like(new)
+    label = np.zeros(draws.cell.shape, np.int64)
+    for t in range(draws.cell.shape[1]):
+        cell, ordinal = draws.cell[:, t], draws.ordinal[:, t]
+        c = np.maximum(cell, 0)
+        seen = new[rows, c]                                     # (R, K)
+        first = (cell >= 0) & (ordinal == seen.sum(axis=1))
+        rest = left[rows, c] - seen
+        above = np.cumsum(rest[:, ::-1], axis=1)                # items of this kind and of the kinds above
+        passed = above <= (rng.random(n_repeats) * above[:, -1])[:, None]
+        label[:, t] = np.maximum(n_kinds - 1 - passed.sum(axis=1), 0)
+        again = np.flatnonzero((cell >= 0) & ~first)
+        if len(again):                                          # the same item again: the label it had
+            same = draws.cell[again, :t] == cell[again, None]
+            same &= draws.ordinal[again, :t] == ordinal[again, None]
+            label[again, t] = label[again, np.argmax(same, axis=1)]
+        active = np.flatnonzero(cell >= 0)
+        drawn[active, cell[active], label[active, t]] += 1
+        new[first, cell[first], label[first, t]] += 1
+    positive = share > 0.5
+    by_label = [np.stack([x[..., ~positive].sum(axis=-1), x[..., positive].sum(axis=-1)], axis=-1)
+                for x in (new, drawn)]
+    told = new[..., None] * np.stack([1 - share, share], axis=-1)                # (R, C, K, 2)
+    answers = np.stack([told[:, :, ~positive].sum(axis=2), told[:, :, positive].sum(axis=2)], axis=2)
+    return Outcome(new=by_label[0], drawn_new=by_label[1], drawn_known=draws.known, answers=answers), new

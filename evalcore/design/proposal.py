@@ -1,0 +1,176 @@
+"""The proposal that minimises the asymptotic variance of the importance-weighted estimate.
+
+Marchant & Rubinstein (2021), Proposition 2.  With φ(x, y) = ‖J(R) ℓ(x, y)‖ the pull of an item on the
+measure, the best q is
+
+    deterministic oracle    q(x) ∝ Σ_y p(y|x) max(φ(x, y), ε_t 1[ℓ(x, y) ≠ 0])
+    stochastic oracle       q(x) ∝ √ Σ_y p(y|x) max(φ(x, y)², ε_t 1[ℓ(x, y) ≠ 0])
+
+J at the risk the label model expects.  The label of a labelled item is known, so its p is a point mass.  The
+threshold ε_t keeps the support right: an item with a loss is never ruled out.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.evalcore.design.draws import LEAST_NEW_MASS, MAX_DRAWS_PER_ITEM
+from assay.evalcore.design.round import Design
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Bools, Floats, Ints
+
+_MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
+
+
+def expected_risk(
+    measure: Measure, cells: Cells, labelled: Ints, left: Ints, positive_rate: Floats
+) -> Floats:
+    """R (R, d) with labelled items (R, C, 2) at their labels and those left (R, C) at their positive rate."""
+    counts = labelled + left[:, :, None] * np.stack([1 - positive_rate, positive_rate], axis=-1)
+    return np.asarray(np.einsum("rcy,cyd->rd", counts, measure.loss[cells.prediction]) / cells.n_items)
+
+
+def pull(measure: Measure, risk: Floats) -> Floats:
+    """J(R)·ℓ (R, 2, 2); where the measure is undefined at R every item with a loss pulls alike."""
+    influence = measure.influence(risk)
+    return np.where(np.isfinite(influence), influence, measure.touched())
+
+
+def relevant_cells(measures: Sequence[Measure], cells: Cells) -> Bools:
+    """Cells (C,) in which a label can change at least one of the measures."""
+    matters = np.any([measure.label_matters() for measure in measures], axis=0)
+    return np.asarray(matters[cells.prediction])
+
+
+def variance_minimising(
+    measures: Sequence[Measure],
+    cells: Cells,
+    labelled: Ints,
+    left: Ints,
+    positive_rate: Floats,
+    *,
+    size: Ints,
+    epsilon: Floats,
+    deterministic: bool = True,
+    mixing: float = 0.0,
+    reuse: float = 0.0,
+) -> Design:
+    """The design of a round drawn with replacement, for the first of `measures`.
+
+    labelled (R, C, 2); left, positive_rate (R, C); size (R,) new items wanted; epsilon (R,) is ε_t; mixing:
+    share of the proposal spread evenly over the items any of the measures cares about, so that one
+    label set serves them all; reuse: δ, the share spread over the whole pool, so that it serves any.
+
+    Two guards keep a round finite, and act only when little is left to label: unlabelled items keep at least
+    LEAST_NEW_MASS of the proposal, and as much of their mass is evened out as it takes to reach `size` of
+    them in MAX_DRAWS_PER_ITEM · size draws.  Draws are weighted by the q in force: neither guard biases.
+    """
+    first = measures[0]
+    risk = expected_risk(first, cells, labelled, left, positive_rate)
+    influence = pull(first, risk)[:, cells.prediction]                          # (R, C, 2)
+    threshold = epsilon[:, None, None] * first.touched()[cells.prediction]
+    p = np.stack([1 - positive_rate, positive_rate], axis=-1)
+    if deterministic:
+        known = np.maximum(np.abs(influence), threshold)
+        unknown = (p * known).sum(axis=-1)
+    else:
+        squared = np.maximum(influence**2, threshold)
+        known, unknown = np.sqrt(squared), np.sqrt((p * squared).sum(axis=-1))
+    return replacement_design(
+        measures, cells, labelled, left, unknown, known,
+        positive_rate=positive_rate,
+        gradient=influence[..., 1] - influence[..., 0],
+        size=size,
+        mixing=mixing,
+        reuse=reuse,
+    )
+
+
+def replacement_design(
+    measures: Sequence[Measure],
+    cells: Cells,
+    labelled: Ints,
+    left: Ints,
+    unknown: Floats,
+    known: Floats,
+    *,
+    positive_rate: Floats,
+    gradient: Floats,
+    size: Ints,
+    mixing: float = 0.0,
+    reuse: float = 0.0,
+) -> Design:
+    """The design of a round drawn with replacement, from the relative probability of every item.
+
+    unknown (R, C): of each unlabelled item; known (R, C, 2): of each item labelled y.  They need not sum to
+    one.  mixing: the share drawn evenly over the items any measure cares about; reuse: then, the share
+    drawn evenly over the pool.  The guards of `variance_minimising` apply.
+    """
+    total = (left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
+    total = np.where(total > 0, total, 1.0)
+    unknown, known = unknown / total[:, None], known / total[:, None, None]
+
+    relevant = relevant_cells(measures, cells)
+    wanted = left * relevant
+    if mixing > 0:
+        even = 1 / max((cells.size * relevant).sum(), 1)
+        unknown = (1 - mixing) * unknown + mixing * even * relevant
+        known = (1 - mixing) * known + mixing * even * relevant[None, :, None]
+    if reuse > 0:
+        unknown = (1 - reuse) * unknown + reuse / cells.n_items
+        known = (1 - reuse) * known + reuse / cells.n_items
+    unknown, known = _keep_rounds_finite(unknown, known, left, labelled, wanted, size)
+    return Design(
+        replacement=True,
+        size=np.broadcast_to(cells.size, left.shape),
+        left=left,
+        unlabelled=unknown,
+        labelled=known,
+        model=positive_rate,
+        gradient=gradient,
+        census=wanted.sum(axis=1) <= size,
+    )
+
+
+def predicted_draw_variance(measure: Measure, cells: Cells, labelled: Ints, design: Design) -> Floats:
+    """Variance (R,) of J·(w ℓ) over one draw of this design, as the label model sees it before the labels.
+
+    labelled (R, C, 2): items labelled before the round.  Theorem 2 of Marchant & Rubinstein (2021) with the
+    model's p(y|x) in place of the truth.
+    """
+    risk = expected_risk(measure, cells, labelled, design.left, design.model)
+    phi = pull(measure, risk)[:, cells.prediction]                              # (R, C, 2)
+    centre = np.nan_to_num((measure.gradient(risk) * risk).sum(axis=-1))
+    p = np.stack([1 - design.model, design.model], axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unknown = np.where(design.unlabelled > 0, (p * phi**2).sum(axis=-1) / design.unlabelled, 0.0)
+        known = np.where(design.labelled > 0, phi**2 / design.labelled, 0.0)
+    second = (design.left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
+    return np.asarray(np.maximum(second / cells.n_items**2 - centre**2, 0.0))
+
+
+def _keep_rounds_finite(
+    unknown: Floats, known: Floats, left: Ints, labelled: Ints, wanted: Ints, size: Ints
+) -> tuple[Floats, Floats]:
+    n_wanted = wanted.sum(axis=1)
+    even = np.where(wanted > 0, 1 / np.maximum(n_wanted, 1)[:, None], 0.0)      # (R, C) each item
+    new_mass = (left * unknown).sum(axis=1)
+    share = np.divide(unknown, new_mass[:, None], out=even.copy(), where=new_mass[:, None] > 0)
+    draws = (MAX_DRAWS_PER_ITEM // 2) * size[:, None]
+    chosen = share
+    enough = np.zeros(len(share), np.bool_)
+    for mix in _MIXES:
+        mixed = (1 - mix) * share + mix * even
+        with np.errstate(divide="ignore"):
+            reached = -np.expm1(draws * np.log1p(-np.minimum(mixed, 1.0)))      # 1 - (1 - q)^draws
+        now = (left * reached).sum(axis=1) >= np.minimum(size, n_wanted) * 0.999
+        chosen = np.where(enough[:, None], chosen, mixed)
+        enough |= now
+        if enough.all():
+            break
+    mass = np.where(n_wanted > 0, np.maximum(new_mass, LEAST_NEW_MASS), 0.0)
+    known_mass = (labelled * known).sum(axis=(1, 2))
+    scale = np.divide(1 - mass, known_mass, out=np.zeros_like(mass), where=known_mass > 0)
+    mass = np.where(known_mass > 0, mass, 1.0)                # nothing labelled pulls: every draw is new
+    return chosen * mass[:, None], known * scale[:, None, None]

@@ -1,0 +1,91 @@
+"""What a round decided, and what it brought: the two records every method reads and writes.
+
+    R   repeats run side by side: 1 in a live evaluation, hundreds in a replay
+    C   cells;  y indexes the label, 0 or 1
+
+The unlabelled items of a cell are exchangeable, and a labelled item matters only through its cell and its
+label.  So a proposal over N items is three numbers per cell: the probability of one unlabelled item, of one
+item labelled 0, and of one labelled 1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Design:
+    """The probabilities of one round, with what a later round or an auditor needs to use them."""
+
+    replacement: bool    # True: `unlabelled` and `labelled` are q per draw; False: inclusion probabilities π
+    size: Ints           # (R, C) items in the cell
+    left: Ints           # (R, C) of them unlabelled before the round
+    unlabelled: Floats   # (R, C) probability of each unlabelled item
+    labelled: Floats     # (R, C, 2) q of each item already labelled y; 0 without replacement
+    model: Floats        # (R, C) the label model's mean of p(y = 1) for an unlabelled item
+    gradient: Floats     # (R, C) influence on the first measure of a label 1 instead of 0, times N
+    census: Bools        # (R,) every item whose label matters and is still missing is asked
+
+    def to_columns(self) -> dict[str, Any]:
+        """Columns of length C for the ledger (R = 1)."""
+        return {
+            "size": self.size[0],
+            "left": self.left[0],
+            "p_unlabelled": self.unlabelled[0],
+            "p_labelled_0": self.labelled[0, :, 0],
+            "p_labelled_1": self.labelled[0, :, 1],
+            "model": self.model[0],
+            "gradient": self.gradient[0],
+            "replacement": np.full(self.size.shape[1], self.replacement),
+            "census": np.full(self.size.shape[1], bool(self.census[0])),
+        }
+
+    @staticmethod
+    def from_columns(columns: Mapping[str, Any]) -> "Design":
+        """The inverse of `to_columns`."""
+        one = {name: np.asarray(values)[None] for name, values in columns.items()}
+        return Design(
+            replacement=bool(one["replacement"][0, 0]),
+            size=one["size"].astype(np.int64),
+            left=one["left"].astype(np.int64),
+            unlabelled=one["p_unlabelled"].astype(np.float64),
+            labelled=np.stack([one["p_labelled_0"], one["p_labelled_1"]], axis=-1).astype(np.float64),
+            model=one["model"].astype(np.float64),
+            gradient=one["gradient"].astype(np.float64),
+            census=one["census"][:, 0].astype(np.bool_),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """What the labels of a round said, counted by cell and label."""
+
+    new: Ints            # (R, C, 2) items labelled for the first time
+    drawn_new: Ints      # (R, C, 2) draws that fell on those items, repeats within the round included
+    drawn_known: Ints    # (R, C, 2) draws that fell on items labelled in earlier rounds
+    undecided: int = 0   # draws of every repeat that fell on items without a label: undecided, unanswered
+    # (R, C, 2, 2) of the new items, by label: Σ share of their answers 0 and 1; None: their annotators agree
+    answers: Floats | None = None
+    gaps: bool = False   # items of the round were not answered: its design is that of the answered ones
+    revised: Ints | None = None  # (R, C, 2, 2) drawn_known by the label the plan saw, then that of now
+
+    def known_by_seen(self) -> Ints:
+        """Draws (R, C, 2, 2) on items labelled earlier, by the label the plan saw and the label of now."""
+        if self.revised is not None:
+            return self.revised
+        return np.asarray(self.drawn_known[..., None] * np.eye(2, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EstimateArrays:
+    """The estimate of one measure in each repeat; NaN where the measure is undefined."""
+
+    value: Floats        # (R,)
+    lower: Floats        # (R,)
+    upper: Floats        # (R,)
+    variance: Floats     # (R,) of the estimator; 0 means nothing was learnt of it, except after a census
+    diagnostics: Mapping[str, Any]  # name -> (R,) array or one value for all

@@ -1,0 +1,167 @@
+"""Importance-weighted estimation from draws with replacement, adaptive or not.
+
+Marchant & Rubinstein (2021), section 3.  Draw j fell on an item (f_j, y_j) with probability q_j under the
+proposal in force, and weighs w_j = 1 / (N q_j).  a_j is the say of a draw: 1, or what the combination rule
+gives each draw of its round.
+
+    importance-weighted   R̂ = Σ a w ℓ / Σ a           self-normalised   R̂ = Σ a w ℓ / Σ a w
+    Ĝ = g(R̂)
+    Var(Ĝ) ≈ Σ a² (w J ℓ - J R̂)² / (Σ a)²             or   Σ a² w² (J ℓ - J R̂)² / (Σ a w)²,   J at R̂
+
+For a ratio g(R) = R₀/R₁ the two estimates are the same, and J R̂ = 0 makes the variances the same as well.
+The variance uses the q each draw was really made with; Marchant & Rubinstein's formula puts the last q
+in its place, which is wrong as long as the proposal still moves.
+ℓ depends on (f, y) only, so a handful of sums by (f, y) is all there is to keep.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.estimators import intervals
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Floats, Ints
+
+IntervalKind: TypeAlias = Literal["normal", "student", "beta"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WeightSums:
+    """Sufficient statistics of the draws so far, indexed [prediction, label]."""
+
+    weight: Floats     # (R, 2, 2) Σ a w
+    squared: Floats    # (R, 2, 2) Σ a² w²
+    crossed: Floats    # (R, 2, 2) Σ a² w
+    say: Floats        # (R,) Σ a
+    say_squared: Floats  # (R,) Σ a²
+    draws: Ints        # (R,) that brought a label
+
+    @staticmethod
+    def none(repeats: int) -> "WeightSums":
+        """Before the first draw."""
+        zeros, nought = np.zeros((repeats, 2, 2)), np.zeros(repeats)
+        return WeightSums(
+            weight=zeros,
+            squared=zeros,
+            crossed=zeros,
+            say=nought,
+            say_squared=nought,
+            draws=np.zeros(repeats, np.int64),
+        )
+
+    def add(
+        self, cells: Cells, design: Design, outcome: Outcome, say: Floats | None = None
+    ) -> "WeightSums":
+        """With the draws of one more round, weighted by the probabilities of its design.
+
+        say (R,): a of each draw of this round, 1 if not given.  A census is no sample: its items were certain
+        to be asked, and they add nothing here.
+        """
+        sampled = ~design.census[:, None, None]
+        with np.errstate(divide="ignore"):
+            w_new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
+            w_known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
+        drawn_new, drawn_known = outcome.drawn_new * sampled, outcome.drawn_known * sampled
+        # weighed by the label the plan saw, counted under the label of now
+        seen = outcome.known_by_seen() * sampled[..., None]
+        known, known_squared = (np.einsum("rcs,rcsy->rcy", w_known**power, seen) for power in (1, 2))
+        first = _by_prediction(cells, drawn_new * w_new + known)
+        second = _by_prediction(cells, drawn_new * w_new**2 + known_squared)
+        n = draws_of(design, outcome)
+        a = np.ones(len(n)) if say is None else say
+        each = a[:, None, None]
+        return WeightSums(
+            weight=self.weight + each * first,
+            squared=self.squared + each**2 * second,
+            crossed=self.crossed + each**2 * first,
+            say=self.say + a * n,
+            say_squared=self.say_squared + a**2 * n,
+            # whole draws: one that brought several answers comes in parts
+            draws=self.draws + np.rint((drawn_new + drawn_known).sum(axis=(1, 2))).astype(np.int64),
+        )
+
+
+def draws_of(design: Design, outcome: Outcome) -> Ints:
+    """Draws (R,) a round made; none in a census, where nothing was left to chance.
+
+    A draw of an item nobody could decide was made all the same, and found nothing: without it the others
+    would be taken for the whole of the round, and the mean loss would be too large.
+    """
+    n = (outcome.drawn_new + outcome.drawn_known).sum(axis=(1, 2)) + outcome.undecided
+    return np.asarray(np.where(design.census, 0, n))
+
+
+def _by_prediction(cells: Cells, by_cell: Floats) -> Floats:
+    return np.stack([by_cell[:, cells.prediction == f].sum(axis=1) for f in (0, 1)], axis=1)
+
+
+def risk_of(measure: Measure, sums: WeightSums, *, self_normalised: bool = False) -> Floats:
+    """R̂ (R, d): NaN before the first draw when self-normalised, 0 otherwise."""
+    total = sums.weight.sum(axis=(1, 2)) if self_normalised else sums.say
+    with np.errstate(divide="ignore", invalid="ignore"):
+        risk = np.einsum("rfy,fyd->rd", sums.weight, measure.loss) / total[:, None]
+    return np.where(sums.draws[:, None] > 0, risk, np.nan if self_normalised else 0.0)
+
+
+def estimate(
+    measure: Measure,
+    sums: WeightSums,
+    confidence: float,
+    *,
+    self_normalised: bool = False,
+    interval: IntervalKind = "normal",
+) -> EstimateArrays:
+    """The estimate of a measure with an interval of the kind asked for, cut to the measure's range.
+
+    A variance that cannot be told (fewer than two draws, or all draws alike) gives the measure's whole
+    range: it is ignorance, not certainty.  `diagnostics`: the number of draws, and the effective sample
+    size (Σw)² / Σw².
+    """
+    risk = risk_of(measure, sums, self_normalised=self_normalised)
+    value = np.where(sums.draws > 0, measure.value(risk), np.nan)
+    influence = measure.influence(risk)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        second, centre, total = influence_moments(measure, sums, risk, influence, self_normalised)
+        variance = np.maximum(second - centre, 0.0) / total**2
+        # rounding leaves a shadow of a variance where there is none, also when the terms of J·ℓ cancel (a
+        # recall of which no miss was drawn): hold it against the size of the terms before they cancel
+        terms = np.einsum("rd,fyd->rfy", np.abs(measure.gradient(risk)), np.abs(measure.loss))
+        scale = (sums.squared * terms**2).sum(axis=(1, 2)) / total**2
+        told = (sums.draws >= 2) & (variance > 1e-12 * scale)
+        effective = sums.weight.sum(axis=(1, 2)) ** 2 / sums.squared.sum(axis=(1, 2))
+    value = np.clip(value, *measure.bounds)
+    match interval:
+        case "normal":
+            ends = intervals.normal(value, variance, told, confidence, measure.bounds)
+        case "student":
+            ends = intervals.student(value, variance, told, confidence, measure.bounds, sums.draws)
+        case "beta":
+            ends = intervals.beta_fit(value, variance, told, confidence, measure.bounds)
+    return EstimateArrays(
+        value=value,
+        lower=ends.lower,
+        upper=ends.upper,
+        variance=np.where(told, variance, 0.0),
+        diagnostics={"draws": sums.draws, "effective_draws": np.nan_to_num(effective)},
+    )
+
+
+def influence_moments(
+    measure: Measure, sums: WeightSums, risk: Floats, influence: Floats, self_normalised: bool
+) -> tuple[Floats, Floats, Floats]:
+    """(Σ a² w² φ², what centring takes off it, the denominator before squaring), each (R,).
+
+    φ = J ℓ for the importance-weighted estimate and J (ℓ - R̂) for the self-normalised one, which is centred
+    already.
+    """
+    pull = (measure.gradient(risk) * risk).sum(axis=-1)                        # J·R̂ (R,)
+    if self_normalised:
+        centred = influence - pull[:, None, None]
+        second = (sums.squared * centred**2).sum(axis=(1, 2))
+        return second, np.zeros_like(second), sums.weight.sum(axis=(1, 2))
+    second = (sums.squared * influence**2).sum(axis=(1, 2))
+    centre = 2 * pull * (sums.crossed * influence).sum(axis=(1, 2)) - pull**2 * sums.say_squared
+    return second, centre, sums.say

@@ -1,0 +1,129 @@
+"""What is said beside every estimate, whatever method made it: its price, and what it does not exclude.
+
+    price           labels a simple random sample would have needed for the same half-width, at the confusion
+                    table the labels suggest (evalcore.estimators.random_sampling).  It flatters random
+                    sampling
+    not excluded    share of the pool in cells where nobody labelled anything, which rests on the model alone;
+                    the bound for positives unseen (evalcore.evaluation.unseen); the wide interval where
+                    there is one
+
+The confusion table is the same for all methods: labels weighted by the inverse of the chance that their item
+was found in any round, normalised within predicted positives and predicted negatives to their known numbers.
+It is a ratio estimate and consistent, good enough for "about n"; a method that knows better says so in its
+diagnostics (`random_labels`).
+"""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.estimators.random_sampling import random_sampling_equivalent, unit_variance
+from assay.evalcore.evaluation.unseen import unseen_bound
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Floats, Ints
+
+
+def price_tag(
+    measure: Measure,
+    cells: Cells,
+    labelled: Ints,
+    left: Ints,
+    reached: Floats,
+    *,
+    ends: tuple[float | None, float | None],
+    exact: bool,
+    confidence: float,
+    diagnostics: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Plain JSON values to stand beside the estimate of `measure`.
+
+    labelled (C, 2), left (C,) items; reached (C,): Σ h of `evalcore.evaluation.unseen`; ends: of its
+    interval.
+
+    random_labels, random_labels_reason   the number, or why there is none
+    no_positive_found, unlabelled_share   among all labels; of the pool's items
+    unseen_bound, unseen_items, unseen_bound_reason   `evalcore.evaluation.unseen`; items it is about
+    wide_lower, wide_upper                the interval under the wide contamination prior, or None
+    wide_announced                        whether that reaches further than the interval, or None
+    regime, broken_chance                 what a method with a model of the labels says of it, or None
+    """
+    matters = measure.label_matters()
+    labels, reason = _random_labels(
+        measure, cells, labelled, left, reached, ends, exact, confidence, diagnostics.get("random_labels")
+    )
+    untouched = (labelled.sum(axis=1) == 0) & matters[cells.prediction]
+    bound = unseen_bound(cells, labelled, left, reached, confidence, matters)
+    wide = (None, None) if exact else tuple(diagnostics.get(f"wide_{end}") for end in ("lower", "upper"))
+    return {
+        "random_labels": labels,
+        "random_labels_reason": reason,
+        "no_positive_found": bool(labelled[:, 1].sum() == 0),
+        "unlabelled_share": float(left[untouched].sum() / cells.n_items),
+        "unseen_bound": bound.positives,
+        "unseen_items": bound.items,
+        "unseen_bound_reason": bound.reason,
+        "wide_lower": wide[0],
+        "wide_upper": wide[1],
+        "wide_announced": None if exact else diagnostics.get("wide_announced"),
+        "regime": None if exact else diagnostics.get("regime"),
+        "broken_chance": None if exact else diagnostics.get("broken_chance"),
+    }
+
+
+def weighted_confusion(cells: Cells, labelled: Ints, left: Ints, reached: Floats) -> Floats:
+    """Estimated counts (2, 2) by [prediction, label]; NaN in the row of a prediction without a label."""
+    found = -np.expm1(-reached)
+    # an item that was found for certain, or in a census, stands for itself
+    weight = np.divide(1.0, found, out=np.ones_like(found), where=found > 0)
+    counts = np.full((2, 2), np.nan)
+    for f in (0, 1):
+        here = cells.prediction == f
+        known, size = labelled[here].sum(axis=0), float(cells.size[here].sum())
+        if size == 0 or left[here].sum() == 0:
+            counts[f] = known
+            continue
+        weighted = (labelled[here] * weight[here][:, None]).sum(axis=0)
+        if weighted.sum() > 0:
+            counts[f] = size * weighted / weighted.sum()
+    return counts
+
+
+def _random_labels(
+    measure: Measure,
+    cells: Cells,
+    labelled: Ints,
+    left: Ints,
+    reached: Floats,
+    ends: tuple[float | None, float | None],
+    exact: bool,
+    confidence: float,
+    known_better: object,
+) -> tuple[int | None, str | None]:
+    if exact:
+        return cells.n_items, None               # only all of them give width 0
+    lower, upper = ends
+    if lower is None or upper is None:
+        return None, "there is no interval to match"
+    if (lower, upper) == measure.bounds:
+        return None, "the interval is still the measure's whole range"
+    if labelled[:, 1].sum() == 0:
+        return None, "no positive was found yet, so the error of random sampling cannot be told"
+    half_width = (upper - lower) / 2
+    if isinstance(known_better, int | float) and isfinite(known_better) and known_better >= 1:
+        return min(round(known_better), cells.n_items), None
+    counts = weighted_confusion(cells, labelled, left, reached)
+    matters = measure.label_matters()
+    if np.isnan(counts[matters]).any():
+        return None, "no item of one of the two predictions was labelled yet"
+    for f in np.flatnonzero(np.isnan(counts).any(axis=1)):
+        # labels that cannot change the measure: how they fall does not matter either
+        counts[f] = np.array([1.0, 0.0]) * cells.size[cells.prediction == f].sum()
+    if not isfinite(float(measure.of_confusion(counts))):
+        return None, f"among the labels so far, {measure.undefined_when}"
+    if half_width <= 0 or unit_variance(measure, counts / counts.sum(), cells.n_items) <= 0:
+        return None, "the labels show no error yet, so the error of random sampling cannot be told"
+    needed = random_sampling_equivalent(measure, counts, cells.n_items, 1, confidence, half_width)
+    return needed.labels_needed, None

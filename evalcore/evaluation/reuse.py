@@ -1,0 +1,80 @@
+"""Other questions to the same labels.
+
+Labels were drawn for some measures; the weights that make the sample speak for the pool make it speak for any
+measure, provided every item that can change the new measure had a chance to be drawn (Marchant & Rubinstein
+2021, section 3).  That holds when the new measure looks where the old ones did, or when every proposal held a
+share δ of the pool's own distribution (the `reuse` setting of the Dirichlet methods).  Without such a share
+the answer is unbiased but may rest on a few enormous weights: look at its `effective_draws`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from assay.evalcore.design.proposal import relevant_cells
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.joint_region import NoRegion, Region
+from assay.evalcore.evaluation.loop import Estimate, Question, State, estimates
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.base import is_exact
+from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod, TreeState
+from assay.evalcore.methods.importance.fixed_proposal import StaticImportance
+from assay.evalcore.methods.importance.oasis import Oasis
+from assay.evalcore.methods.without_replacement.bernoulli import Bernoulli
+from assay.evalcore.methods.without_replacement.bernoulli_online import BernoulliOnline
+from assay.evalcore.methods.without_replacement.passive import Passive
+from assay.evalcore.methods.without_replacement.stratified import Stratified
+
+# methods whose state says nothing about the measures it was gathered for
+_REUSABLE = (
+    Passive, Stratified, StaticImportance, Oasis, Bernoulli, BernoulliOnline, DirichletTreeMethod
+)
+_ANYWHERE = (Passive, Stratified, Oasis)  # every item always has a chance
+
+
+def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list[Estimate]:
+    """Estimates of other measures from the labels of an evaluation, in order.
+
+    Raises BadInput for a method whose labels cannot be used so, or for a measure that depends on items that
+    were never at risk of being drawn.
+    """
+    method = question.method
+    if not isinstance(method, _REUSABLE):
+        raise BadInput(f"labels drawn by {method.name!r} answer only for the measures they were drawn for")
+    served = relevant_cells(question.measures, question.cells)
+    everywhere = isinstance(method, _ANYWHERE) or getattr(method, "reuse", 0.0) > 0
+    for m in measures:
+        if not everywhere and (relevant_cells([m], question.cells) & ~served).any():
+            asked = ", ".join(q.name for q in question.measures)
+            raise BadInput(
+                f"{m.name} depends on items that {asked} never looks at, and none could be drawn; ask "
+                "for both measures from the start, or use a Dirichlet method with a share for reuse, as in "
+                "dirichlet-tree:reuse=0.1"
+            )
+    inner = replace(state.inner, measures=tuple(measures))
+    return estimates(replace(question, measures=tuple(measures)), replace(state, inner=inner))
+
+
+def joint_region(question: Question, state: State) -> Region:
+    """The joint confidence region of the evaluation's measures.
+
+    Raises BadInput for a method without one, and `NoRegion` while there is nothing to say.
+    """
+    if not isinstance(question.method, DirichletTreeMethod) or not isinstance(state.inner, TreeState):
+        raise BadInput(f"method {question.method.name!r} has no joint region; the Dirichlet methods have")
+    return question.method.region(state.inner, question.confidence)
+
+
+def joint_json(question: Question, state: State) -> dict[str, Any] | None:
+    """The joint region in plain values (`Region.to_json`), where there are several measures and a region.
+
+    None for one measure, for a method without a region, before the draws determine one, and once every value
+    is exact.
+    """
+    exact = all(bool(is_exact(state.inner, m)[0]) for m in question.measures)
+    if len(question.measures) < 2 or exact or not isinstance(question.method, DirichletTreeMethod):
+        return None
+    try:
+        return joint_region(question, state).to_json()
+    except NoRegion:
+        return None

@@ -1,0 +1,92 @@
+"""When to stop, and what to say.
+
+A target is met only when the number can be trusted to mean it: at least MIN_LABELS labels, both outcomes
+seen, a positive variance (a variance of zero is ignorance, not certainty), and the target met at two looks
+in a row, because looking after every round and stopping at the first lucky one breaks coverage.  A pool whose
+every label is known needs none of that: its value is exact.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.loop import Estimate
+
+MIN_LABELS = 100
+LOOKS_IN_A_ROW = 2
+
+StopReason = Literal["half_width", "variance", "budget", "pool"]
+Verdict = Literal["ok", "breach", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppingRule:
+    """One of half_width and variance, or neither; a budget always.
+
+    Raises BadInput for both targets at once, or for one that is not positive.
+    """
+
+    budget: int
+    half_width: float | None = None
+    variance: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.half_width is not None and self.variance is not None:
+            raise BadInput("target takes half_width or variance, not both")
+        for name, target in (("half_width", self.half_width), ("variance", self.variance)):
+            if target is not None and not target > 0:
+                raise BadInput(f"target.{name} must be positive, got {target}")
+        if self.budget < 1:
+            raise BadInput(f"budget.labels must be at least 1, got {self.budget}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What is known after a round, about the first measure."""
+
+    labels: int
+    estimate: Estimate
+    both_outcomes: bool  # a positive and a negative item were labelled
+    exhausted: bool      # nothing is left whose label could change a measure
+
+
+def stop_reason(rule: StoppingRule, looks: Sequence[Look]) -> StopReason | None:
+    """Why to stop after these looks, or None to go on.
+
+    A pool that is labelled out stops before anything else is asked about; then a target that is met counts
+    before a budget that is spent.
+    """
+    if not looks:
+        return None
+    if looks[-1].exhausted:
+        return "pool"
+    recent = looks[-LOOKS_IN_A_ROW:]
+    if len(recent) == LOOKS_IN_A_ROW and all(_meets(rule, look) for look in recent):
+        return "half_width" if rule.half_width is not None else "variance"
+    return "budget" if looks[-1].labels >= rule.budget else None
+
+
+def _meets(rule: StoppingRule, look: Look) -> bool:
+    e = look.estimate
+    if look.labels < MIN_LABELS or not look.both_outcomes or e.value is None or not e.variance:
+        return False
+    if rule.half_width is not None:
+        return e.lower is not None and e.upper is not None and (e.upper - e.lower) / 2 <= rule.half_width
+    return rule.variance is not None and e.variance <= rule.variance
+
+
+def verdict(estimate: Estimate, minimum: float | None, maximum: float | None = None) -> Verdict | None:
+    """Whether the interval lies inside the allowed range, outside it, or across its edge.
+
+    None when there is no threshold.  An undefined measure is inconclusive.
+    """
+    if minimum is None and maximum is None:
+        return None
+    if estimate.lower is None or estimate.upper is None:
+        return "inconclusive"
+    low = -float("inf") if minimum is None else minimum
+    high = float("inf") if maximum is None else maximum
+    if estimate.lower >= low and estimate.upper <= high:
+        return "ok"
+    return "breach" if estimate.upper < low or estimate.lower > high else "inconclusive"

@@ -1,0 +1,41 @@
+"""No positive found yet: said as such, never as 0 or 1.
+
+Before the first positive a sample's F1 is 0, its accuracy may be 1, and neither is an estimate of anything:
+on a rare class the first hundred labels are negative whatever the system is worth.  The interval and the
+bound for positives unseen (`evalcore.evaluation.unseen`) are what is known then.  What a method computed
+stays in the
+ledger.
+"""
+
+from dataclasses import replace
+
+from assay.evalcore.errors import UnknownName
+from assay.evalcore.evaluation.loop import Estimate
+from assay.evalcore.measures.base import measure
+
+
+def withheld(estimate: Estimate, positives: int) -> Estimate:
+    """The estimate as it is reported: without its value while nothing but negatives gave an end of the range.
+
+    positives: labelled items of the positive class so far.  An exact value stands, and so does a posterior's,
+    which is inside the range and says that it rests on the prior.
+    """
+    if positives or estimate.value is None or estimate.interval == "exact" or estimate.segment is not None:
+        return estimate
+    if estimate.value not in _ends(estimate.measure):
+        return estimate
+    bound = estimate.price_tag.get("unseen_bound")
+    unseen = f"; at most {bound:,} positives are unseen by the draws alone" if bound is not None else ""
+    return replace(
+        estimate,
+        value=None,
+        undefined_reason=f"no positive found yet among {estimate.labels:,} labels{unseen}",
+        variance=None,
+    )
+
+
+def _ends(name: str) -> tuple[float, float]:
+    try:
+        return measure(name).bounds
+    except UnknownName:                      # fbeta(2): its name here is not what `measure` takes
+        return 0.0, 1.0

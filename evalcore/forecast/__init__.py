@@ -1,0 +1,1 @@
+"""How many labels are still to come."""

@@ -1,0 +1,1 @@
+"""Models of p(label given cell) that methods learn from labels."""

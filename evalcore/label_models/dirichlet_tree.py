@@ -1,0 +1,166 @@
+"""The Dirichlet-tree label model, for an oracle that always gives an item the same label.
+
+Marchant & Rubinstein (2021), section 4 and appendix F.  Strata are the leaves of a complete tree; a class
+deals its items to the leaves by walking down, with a Dirichlet prior on the branches of every node:
+
+    theta ~ Dir(alpha),          alpha_y = 1 + Σ_k s(y|k)
+    psi_yv ~ Dir(beta_yv),       beta_yv = depth(v)² + Σ_k s(y|k) [k below v]
+    y_i ~ theta,  k_i | y_i ~ leaf reached under psi_y
+
+s(y|k) is the mean supplied probability of class y in stratum k, worth `strength` items a stratum.  Labels of
+unlabelled items are latent; EM fills them in.  The prior of the branches uses the depth of the child.
+
+The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  In the tree
+that may go negative; the branch posterior means used here stay positive, which Proposition 2 needs, and equal
+the modes of the prior with one more count a leaf, which is how the authors' experiments set it.  Without a
+tree every branch is a leaf: the mode leaves Σ_k s(y|k) alone, and a stratum owes nothing to being a stratum.
+
+    R repeats, L leaf slots (a power of the branching factor), depth D
+    joint  (R, 2, L)   p(y, k) under the model
+Each EM step is one bottom-up sum and one top-down product over D levels of arrays: O(L), whatever N.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DirichletTree:
+    """The shape of the tree and its prior: what does not change while labels come in."""
+
+    branching: int
+    depth: int
+    occupied: Bools      # (L,) slots that hold items
+    slot: Ints           # (C,) slot of each cell
+    slot_size: Floats    # (L,) items in the slot
+    prior: Floats        # (2, L) s(y|k) · strength, 0 in empty slots
+    smoothing: float     # what a branch has beside s: times the square of its child's depth
+    tolerance: float     # EM stops when the log posterior changes by less than this share of itself
+    max_steps: int
+
+    def initial(self, repeats: int) -> Floats:
+        """The joint (R, 2, L) before any label: the supplied probabilities at their word."""
+        with np.errstate(invalid="ignore"):
+            conditional = np.nan_to_num(self.prior / self.prior.sum(axis=0))
+        joint = conditional * self.slot_size / self.slot_size.sum()
+        return np.broadcast_to(joint, (repeats, *joint.shape)).copy()
+
+    def positive_rate(self, joint: Floats) -> Floats:
+        """p(y = 1 | cell) of an unlabelled item, (R, C)."""
+        at_cells = joint[:, :, self.slot]
+        return np.asarray(at_cells[:, 1] / at_cells.sum(axis=1))
+
+
+def dirichlet_tree(
+    cells: Cells,
+    *,
+    branching: int = 2,
+    strength: float = 1.0,
+    evidence: Floats | None = None,
+    flat: bool = False,
+    tolerance: float = 1e-6,
+    max_steps: int = 1000,
+) -> DirichletTree:
+    """Hang the strata of these cells on a complete tree (`flat`: all leaves directly below the root).
+
+    strength: how many items a stratum's supplied probabilities are worth; evidence (C, 2): pseudo-labels by
+    cell and label that count on top of them (`evalcore.monitoring.inheritance`).
+
+    Raises BadInput for a branching factor below 2 or a strength that is not positive.
+    """
+    if branching < 2 or strength <= 0:
+        raise BadInput(f"a Dirichlet tree needs branching ≥ 2 and strength > 0, got {branching}, {strength}")
+    slot, depth = cells.stratum, 1
+    if flat:   # no leaf has a place to keep, so the empty ones are left out
+        occupied_slots, slot = np.unique(cells.stratum, return_inverse=True)
+        branching = len(occupied_slots)
+    else:
+        while branching**depth < cells.n_slots:
+            depth += 1
+    n_leaves = branching**depth
+    size = np.bincount(slot, weights=cells.size, minlength=n_leaves).astype(np.float64)
+    positive = np.bincount(slot, weights=cells.size * cells.mean_probability, minlength=n_leaves)
+    occupied = size > 0
+    rate = np.divide(positive, size, out=np.zeros(n_leaves), where=occupied)
+    # a supplied probability of exactly 0 or 1 would rule a class out for good
+    rate = np.clip(rate, 1e-12, 1 - 1e-12)
+    prior = strength * np.where(occupied, np.stack([1 - rate, rate]), 0.0)
+    if evidence is not None:
+        for y in (0, 1):
+            prior[y] += np.bincount(cells.stratum, weights=evidence[:, y], minlength=n_leaves)
+    return DirichletTree(
+        branching=branching,
+        depth=depth,
+        occupied=occupied,
+        slot=slot,
+        slot_size=size,
+        prior=prior,
+        smoothing=0.0 if flat else 1.0,
+        tolerance=tolerance,
+        max_steps=max_steps,
+    )
+
+
+def fit(tree: DirichletTree, labelled: Ints, joint: Floats) -> Floats:
+    """Run EM from `joint` (R, 2, L) until it settles; labelled (R, C, 2) counts by cell and label.
+
+    Returns the new joint.  Each repeat stops on its own, so its result does not depend on its neighbours.
+    """
+    observed = np.zeros_like(joint)
+    for c, slot in enumerate(tree.slot):                               # two cells may share a slot
+        observed[:, :, slot] += labelled[:, c]
+    missing = tree.slot_size - observed.sum(axis=1)
+    result = joint.copy()
+    active = np.arange(len(joint))
+    before = np.full(len(joint), -np.inf)
+    for _ in range(tree.max_steps):
+        result[active], objective = _em_step(tree, observed[active], missing[active], result[active])
+        with np.errstate(invalid="ignore"):
+            change = np.abs((objective - before[active]) / objective)
+        before[active] = objective
+        active = active[~(change < tree.tolerance)]
+        if not len(active):
+            break
+    return result
+
+
+def posterior(tree: DirichletTree, counts: Floats) -> Floats:
+    """The joint (R, 2, L) given observed counts (R, 2, L) alone: no latent labels, so no EM.
+
+    For an oracle that answers each draw anew; the counts are sums of importance weights (Marchant &
+    Rubinstein 2021, appendix H).
+    """
+    nothing_missing = np.zeros((len(counts), counts.shape[2]))
+    return _em_step(tree, counts, nothing_missing, np.ones_like(counts))[0]
+
+
+def _em_step(tree: DirichletTree, observed: Floats, missing: Floats, joint: Floats) -> tuple[Floats, Floats]:
+    """One E- and M-step; also the log posterior (R,) up to a constant, at the new parameters."""
+    in_leaf = joint.sum(axis=1, keepdims=True)
+    responsibility = np.divide(joint, in_leaf, out=np.zeros_like(joint), where=in_leaf > 0)
+    counts = observed + missing[:, None] * responsibility + tree.prior  # (R, 2, L)
+    totals = counts.sum(axis=2)
+    theta = totals / totals.sum(axis=1, keepdims=True)
+    objective = (totals * np.log(theta)).sum(axis=1)
+
+    below, alive = counts, tree.occupied
+    levels = []
+    for _ in range(tree.depth):                                        # bottom-up: sums below each child
+        levels.append((below, alive))
+        below = below.reshape(*below.shape[:2], -1, tree.branching).sum(axis=-1)
+        alive = np.asarray(alive.reshape(-1, tree.branching).any(axis=-1))
+    mass = theta[:, :, None]
+    for depth, (below, alive) in zip(range(1, tree.depth + 1), reversed(levels), strict=True):
+        weight = np.where(alive, below + tree.smoothing * depth**2, 0.0)
+        weight = weight.reshape(*weight.shape[:2], -1, tree.branching)
+        whole = weight.sum(axis=-1, keepdims=True)
+        branch = np.divide(weight, whole, out=np.zeros_like(weight), where=whole > 0)
+        safe = np.where(branch > 0, branch, 1.0)
+        objective = objective + (weight * np.log(safe)).sum(axis=(1, 2, 3))
+        mass = (mass[..., None] * branch).reshape(*mass.shape[:2], -1)  # top-down: deal the class's mass
+    return mass, objective

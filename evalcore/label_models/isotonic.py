@@ -1,0 +1,26 @@
+"""Isotonic calibration: how often is an item of this score positive, if higher scores are never worse?
+
+Zadrozny & Elkan (2002).  The fit minimises Σ_c w_c (p_c - y_c)² under p_1 ≤ p_2 ≤ ...; scipy's
+pool-adjacent-violators does it.  A prior rate enters as fractional labels, so that scores nobody labelled
+have a rate as well, and one label does not set a whole end of the scale to 0 or 1.
+"""
+
+import numpy as np
+
+from assay.evalcore.types import Floats, Ints
+
+_A_TRACE = 1e-9   # a cell with neither label nor prior takes the rate of its neighbours
+
+
+def isotonic_rates(labelled: Ints, prior_rate: Floats, prior_labels: Floats) -> Floats:
+    """Calibrated positive rates (R, C), rising with the cell.
+
+    labelled (R, C, 2): labels by cell and outcome, cells in order of score; prior_rate (C,) or (R, C);
+    prior_labels (R, C): how many fractional labels the prior is worth in each cell.
+    """
+    from scipy.optimize import isotonic_regression  # a second to import, and few methods need it
+
+    prior = np.maximum(prior_labels, _A_TRACE)
+    weight = labelled.sum(axis=2) + prior
+    mean = (labelled[:, :, 1] + prior * prior_rate) / weight
+    return np.stack([isotonic_regression(y, weights=w).x for y, w in zip(mean, weight, strict=True)])

@@ -1,0 +1,1 @@
+"""Measures: what is estimated, a file each."""

@@ -1,0 +1,104 @@
+"""Importance sampling that never learns: one proposal q for the whole evaluation, drawn with replacement.
+
+What the static methods share.  Each says only how likely an item of a cell is to be drawn (`weights`, the
+root mean squared influence of `evalcore.design.supplied` unless it says otherwise) and how sure it is in the
+end.  An item may come up again; it keeps its label, and the draw counts again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.design.draws import Draws, with_replacement
+from assay.evalcore.design.proposal import replacement_design
+from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.supplied import centred_pull, fine_edges, prior_risk, root_mean_square, softened
+from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.base import MethodState, unlabelled
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ImportanceState(MethodState):
+    """The fixed proposal and the draws so far."""
+
+    positive_rate: Floats  # (C,) the p(y = 1) that the proposal believes
+    weight: Floats         # (C,) relative probability of one item of each cell
+    sums: WeightSums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticImportance:
+    """A method with a fixed proposal."""
+
+    name: str
+    interval: str
+    interval_note: str
+    interval_kind: IntervalKind
+    self_normalised: bool
+    trust: float = 1.0             # λ: how far the supplied probabilities are believed
+    secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
+
+    def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
+        """Relative probability (C,) of one item of each cell: √ Σ_y p φ², φ its influence on the ratio."""
+        pull = centred_pull(measure, prior_risk(measure, cells, positive_rate))
+        return root_mean_square(pull, cells, positive_rate)
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """Fine strata: the proposal is meant item by item."""
+        return fine_edges(scores)
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> ImportanceState:
+        """The proposal is settled before the first draw."""
+        rate = softened(cells, self.trust)
+        return ImportanceState(
+            **unlabelled(cells, measures, repeats),
+            positive_rate=rate,
+            weight=self.weights(measures[0], cells, rate),
+            sums=WeightSums.none(repeats),
+        )
+
+    def propose(self, state: ImportanceState, size: Ints) -> Design:
+        """The same q for every item of a cell, labelled or not."""
+        cells, left = state.cells, state.left
+        pull = centred_pull(state.measures[0], prior_risk(state.measures[0], cells, state.positive_rate))
+        slope = (pull[:, 1] - pull[:, 0])[cells.prediction]
+        return replacement_design(
+            state.measures,
+            cells,
+            state.labelled,
+            left,
+            np.broadcast_to(state.weight, left.shape),
+            np.broadcast_to(state.weight[:, None], state.labelled.shape),
+            positive_rate=np.broadcast_to(state.positive_rate, left.shape),
+            gradient=np.broadcast_to(slope, left.shape),
+            size=size,
+            mixing=self.secondary_mixing if len(state.measures) > 1 else 0.0,
+        )
+
+    def draw(self, state: ImportanceState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """With replacement, until `size` new items have come up."""
+        return with_replacement(design, state.labelled, size, rng)
+
+    def observe(
+        self, state: ImportanceState, design: Design, outcome: Outcome, excluded: Ints
+    ) -> ImportanceState:
+        """Count the labels and weigh the draws."""
+        return replace(
+            state.with_labels(outcome, excluded), sums=state.sums.add(state.cells, design, outcome)
+        )
+
+    def estimate(
+        self, state: ImportanceState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The weighted estimate of each measure from all draws."""
+        return [
+            estimate(
+                m, state.sums, confidence, self_normalised=self.self_normalised, interval=self.interval_kind
+            )
+            for m in state.measures
+        ]

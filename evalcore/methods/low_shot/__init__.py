@@ -1,0 +1,1 @@
+"""Methods that search the top of the ranking with few labels."""

@@ -1,0 +1,122 @@
+"""What the simple rivals of `acis` share: a sample from the top of the ranking, and a label model plugged in.
+
+Poms et al. (2021) compare with methods that label some items and let a model of p(y = 1 | score) answer for
+the rest:
+
+    Ĝ = g( known labels + Σ_unlabelled p̂ )
+
+Items below rank K count as negative, as everywhere in that paper (evalcore.pool.top_domain).  None of these
+methods was published with an interval: a calibration curve's error is not the scatter of anything.  They
+report the measure's whole range and the variance 0, which means "not told"; no target on a width can stop
+them.
+
+Where the paper does not say how a rival's items are chosen, they are a simple random sample of the domain.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.design.draws import Draws, simple_random, without_replacement
+from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.base import MethodState, unlabelled
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
+from assay.evalcore.types import Bools, Floats, Ints
+
+NO_INTERVAL = "none"
+NO_INTERVAL_NOTE = "This method was published without an interval: the whole range is reported."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlugInState(MethodState):
+    """Labels, and where they are looked for."""
+
+    domain: Bools  # (C,)
+
+
+@dataclass(frozen=True, slots=True)
+class PlugIn:
+    """A method of this kind.  Subclasses give `rates`, and may choose the items otherwise."""
+
+    name: str
+    interval: str = NO_INTERVAL
+    interval_note: str = NO_INTERVAL_NOTE
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """Geometric ranks from the top."""
+        return top_edges(scores, predictions)
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> PlugInState:
+        """Nothing is known."""
+        return PlugInState(**unlabelled(cells, measures, repeats), domain=top_cells(cells))
+
+    def rates(self, state: PlugInState) -> Floats:
+        """p̂ (R, C) of an unlabelled item, inside the domain; outside it does not count."""
+        raise NotImplementedError
+
+    def chances(self, state: PlugInState, size: Ints) -> Floats:
+        """The chance (R, C) of each unlabelled item to be in the round: even in the domain, then by rank."""
+        here = state.wanted * state.domain
+        total = here.sum(axis=1)
+        even = np.minimum(size / np.maximum(total, 1), 1.0)[:, None] * (here > 0)
+        counts = from_the_top(state.wanted, size)
+        by_rank = np.divide(counts, state.left, out=np.zeros(state.left.shape), where=state.left > 0)
+        return np.asarray(np.where((total < size)[:, None], by_rank, even))
+
+    def propose(self, state: PlugInState, size: Ints) -> Design:
+        """Without replacement, at the chances of the method."""
+        left = state.left
+        # the fitted model is for the record of a live evaluation; in a replay nobody reads it
+        rates = self.rates(state) if len(left) == 1 else np.zeros(left.shape)
+        return Design(
+            replacement=False,
+            size=np.broadcast_to(state.cells.size, left.shape),
+            left=left,
+            unlabelled=self.chances(state, size),
+            labelled=np.zeros_like(state.labelled, dtype=np.float64),
+            model=np.where(state.domain, rates, 0.0),
+            gradient=np.zeros(left.shape),
+            census=state.wanted.sum(axis=1) <= size,
+        )
+
+    def draw(self, state: PlugInState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """A simple random sample of the domain's rest; when that is too little, from the top down."""
+        here = state.wanted * state.domain
+        enough = here.sum(axis=1) >= size
+        sampled = simple_random(here, np.where(enough, size, 0), rng)
+        return without_replacement(sampled + from_the_top(state.wanted, np.where(enough, 0, size)))
+
+    def observe(self, state: PlugInState, design: Design, outcome: Outcome, excluded: Ints) -> PlugInState:
+        """Count the labels."""
+        return state.with_labels(outcome, excluded)
+
+    def estimate(
+        self, state: PlugInState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The measures of known labels and expected ones, without an interval."""
+        cells = state.cells
+        positives = state.labelled[:, :, 1] + state.left * np.where(state.domain, self.rates(state), 0.0)
+        rows = []
+        for f in (0, 1):
+            here = cells.prediction == f
+            total = (cells.size - state.excluded)[:, here].sum(axis=1)
+            expected = positives[:, here].sum(axis=1)
+            rows.append(np.stack([total - expected, expected], axis=-1))
+        counts = np.stack(rows, axis=1)
+        return [without_interval(m, m.of_confusion(counts), state) for m in state.measures]
+
+
+def without_interval(measure: Measure, value: Floats, state: PlugInState) -> EstimateArrays:
+    """A bare number: the whole range for an interval, and how many items were taken for negative unseen."""
+    lowest, highest = measure.bounds
+    return EstimateArrays(
+        value=value,
+        lower=np.full(len(value), lowest),
+        upper=np.full(len(value), highest),
+        variance=np.zeros(len(value)),
+        diagnostics={"assumed_negative": (state.left * ~state.domain).sum(axis=1)},
+    )

@@ -1,0 +1,40 @@
+"""`topk`: label the highest scores, and call the rest negative.
+
+The TOP-K baseline of Poms et al. (2021): no sampling, no weights, no model.  It is right when every positive
+ranks above the labels, and wrong by every positive that does not; that is its whole theory.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.design.draws import Draws, without_replacement
+from assay.evalcore.design.round import Design
+from assay.evalcore.methods.low_shot.plug_in import PlugIn, PlugInState
+from assay.evalcore.pool.top_domain import from_the_top, top_edges
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class TopK(PlugIn):
+    """From the top down.  Items of one stratum, half a percent of their rank apart, come in random order."""
+
+    name: str = "topk"
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """Strata of one item down to rank 200, and ½% of the rank from there on."""
+        return top_edges(scores, predictions, ratio=1.005)
+
+    def rates(self, state: PlugInState) -> Floats:
+        """Nobody unlabelled is positive."""
+        return np.zeros(state.left.shape)
+
+    def chances(self, state: PlugInState, size: Ints) -> Floats:
+        """Certain above the round's last stratum, even within it."""
+        counts = from_the_top(state.wanted, size)
+        return np.asarray(np.divide(counts, state.left, out=np.zeros(state.left.shape), where=state.left > 0))
+
+    def draw(self, state: PlugInState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """The highest scores left."""
+        return without_replacement(from_the_top(state.wanted, size))

@@ -1,0 +1,1 @@
+"""Samples without replacement: simple, stratified and Bernoulli."""

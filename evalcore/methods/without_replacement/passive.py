@@ -1,0 +1,116 @@
+"""`passive`: a simple random sample, without replacement.  The baseline everything is measured against.
+
+The sample confusion counts estimate the pool's; a measure g(R) gets the delta-method variance with the
+finite-population correction (Cochran 1977, chapters 2 and 6):
+
+    Var(Ĝ) ≈ (1 - n/N) s² / n,   s² the sample variance of J(R̂)·ℓ
+
+After non-response (evalcore.evaluation.nonresponse) the labels are weighted back to the pool's shares of
+predictions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from assay.evalcore.design.draws import Draws, simple_random, without_replacement
+from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.base import MethodState, known_confusion, unlabelled_state
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Passive:
+    """Uniform sampling without replacement, with normal intervals."""
+
+    name: str = "passive"
+    interval: str = "delta-normal"
+    interval_note: str = (
+        "Nominal normal intervals of a simple random sample; with few positives in the sample they are too "
+        "narrow, and with none the measure is undefined."
+    )
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """One stratum: a uniform sample needs no more."""
+        return np.empty(0), 1
+
+    def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
+        """Nothing is known."""
+        return unlabelled_state(cells, measures, repeats)
+
+    def propose(self, state: MethodState, size: Ints) -> Design:
+        """Every item left has the same chance to be in the batch."""
+        left = state.left
+        total = left.sum(axis=1)
+        chance = np.minimum(size / np.maximum(total, 1), 1.0)
+        seen = state.labelled.sum(axis=2)
+        return Design(
+            replacement=False,
+            size=np.broadcast_to(state.cells.size, left.shape),
+            left=left,
+            unlabelled=np.where(left > 0, chance[:, None], 0.0),
+            labelled=np.zeros_like(state.labelled, dtype=np.float64),
+            # the sample's own rate, Laplace-smoothed: reported, not used
+            model=(state.labelled[:, :, 1] + 1) / (seen + 2),
+            gradient=np.zeros(left.shape),
+            census=total <= size,
+        )
+
+    def draw(self, state: MethodState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """A simple random sample of the remainder."""
+        return without_replacement(simple_random(design.left, np.minimum(size, design.left.sum(axis=1)), rng))
+
+    def observe(
+        self, state: MethodState, design: Design, outcome: Outcome, excluded: Ints
+    ) -> MethodState:
+        """Count the labels."""
+        return state.with_labels(outcome, excluded)
+
+    def estimate(
+        self, state: MethodState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The sample's own value of each measure."""
+        counts = known_confusion(state)
+        weight = _post_strata(state, counts) if state.gaps else np.ones((*counts.shape[:2], 1))
+        return [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
+
+
+def _post_strata(state: MethodState, counts: Floats) -> Floats:
+    """Weight (R, 2, 1) of a label by its prediction, after non-response: its share of the pool over its share
+    of the labels (Cochran 1977, sec. 5A.9).  A prediction without a label is left as it came."""
+    pool = [state.cells.size[state.cells.prediction == f].sum() - state.excluded[
+        :, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
+    size, rows = np.stack(pool, axis=1).astype(np.float64), counts.sum(axis=2)
+    share = size / size.sum(axis=1, keepdims=True)
+    seen = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    whole = (rows > 0).all(axis=1, keepdims=True) | (size == 0).any(axis=1, keepdims=True)
+    return np.where(whole & (seen > 0), share / np.where(seen > 0, seen, 1.0), 1.0)[..., None]
+
+
+def _estimate(
+    measure: Measure, counts: Floats, weight: Floats, n_items: int, confidence: float
+) -> EstimateArrays:
+    n = counts.sum(axis=(1, 2))
+    table = counts * weight
+    value = measure.of_confusion(table)
+    risk = np.einsum("rfy,fyd->rd", table, measure.loss) / np.maximum(n, 1)[:, None]
+    influence = measure.influence(risk)
+    mean = (table * influence).sum(axis=(1, 2)) / np.maximum(n, 1)
+    second = (counts * (weight * influence) ** 2).sum(axis=(1, 2)) / np.maximum(n, 1)
+    spread = np.maximum(second - mean**2, 0.0) * n / np.maximum(n - 1, 1)
+    variance = (1 - n / n_items) * spread / np.maximum(n, 1)
+    told = (n >= 2) & (variance > 1e-14)
+    half = ndtri(0.5 + confidence / 2) * np.sqrt(np.where(told, variance, 0.0))
+    lowest, highest = measure.bounds
+    return EstimateArrays(
+        value=value,
+        lower=np.where(told, np.clip(value - half, lowest, highest), lowest),
+        upper=np.where(told, np.clip(value + half, lowest, highest), highest),
+        variance=np.where(told, variance, 0.0),
+        diagnostics={"draws": n},
+    )

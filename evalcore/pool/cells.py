@@ -1,0 +1,79 @@
+"""Cells: the pool as the methods see it.
+
+A cell holds the items that no method tells apart: same stratum, same prediction.  Everything a round
+computes is an array over cells, so a round costs the same for ten thousand items and for ten million.
+
+    C   number of occupied cells, ordered by (stratum, prediction)
+    N   number of items, the sum of the cells' sizes
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cells:
+    """The occupied cells of one partition of a pool with one system and two classes.
+
+    Raises BadInput when the arrays cannot describe a partition.
+    """
+
+    stratum: Ints            # (C,) slot of the stratum among the tree's leaves; slots rise with the score
+    prediction: Ints         # (C,) 1 where the system predicts the positive class
+    size: Ints               # (C,) items in the cell, at least 1
+    mean_score: Floats       # (C,) mean of score minus decision boundary
+    mean_probability: Floats  # (C,) mean supplied probability of the positive class
+    log_density: Floats      # (C,) log of the pool's local density in score, at the cell's middle
+    n_slots: int             # leaves of the complete tree the strata hang on
+
+    def __post_init__(self) -> None:
+        lengths = {f.name: len(getattr(self, f.name)) for f in fields(self) if f.name != "n_slots"}
+        if len(set(lengths.values())) != 1 or not lengths["size"]:
+            raise BadInput(f"cells need at least one entry and arrays of one length, got {lengths}")
+        if self.size.min() < 1:
+            raise BadInput(f"a cell of size {self.size.min()} is not an occupied cell")
+        if not np.isin(self.prediction, (0, 1)).all():
+            raise BadInput("predictions of cells are 0 or 1")
+        if not (self.stratum.min() >= 0 and self.stratum.max() < self.n_slots):
+            raise BadInput(f"strata must lie in 0..{self.n_slots - 1}")
+
+    @cached_property
+    def n_items(self) -> int:
+        """N, the number of items in the pool."""
+        return int(self.size.sum())
+
+    @cached_property
+    def predicted_positives(self) -> int:
+        """Number of items the system calls positive: known, never estimated."""
+        return int(self.size[self.prediction == 1].sum())
+
+    @property
+    def n_cells(self) -> int:
+        """C, the number of occupied cells."""
+        return len(self.size)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists and numbers; floats keep every bit through JSON's shortest form."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Cells":
+        """The inverse of `to_json`."""
+        whole = {"stratum", "prediction", "size"}
+        arrays: dict[str, Any] = {
+            f.name: np.asarray(data[f.name], dtype=np.int64 if f.name in whole else np.float64)
+            for f in fields(Cells)
+            if f.name != "n_slots"
+        }
+        return Cells(**arrays, n_slots=int(data["n_slots"]))
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

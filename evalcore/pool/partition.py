@@ -1,0 +1,146 @@
+"""From items to cells: cut the pool once, count, and from then on forget the items.
+
+The only step whose cost grows with the pool.  It runs when the pool is frozen; the edges and the counts go
+into the ledger, and every later round reads those.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.feature_strata import cells_of
+from assay.evalcore.pool.partition_kinds import FeatureTree, without_features
+from assay.evalcore.pool.patterns import pattern_of
+from assay.evalcore.pool.strata import assign, log_density
+from assay.evalcore.types import Array, Floats, Ints
+
+
+class Cutter(Protocol):
+    """What cutting needs to know of a method."""
+
+    @property
+    def name(self) -> str:
+        """Its name, for messages."""
+        ...
+
+    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+        """Interior strata edges for a pool, and the number of leaf slots of its tree."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Partition:
+    """Strata edges and the cells they make."""
+
+    edges: Floats  # interior edges, increasing; none where features were cut
+    cells: Cells
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; `from_json` gives the same bits back."""
+        return {"edges": self.edges.tolist(), "cells": self.cells.to_json()}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Partition":
+        """The inverse of `to_json`."""
+        return Partition(edges=np.asarray(data["edges"], np.float64), cells=Cells.from_json(data["cells"]))
+
+
+def decision_boundary(scores: Floats, predictions: Array) -> float:
+    """The score at which predictions turn positive: halfway between the PP-th and the next highest score.
+
+    PP is the number of predicted positives, so this is the threshold whenever there is one, and the nearest
+    thing to it when predictions do not follow the score.
+    """
+    positives = int(np.count_nonzero(predictions))
+    if positives in (0, len(scores)):
+        return float(scores.max() if positives == 0 else scores.min())
+    around = np.partition(scores, [len(scores) - positives - 1, len(scores) - positives])
+    return float((around[len(scores) - positives - 1] + around[len(scores) - positives]) / 2)
+
+
+def build_partition(
+    method: Cutter,
+    scores: Floats,
+    probabilities: Floats,
+    predictions: Array,
+    features: Floats | None = None,
+    systems: Array | None = None,
+) -> tuple[Partition, Ints]:
+    """Cut a pool the way a method wants it: see `partition_by`, and `evalcore.pool.feature_strata` for
+    features.
+
+    features (N, D): needed by methods that cut by them; systems (N, S): what further systems predict, 0 or 1,
+    cut into atoms of equal predictions.  Raises BadInput where features are missing.
+    """
+    if len(scores) == 0:
+        raise BadInput("the pool is empty: there is nothing to evaluate")
+    tree = cut_by_features(method)
+    if tree is not None:
+        if features is None:
+            raise without_features(method.name)
+        cells, cell = cells_of(tree.leaves(features), tree.n_leaves, scores, probabilities, predictions)
+        return Partition(edges=np.empty(0), cells=cells), cell
+    if systems is not None:
+        pattern, n_patterns = pattern_of(systems)
+        cells, cell = cells_of(pattern, n_patterns, scores, probabilities, predictions)
+        return Partition(edges=np.empty(0), cells=cells), cell
+    edges, n_slots = method.edges(scores, predictions)
+    boundary = decision_boundary(scores, predictions)
+    return partition_by(
+        edges, scores, probabilities, predictions, n_slots=n_slots, boundary=boundary
+    )
+
+
+def cut_by_features(method: Cutter) -> FeatureTree | None:
+    """The tree of features a method cuts by; None for the methods that cut by score."""
+    tree: FeatureTree | None = getattr(method, "feature_tree", None)
+    return tree
+
+
+def partition_by(
+    edges: Floats,
+    scores: Floats,
+    probabilities: Floats,
+    predictions: Array,
+    *,
+    n_slots: int | None = None,
+    boundary: float = 0.0,
+) -> tuple[Partition, Ints]:
+    """Cut a pool at these edges.
+
+    scores, probabilities (N,) float; predictions (N,) 0 or 1; n_slots: leaves of the complete tree (default:
+    the number of strata); boundary: the score at which the system changes its prediction.
+
+    Returns the partition and the cell (N,) of each item.  Raises BadInput for an empty or ragged pool.
+    """
+    if len(scores) == 0:
+        raise BadInput("the pool is empty: there is nothing to evaluate")
+    if not len(scores) == len(probabilities) == len(predictions):
+        raise BadInput(
+            f"{len(scores)} scores, {len(probabilities)} probabilities and {len(predictions)} predictions "
+            "do not describe one pool"
+        )
+    key = assign(edges, scores) * 2 + predictions.astype(np.int64)
+    counts_by_key = np.bincount(key, minlength=2 * (len(edges) + 1))
+    occupied = np.flatnonzero(counts_by_key)
+    cell_of_key = np.zeros(len(counts_by_key), np.int64)
+    cell_of_key[occupied] = np.arange(len(occupied))
+    cell = cell_of_key[key]
+    size = counts_by_key[occupied].astype(np.int64)
+    mean_score = np.bincount(cell, weights=scores) / size
+    ordered = np.sort(scores)
+    middle = np.minimum(np.searchsorted(ordered, mean_score), len(ordered) - 1)
+    cells = Cells(
+        stratum=occupied // 2,
+        prediction=occupied % 2,
+        size=size,
+        mean_score=mean_score - boundary,
+        mean_probability=np.bincount(cell, weights=probabilities) / size,
+        log_density=log_density(ordered, middle),
+        n_slots=max(n_slots or 0, len(edges) + 1),
+    )
+    return Partition(edges=edges, cells=cells), cell

@@ -1,0 +1,77 @@
+"""Other ways to cut a pool by score, and all of them by name.
+
+    csf             equal steps of cumulative √frequency (Dalenius & Hodges 1959): fine where scores are many
+    geometric       widths growing from the top by a constant factor (Gunning & Horgan 2004, turned round)
+    equal-size      as many items in each stratum
+    rank-geometric  sizes growing from the top by a constant factor: fine where rare positives rank
+
+All return interior edges as `evalcore.pool.strata` defines them; ties never straddle an edge, so fewer
+strata than
+asked for can come out.
+"""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.strata import csf_edges
+from assay.evalcore.types import Floats
+
+StrataKind: TypeAlias = Literal["csf", "geometric", "equal-size", "rank-geometric"]
+_SPAN = 1000.0   # the widest geometric stratum, in widths of the narrowest, is a little below this
+
+
+def score_edges(kind: StrataKind, scores: Floats, n_strata: int) -> Floats:
+    """Edges (n_strata - 1,) or fewer, cut the way of this kind."""
+    match kind:
+        case "csf":
+            return csf_edges(scores, n_strata)
+        case "geometric":
+            return geometric_edges(scores, n_strata)
+        case "equal-size":
+            return equal_size_edges(scores, n_strata)
+        case "rank-geometric":
+            return rank_geometric_edges(scores, n_strata)
+
+
+def geometric_edges(scores: Floats, n_strata: int) -> Floats:
+    """Strata whose widths grow geometrically, the narrowest at the highest scores.
+
+    Gunning & Horgan put edges at a r^k for a population skewed to the right from a; here the distance from
+    the top, plus a thousandth of the range to stay clear of 0, plays that population.
+    Raises BadInput for n_strata < 1 or no scores.
+    """
+    _check(scores, n_strata)
+    low, high = float(scores.min()), float(scores.max())
+    offset = (high - low) / _SPAN
+    distance = offset * (_SPAN + 1) ** (np.arange(1, n_strata) / n_strata) - offset
+    return _interior(high - distance, scores)
+
+
+def equal_size_edges(scores: Floats, n_strata: int) -> Floats:
+    """Strata of N/n_strata items each, up to ties.  Raises BadInput for n_strata < 1 or no scores."""
+    _check(scores, n_strata)
+    ranks = (np.arange(1, n_strata) * len(scores)) // n_strata
+    return _interior(np.sort(scores)[ranks], scores)
+
+
+def rank_geometric_edges(scores: Floats, n_strata: int) -> Floats:
+    """Strata whose sizes grow geometrically from one item at the top.
+
+    Edge k lies below the top N^(k/n_strata) items.  Raises BadInput for n_strata < 1 or no scores.
+    """
+    _check(scores, n_strata)
+    counts = len(scores) ** (np.arange(1, n_strata) / n_strata)
+    ranks = np.clip(counts.astype(np.int64), 1, len(scores))
+    return _interior(np.sort(scores)[::-1][ranks - 1], scores)
+
+
+def _check(scores: Floats, n_strata: int) -> None:
+    if n_strata < 1 or len(scores) == 0:
+        raise BadInput(f"cannot cut {len(scores)} scores into {n_strata} strata")
+
+
+def _interior(edges: Floats, scores: Floats) -> Floats:
+    edges = np.unique(edges)
+    return np.asarray(edges[(edges > scores.min()) & (edges <= scores.max())], dtype=np.float64)

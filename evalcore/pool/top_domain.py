@@ -1,0 +1,56 @@
+"""The top of the ranking: where rare positives are looked for, by methods that look nowhere else.
+
+Poms et al. (2021) sample among the K highest scores only and take every item below for negative.  The paper
+chooses K for each data set; here
+
+    K = max(N/100, 4 PP, 200),   PP the number of predicted positives,
+
+at most N.  The methods built on it share the weakness: a positive below the cut is never seen, and no
+interval of theirs speaks of it.  When all K items are labelled the cut moves down with the labels, item by
+item in rank order, so that a pool that is labelled to the end is measured exactly.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import decision_boundary
+from assay.evalcore.pool.strata import rank_edges
+from assay.evalcore.types import Bools, Floats, Ints
+
+_SHARE = 0.01            # K at least this share of the pool,
+_PREDICTED_POSITIVES = 4  # this many times PP, lest a common class be cut off,
+_LEAST = 200             # and this many items
+
+
+def cut_rank(n_items: int, predicted_positives: int) -> int:
+    """K."""
+    wanted = max(int(np.ceil(_SHARE * n_items)), _PREDICTED_POSITIVES * predicted_positives, _LEAST)
+    return min(wanted, n_items)
+
+
+def top_edges(scores: Floats, predictions: Any, *, ratio: float = 1.06) -> tuple[Floats, int]:
+    """Strata of geometric ranks, cut at K and at the decision boundary as well; and their number.
+
+    The first `1 / (ratio - 1)` ranks or so are strata of one item each.
+    """
+    k = cut_rank(len(scores), int(np.count_nonzero(predictions)))
+    at_cut = np.partition(scores, len(scores) - k)[len(scores) - k]
+    marks = [at_cut, decision_boundary(scores, predictions)]
+    edges = np.unique(np.concatenate([rank_edges(scores, 1, ratio), marks]))
+    edges = edges[edges > scores.min()]
+    return edges, len(edges) + 1
+
+
+def top_cells(cells: Cells) -> Bools:
+    """Cells (C,) of the domain: the fewest whole strata that hold the top K items."""
+    before = np.bincount(cells.stratum, weights=cells.size, minlength=cells.n_slots)
+    above = np.cumsum(before[::-1])[::-1] - before
+    return np.asarray(above[cells.stratum] < cut_rank(cells.n_items, cells.predicted_positives))
+
+
+def from_the_top(wanted: Ints, size: Ints) -> Ints:
+    """How `size` (R,) items fall on the cells when the highest scores go first: counts (R, C)."""
+    above = np.cumsum(wanted[:, ::-1], axis=1)[:, ::-1] - wanted
+    return np.asarray(np.clip(size[:, None] - above, 0, wanted))

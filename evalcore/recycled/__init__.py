@@ -1,0 +1,1 @@
+"""Recycled samples: several systems judged from shared labels."""

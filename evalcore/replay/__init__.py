@@ -1,0 +1,1 @@
+"""Methods simulated on pools whose labels are known."""

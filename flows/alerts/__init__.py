@@ -1,0 +1,1 @@
+"""When an alert is raised, and how it is delivered."""

@@ -1,0 +1,111 @@
+"""Delivering what waits in the outboxes of a ledger.
+
+Called by sweeps, by the flows that drive one evaluation, by the receiver of webhooks and by `assay alerts`,
+as often as anybody likes and at the same time: the outbox sees to it that a message is sent once.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from assay.evalcore.errors import AssayError
+from assay.flows.alerts.verdicts import alert_choices
+from assay.flows.record.opened import UnknownEvaluation, open_evaluation, utc_now
+from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.channels import open_channels
+from assay.tasks.alerts.listing import outbox_rows
+from assay.tasks.alerts.outbox import Delivery, NotDelivered, deliver_due, outbox_index
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report import wording
+
+_log = logging.getLogger("assay.alerts")
+
+
+def deliver(
+    store: Store,
+    owners: Iterable[str] | None = None,
+    *,
+    now: Callable[[], datetime] = utc_now,
+    environment: Mapping[str, str] = os.environ,
+) -> list[Delivery]:
+    """Send what is due, of everybody or of these owners; what became of it.
+
+    An owner whose outbox cannot be read is passed over, with a line in the log.
+    """
+    index = outbox_index(store)
+    done: list[Delivery] = []
+    for owner in sorted(index if owners is None else index.keys() & set(owners)):
+        try:
+            alerts = alert_choices(store, owner)
+            done += deliver_due(
+                store, owner, open_channels(alerts, environment), now(),
+                cooldown=timedelta(hours=alerts.cooldown_hours), waiting=index[owner],
+            )
+        except AssayError as error:
+            _log.error("%s: alerts were not delivered: %s", owner, error)
+            done.append(Delivery(owner=owner, key="", channel="", status="failed", why=str(error)))
+    return done
+
+
+def outbox_of_all(store: Store, owners: Iterable[str] | None = None) -> list[dict[str, Any]]:
+    """Every alert in the store, or of these owners: what it says, who was told, and whether it waits.
+
+    Lists all keys below the owners, and enters into the index what it does not find there: this is how an
+    index that was lost is rebuilt. Raises UnknownEvaluation for an owner nobody knows.
+    """
+    names = _owners(store) if owners is None else list(owners)
+    rows: list[dict[str, Any]] = []
+    for owner in names:
+        if owners is not None:
+            check_owner(store, owner)
+        rows += outbox_rows(store, owner)
+    return rows
+
+
+def try_channels(store: Store, owner: str, environment: Mapping[str, str] = os.environ) -> list[Delivery]:
+    """Send every channel of the owner a message that says it is a test. Nothing is written."""
+    check_owner(store, owner)
+    done: list[Delivery] = []
+    alert = Alert(
+        key="test", kind="failure", severity="critical", subject=f"{owner}: a test of its alerts",
+        body="Somebody asked whether this channel works: it does. Nothing is wrong.",
+    )
+    for channel in open_channels(alert_choices(store, owner), environment):
+        try:
+            channel.send(alert, owner)
+            said = Delivery(owner=owner, key="test", channel=channel.name, status="sent")
+        except NotDelivered as error:
+            said = Delivery(
+                owner=owner, key="test", channel=channel.name, status="failed", why=str(error)
+            )
+        done.append(said)
+    return done
+
+
+def check_owner(store: Store, owner: str) -> None:
+    """Raise BadInput unless this is an evaluation, or `monitors/<name>`, of this store."""
+    name = layout.check_name(owner.removeprefix("monitors/"))
+    if not store.exists(layout.spec(owner)):
+        open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
+        raise UnknownEvaluation(f"{store.url} holds no monitor named {name!r}; an evaluation has that name")
+
+
+def _owners(store: Store) -> list[str]:
+    """Everybody with an outbox. Lists the whole store."""
+    found = {key.partition("/alerts/")[0] for key in store.keys("") if "/alerts/" in key}
+    return sorted(owner for owner in found if not owner.startswith("index"))
+
+
+def summary(deliveries: Sequence[Delivery]) -> str:
+    """`2 alerts sent, 1 not delivered (spam/round-0003-breach to ops: ...)`; nothing for none."""
+    sent = sum(one.status == "sent" for one in deliveries)
+    failed = [one for one in deliveries if one.status in ("failed", "expired")]
+    said = [f"{wording.plural(sent, 'alert', 'alerts')} sent"] if sent else []
+    if failed:
+        first = failed[0]
+        where = f" to {first.channel}" if first.channel else ""
+        said.append(f"{len(failed)} not delivered ({first.owner}/{first.key}{where}: {first.why})")
+    return ", ".join(said)

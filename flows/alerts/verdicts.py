@@ -1,0 +1,160 @@
+"""Alerts of evaluations: when one is raised, and what it says.
+
+`raise_verdicts` is called by `advance` before an evaluation may leave the index of open ones, so a crash
+cannot swallow an alert. What was raised is delivered by flows.alerts.delivery.
+
+An evaluation is judged when it is finished; with `alerts.each_round`, after every round. Then what is told is
+a change: a breach that was not one before, a recovery from a breach, and at the end an inconclusive one.
+
+What is judged is what is reported: where labels were revised, the estimates reissued with them. A revision of
+an evaluation that was judged before may so bring a breach, or a recovery.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from assay.evalcore.errors import AssayError
+from assay.evalcore.evaluation.stopping import Verdict
+from assay.flows.record.moments import Moment, moments, read_reissues
+from assay.flows.record.opened import Opened
+from assay.flows.record.standing import estimate_rows, standing_of, verdict_on
+from assay.flows.report.gather import labels_to_decide
+from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.message import Reading, verdict_alert
+from assay.tasks.alerts.outbox import raise_alert
+from assay.tasks.desks.protocol import DeskUnreachable
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.rounds import Outcome, RoundEstimate
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store, StoreUnreachable
+from assay.tasks.report import wording
+from assay.tasks.spec.alerts import Alerts, Kind, report_links
+
+_DEFAULTS = Alerts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A verdict that is to be told, and the one it is compared with."""
+
+    kind: Kind
+    now: int              # index into the moments
+    before: int | None
+
+
+def changes(verdicts: Sequence[Verdict | None], finished_at: int | None) -> Iterator[Change]:
+    """What is new in a row of verdicts; finished_at: index of the first one of the finished evaluation.
+
+    Inconclusive is news only from there on.
+    """
+    breached_at: int | None = None
+    for i, verdict in enumerate(verdicts):
+        before = i - 1 if i else None
+        if verdict == "breach" and breached_at is None:
+            breached_at = i
+            yield Change(kind="breach", now=i, before=before)
+        elif verdict == "ok" and breached_at is not None:
+            yield Change(kind="recovery", now=i, before=breached_at)
+            breached_at = None
+        elif (
+            verdict == "inconclusive" and finished_at is not None and i >= finished_at
+            and (i == finished_at or verdicts[i - 1] != "inconclusive")
+        ):
+            yield Change(kind="inconclusive", now=i, before=before)
+
+
+def raise_verdicts(
+    store: Store, opened: Opened, looks: Sequence[RoundEstimate], outcome: Outcome | None, now: datetime
+) -> list[Alert]:
+    """Raise what the verdicts so far call for, unless it was; the alerts that are new.
+
+    looks: the estimates the rounds were closed with. Revisions are read: they must be complete.
+    """
+    threshold, alerts = opened.spec.threshold, opened.spec.alerts or _DEFAULTS
+    if threshold is None or not looks or not (outcome is not None or alerts.each_round):
+        return []
+    told = moments(looks, read_reissues(store, opened.name), outcome is not None)
+    if not alerts.each_round:
+        told = [moment for moment in told if moment.final]
+    final = next((i for i, moment in enumerate(told) if moment.final), None)
+    new = []
+    for change in changes([verdict_on(opened, moment.known) for moment in told], final):
+        if change.kind not in alerts.tell:
+            continue
+        moment = told[change.now]
+        alert = verdict_alert(
+            key=f"{moment.key}-{change.kind}",
+            kind=change.kind,
+            severity=alerts.severity.of(change.kind),
+            about=opened.name,
+            now=_reading(moment),
+            before=None if change.before is None else _reading(told[change.before]),
+            minimum=threshold.min,
+            maximum=threshold.max,
+            notes=_notes(opened, moment, outcome if moment.final else None),
+            links=report_links(alerts, opened.name),
+        )
+        if raise_alert(store, opened.name, alert, now):
+            new.append(alert)
+    return new
+
+
+def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> None:
+    """Raise that an evaluation cannot go on without a person: once a day for each thing that is wrong.
+
+    Not for a store or a desk that is away: they come back, and sweeps try again.
+    """
+    if isinstance(error, DeskUnreachable | StoreUnreachable) or not isinstance(error, AssayError):
+        return
+    alerts = alert_choices(store, name)
+    if "failure" not in alerts.tell:
+        return
+    said = str(error)
+    what = f"failure-{layout.digest(said.encode())[:12]}"
+    raise_alert(store, name, Alert(
+        key=f"{what}-{now:%Y%m%d}",
+        kind="failure",
+        severity=alerts.severity.of("failure"),
+        subject=f"{name}: cannot go on ({type(error).__name__})",
+        body=f"{said}\nNothing is lost: it is tried again by every sweep, and goes on when this is mended.",
+        links=report_links(alerts, name),
+        group=what,
+    ), now)
+
+
+@retried
+def alert_choices(store: Store, owner: str) -> Alerts:
+    """What the spec of an evaluation, or of a monitor, says about alerts."""
+    key = layout.spec(owner)
+    try:
+        recorded = codec.from_json(store.get(key), key)
+    except KeyMissing:
+        return _DEFAULTS
+    said = recorded.get("spec", recorded).get("alerts")
+    return Alerts.model_validate(said) if said is not None else _DEFAULTS
+
+
+def _reading(moment: Moment) -> Reading:
+    return Reading(when=moment.when, row=estimate_rows(moment.known, moment.revision)[0])
+
+
+def _notes(opened: Opened, moment: Moment, outcome: Outcome | None) -> list[str]:
+    known = moment.known
+    notes = [f"The pool holds {opened.manifest.rows:,} predictions."]
+    if moment.revision:
+        notes.append("Labels were changed after their rounds were closed; this is the estimate with them.")
+    others = estimate_rows(known)[1 : len(known.estimates)]
+    for row in others:
+        interval = wording.interval(row)
+        tail = "" if interval in ("none", "exact") else f", interval {interval}"
+        notes.append(f"{wording.measure_name(row.measure)}: {wording.value(row)}{tail}.")
+    if outcome is None:
+        notes.append("The evaluation goes on.")
+    else:
+        standing = standing_of(opened, "finished", known, outcome=outcome, reissued=moment.reissued)
+        more = labels_to_decide(opened, standing)
+        if more:
+            notes.append(f"About {wording.plural(more, 'more label', 'more labels')} would decide.")
+    notes.append(f"More: assay report {opened.name}")
+    return notes

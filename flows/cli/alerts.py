@@ -1,0 +1,67 @@
+"""`assay alerts`: what people were told, what waits, and whether the channels work."""
+
+from typing import Any
+
+import click
+
+from assay.flows.cli.output import json_option, print_json, store_named, store_option
+
+
+@click.command()
+@click.argument("name", required=False)
+@store_option
+@click.option("--deliver", "deliver_now", is_flag=True, help="Send what waits, now; sweeps do the same.")
+@click.option("--test", "test_now", is_flag=True, help="Send a test message to every channel of NAME.")
+@json_option
+def alerts(
+    name: str | None, store: str | None, deliver_now: bool, test_now: bool, as_json: bool
+) -> int:
+    """List the alerts of NAME, or of everything in the store, and who was told of them.
+
+    NAME is an evaluation, or monitors/NAME. Channels are named in the spec (`alerts.channels`); their
+    addresses come from this machine's environment or from Prefect. Exit code 1: something was not delivered.
+
+    \b
+    Example:
+      assay alerts restaurant-dedup
+      assay alerts --deliver
+      assay alerts restaurant-dedup --test
+    """
+    from assay.flows.alerts.delivery import deliver, outbox_of_all, try_channels
+
+    ledger = store_named(store)
+    if test_now and name is None:
+        raise click.UsageError("--test needs the NAME whose channels are to be tried")
+    done = try_channels(ledger, name) if test_now and name else []
+    owners = [name] if name else None
+    rows = outbox_of_all(ledger, owners)   # also mends the index, before it is used
+    if deliver_now:
+        done += deliver(ledger, owners)
+        rows = outbox_of_all(ledger, owners)
+    failed = any(one.status in ("failed", "expired") for one in done)
+    if as_json:
+        print_json({
+            "alerts": rows,
+            "deliveries": [
+                {"owner": one.owner, "key": one.key, "channel": one.channel, "status": one.status,
+                 "why": one.why} for one in done
+            ],
+        })
+        return int(failed)
+    for row in rows:
+        _print(row)
+    if not rows:
+        click.echo(f"no alerts in {ledger.url}" if name is None else f"{name}: no alerts")
+    for one in done:
+        why = f": {one.why}" if one.why else ""
+        click.echo(f"{one.owner}/{one.key} to {one.channel or 'its channels'}: {one.status}{why}")
+    return int(failed)
+
+
+def _print(row: dict[str, Any]) -> None:
+    click.echo(f"{row['owner']}/{row['key']}  {row['severity']}  {row['subject']}")
+    for channel, told in sorted(row["channels"].items()):
+        why = f": {told['why']}" if told["why"] else ""
+        click.echo(f"  {channel}: {told['status']}, {told['at']}{why}")
+    if row["waiting"]:
+        click.echo("  waits to be delivered")

@@ -1,0 +1,80 @@
+"""The command that shows the whole thing."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.flows.cli.output import Progress, file_link, json_option, print_json, print_standing
+
+if TYPE_CHECKING:
+    from assay.flows.demo.run import Demo
+
+
+@click.command()
+@click.option("--label-studio", is_flag=True,
+              help="Label through a real local Label Studio, started and stopped for the purpose.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("assay-demo"),
+              show_default=True, metavar="FOLDER", help="Where pool, ledger and report go.")
+@click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True,
+              help="Fixes the pool and every random choice.")
+@json_option
+def demo(label_studio: bool, out: Path, seed: int, as_json: bool) -> int:
+    """Evaluate a record matcher on 220,000 candidate pairs of which few match; about a minute, offline.
+
+    The truth is known, so the end shows the estimate against it, and against what random sampling with the
+    same number of labels would have given.
+
+    \b
+    Example:
+      assay demo
+      assay demo --label-studio
+    """
+    from assay.flows.demo.run import run_demo
+
+    with Progress(500).running() as progress:
+        found = run_demo(
+            out, seed=seed, label_studio=label_studio, on_round=progress.round, say=progress.say
+        )
+    if as_json:
+        print_json(_to_json(found))
+    else:
+        _print(found)
+    return found.standing.exit_code
+
+
+def _to_json(found: "Demo") -> dict[str, object]:
+    sampling = {
+        r.measure: {
+            "labels": r.labels, "half_width": r.half_width, "chance_undefined": r.chance_undefined,
+            "labels_needed": r.labels_needed,
+        }
+        for r in found.random_sampling
+    }
+    return found.standing.to_json() | {
+        "truth": found.truth,
+        "random_sampling": sampling,
+        "report": str(found.report.html),
+        "ledger": found.ledger,
+    }
+
+
+def _print(found: "Demo") -> None:
+    print_standing(found.standing)
+    n = found.opened.manifest.rows
+    click.echo(f"\nThe truth, known here because all {n:,} pairs are labelled ({found.positives} match):")
+    for measure, value in found.truth.items():
+        click.echo(f"  {measure:<18} {value:.4f}")
+    first = found.random_sampling[0]
+    click.echo(
+        f"\nRandom sampling, {first.labels:,} labels: {first.measure} ± {_width(first.half_width)}, "
+        f"and no value at all in {first.chance_undefined:.0%} of samples"
+    )
+    if first.labels_needed is not None:
+        click.echo(f"  it would need about {first.labels_needed:,} labels for ± {first.target_half_width:g}")
+    click.echo(f"\nReport: {file_link(found.report.html)}")
+    click.echo(f"Ledger: {found.ledger}  (assay status {found.opened.name} --store {found.ledger})")
+
+
+def _width(half_width: float) -> str:
+    return f"{half_width:.2f}" if half_width < 0.5 else "more than half of the scale"

@@ -1,0 +1,79 @@
+"""The command that looks before anything is begun."""
+
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.output import json_option, print_json, store_for, store_option
+
+if TYPE_CHECKING:
+    from assay.flows.doctor.examine import Examination
+
+_SIGNS = {"ok": "  ok      ", "warning": "  warning ", "problem": "  PROBLEM "}
+
+
+@click.command()
+@click.argument("subject", metavar="FILE_OR_SPEC")
+@click.option("--write", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="SPEC",
+              help="Write the suggested spec there; never over another file.")
+@store_option
+@json_option
+def doctor(subject: str, write: Path | None, store: str | None, as_json: bool) -> int:
+    """Say what data supports, what is missing, and what an evaluation of it would cost.
+
+    FILE is predictions: a file, folder or glob, local or s3://. Its columns are guessed and named. SPEC
+    (.yaml) is checked with all it names: the pool, the store, the desk. Nothing is begun or created.
+
+    Exits 0 if it can be used as it is, 2 if not.
+
+    \b
+    Example:
+      assay doctor predictions.parquet --write trial.yaml
+      assay doctor trial.yaml --json | jq '.findings[] | select(.level == "problem")'
+    """
+    from assay.flows.doctor.examine import examine
+
+    found = examine(subject, lambda spec: store_for(store, spec))
+    if write is not None:
+        _write(write, found.spec)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print(found, write)
+    return 0 if found.usable else 2
+
+
+def _write(path: Path, text: str | None) -> None:
+    if text is None:
+        raise BadInput("--write: there is no spec to suggest: see the findings without --write")
+    try:
+        with path.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise BadInput(f"{path} exists; choose another name, or remove it first") from None
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}; choose another place") from None
+
+
+def _print(found: "Examination", written: Path | None) -> None:
+    click.echo(f"{found.subject}: {'can be used' if found.usable else 'cannot be used yet'}")
+    for finding in found.findings:
+        remedy = f" → {finding.remedy}" if finding.remedy else ""
+        text = f"{finding.about}: {finding.says}{remedy}"
+        click.echo(fill(text, 110, initial_indent=_SIGNS[finding.level], subsequent_indent=" " * 10))
+    missing = [m for m in found.details.get("measures", ()) if m["note"]]
+    for one in missing:
+        click.echo(f"  measure   {one['measure']}: {one['note']}")
+    if found.prognosis is not None:
+        for line in found.prognosis.lines():
+            click.echo(fill(line, 110, initial_indent="  cost      ", subsequent_indent=" " * 12))
+    freeze = found.details.get("freeze")
+    if freeze:
+        click.echo(f"  freezing  about {freeze['seconds']:,} s and {freeze['megabytes']:,} MB of memory")
+    if written is not None:
+        click.echo(f"wrote {written}; check it, then: assay doctor {written} && assay run {written}")
+    elif found.spec is not None:
+        click.echo("\n" + found.spec.rstrip())

@@ -1,0 +1,166 @@
+"""The commands that move an evaluation: run, begin, advance."""
+
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.flows.cli.output import (
+    Progress,
+    before_it_starts,
+    json_option,
+    print_json,
+    print_standing,
+    store_for,
+    store_named,
+    store_option,
+    with_outlook,
+)
+from assay.flows.record.opened import Opened, open_evaluation
+from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import load_spec
+
+if TYPE_CHECKING:
+    from assay.flows.report.forecasting import Outlook
+
+spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
+
+
+@click.command()
+@spec_argument
+@store_option
+@click.option("--wait", type=click.FloatRange(min=0), default=None, metavar="MINUTES",
+              help="Stop waiting for people after so long; 0 looks once [default: wait for ever].")
+@json_option
+def run(spec: Path, store: str | None, wait: float | None, as_json: bool) -> int:
+    """Begin an evaluation and drive it until it stops.
+
+    Shows each round as it closes and waits for people in between. Interrupt it at any time: nothing is lost,
+    and the same command resumes. A spec that has begun under its name resumes; another one is refused.
+
+    \b
+    Example:
+      assay run restaurant.yaml
+      assay run restaurant.yaml --store s3://bucket/ledger --json | jq .estimates
+    """
+    from assay.flows.evaluation.begin import begin
+    from assay.flows.evaluation.drive import Patience, drive
+
+    asked = load_spec(spec)
+    ledger = store_for(store, asked)
+    with Progress(asked.budget.labels).running() as progress:
+        progress.say(f"preparing {asked.name}")
+        try:
+            opened = begin(ledger, asked, progress=progress.frozen)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+        ahead = _outlook(ledger, opened, progress)
+        for line in before_it_starts(opened, ahead):
+            progress.note(line)
+        patience = Patience.from_settings(in_all=None if wait is None else wait * 60)
+        try:
+            standing = drive(
+                ledger, opened.name, patience=patience, on_round=progress.round, on_wait=progress.waiting
+            )
+        except KeyboardInterrupt:
+            standing = current_standing(ledger, opened)
+            click.echo(f"interrupted; to resume: assay run {spec}", err=True)
+    return _say(ledger, opened, standing, as_json, ahead)
+
+
+@click.command("begin")
+@spec_argument
+@store_option
+@json_option
+def begin_command(spec: Path, store: str | None, as_json: bool) -> int:
+    """Freeze the pool of a spec and open its evaluation; ask nobody yet.
+
+    \b
+    Example:
+      assay begin restaurant.yaml && assay advance restaurant-dedup
+    """
+    from assay.flows.evaluation.begin import begin
+
+    asked = load_spec(spec)
+    ledger = store_for(store, asked)
+    with Progress(asked.budget.labels).running() as progress:
+        progress.say(f"preparing {asked.name}")
+        opened = begin(ledger, asked, progress=progress.frozen)
+        ahead = _outlook(ledger, opened, progress)
+    standing = with_outlook(current_standing(ledger, opened), ahead)
+    if as_json:
+        print_json(standing.to_json())
+    else:
+        click.echo(
+            f"{opened.name}: began with {opened.manifest.rows:,} items; next: assay advance {opened.name}"
+        )
+        for line in before_it_starts(opened, ahead):
+            click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    return 0
+
+
+@click.command("advance")
+@click.argument("name")
+@click.option("--look-again", is_flag=True,
+              help="Read all closed rounds' answers once more; changed ones become a revision.")
+@click.option("--close-round", is_flag=True,
+              help="Close the open round with what is answered; the rest is weighted for.")
+@click.option("--round", type=click.IntRange(min=1),
+              help="With --close-round: close this round; nothing is closed if it is closed already.")
+@store_option
+@json_option
+def advance_command(
+    name: str, look_again: bool, close_round: bool, round: int | None, store: str | None, as_json: bool
+) -> int:
+    """Do whatever is due in an evaluation, and say what it waits for.
+
+    Safe to run at any time, twice at once, and after any crash.
+
+    \b
+    Example:
+      assay advance restaurant-dedup --json | jq .waiting_for
+      assay advance restaurant-dedup --look-again
+      assay advance restaurant-dedup --close-round --round 3
+    """
+    from assay.flows.evaluation.advance import advance
+
+    if round is not None and not close_round:
+        raise click.UsageError("--round says which round --close-round closes; give both, or neither")
+    ledger = store_named(store)
+    opened = open_evaluation(ledger, name)
+    with Progress(opened.spec.budget.labels).running() as progress:
+        progress.say(f"advancing {name}")
+        standing = advance(
+            ledger, name, on_round=progress.round, look_again=look_again, close_round=close_round,
+            round=round,
+        )
+        ahead = _outlook(ledger, opened, progress)
+    return _say(ledger, opened, standing, as_json, ahead)
+
+
+def _outlook(ledger: Store, opened: Opened, progress: Progress) -> "Outlook | None":
+    """The forecast from where it stands; None once it is finished."""
+    from assay.flows.report.forecasting import outlook
+
+    if current_standing(ledger, opened).state == "finished":
+        return None
+    progress.say("forecasting")
+    return outlook(ledger, opened)
+
+
+def _say(
+    ledger: Store, opened: Opened, standing: Standing, as_json: bool, ahead: "Outlook | None" = None
+) -> int:
+    standing = with_outlook(standing, ahead)
+    if as_json:
+        print_json(standing.to_json())
+        return standing.exit_code
+    from assay.flows.report.gather import labels_to_decide
+
+    print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing), ahead=ahead)
+    if standing.known is not None:
+        where = "" if ledger.url == "./assay-ledger" else f" --store {ledger.url}"
+        click.echo(f"  report: assay report {opened.name}{where}")
+    return standing.exit_code

@@ -1,0 +1,46 @@
+"""`assay listen`: advance an evaluation as soon as Label Studio says that somebody answered."""
+
+import os
+
+import click
+
+from assay.flows.cli.output import store_named, store_option
+
+
+@click.command()
+@store_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8300, show_default=True, help="0 takes any.")
+@click.option("--register", default=None, metavar="URL",
+              help="Register this receiver with Label Studio, for every open evaluation of the ledger: the "
+              "address under which Label Studio reaches it.")
+@click.option("--workers", type=click.IntRange(1, 32), default=2, show_default=True,
+              help="Evaluations advanced at the same time.")
+def listen(store: str | None, host: str, port: int, register: str | None, workers: int) -> int:
+    """Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.
+
+    A webhook is a hint: what is lost is found by the next sweep, so keep the sweep scheduled. The secret is
+    in ASSAY_WEBHOOK_SECRET. Keep the receiver on the loopback, or behind a proxy that speaks TLS.
+
+    \b
+    Example:
+      ASSAY_WEBHOOK_SECRET=... assay listen --register http://127.0.0.1:8300
+    """
+    from assay.flows.listen.receiver import SECRET_VARIABLE, checked_secret, serve
+    from assay.tasks import events
+
+    secret = os.environ.get(SECRET_VARIABLE, "").strip()
+    checked_secret(secret)
+    if register is not None and not register.startswith(("http://", "https://")):
+        raise click.BadParameter(
+            f"{register!r} is not an http:// or https:// address", param_hint="--register"
+        )
+    ledger = store_named(store)
+    ledger.check()
+    if os.environ.get("PREFECT_API_URL"):
+        events.tell_from_anywhere()
+    serve(
+        ledger, secret, host=host, port=port, workers=workers, register=register,
+        ready=lambda taken: click.echo(f"listening on http://{host}:{taken} for {ledger.url}", err=True),
+    )
+    return 0

@@ -1,0 +1,115 @@
+"""The commands that only look: status, report."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.evalcore.errors import AssayError
+from assay.flows.cli.output import (
+    file_link,
+    json_option,
+    print_json,
+    print_standing,
+    store_named,
+    store_option,
+    with_outlook,
+)
+from assay.flows.record.opened import begun_evaluations, open_evaluation
+from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.ledger.stores.protocol import Store
+
+
+@click.command()
+@click.argument("name", required=False)
+@store_option
+@json_option
+def status(name: str | None, store: str | None, as_json: bool) -> int:
+    """Say where an evaluation stands, or all of them, from the ledger alone.
+
+    With a NAME the exit code is the evaluation's (5 while it is not finished); without one it is 0,
+    or 1 if the record of one of them cannot be read.
+
+    \b
+    Example:
+      assay status
+      assay status restaurant-dedup --json | jq .state
+    """
+    ledger = store_named(store)
+    if name is None:
+        return _all(ledger, as_json)
+    opened = open_evaluation(ledger, name)
+    standing = current_standing(ledger, opened)
+    ahead = None
+    if standing.state != "finished":
+        from assay.flows.report.forecasting import outlook
+
+        ahead = outlook(ledger, opened)
+    if as_json:
+        print_json(with_outlook(standing, ahead).to_json())
+    else:
+        from assay.flows.report.gather import labels_to_decide
+
+        print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing), ahead=ahead)
+    return standing.exit_code
+
+
+def _all(ledger: Store, as_json: bool) -> int:
+    standings: list[Standing] = []
+    damaged: dict[str, str] = {}
+    for name in begun_evaluations(ledger):
+        try:
+            standings.append(current_standing(ledger, open_evaluation(ledger, name)))
+        except AssayError as error:   # one damaged record must not hide the others
+            damaged[name] = str(error)
+    if as_json:
+        listed: list[dict[str, Any]] = [standing.to_json() for standing in standings]
+        print_json({"store": ledger.url, "evaluations": listed, **({"damaged": damaged} if damaged else {})})
+    elif not standings and not damaged:
+        click.echo(f"no evaluation has begun in {ledger.url}")
+    for standing in standings if not as_json else []:
+        print_standing(standing, note=False)
+    for name, message in damaged.items():
+        click.echo(f"{name}: cannot be read: {message}", err=True)
+    return 1 if damaged else 0
+
+
+@click.command()
+@click.argument("name")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
+              help="Where to write the files [default: ./assay-report-NAME].")
+@click.option("--evidence", is_flag=True,
+              help="Add evidence.zip: probabilities, seeds, digests, versions, who saw which fields.")
+@store_option
+@json_option
+def report(name: str, out: Path | None, evidence: bool, store: str | None, as_json: bool) -> int:
+    """Write an evaluation's report: HTML for people, JSON and Parquet for programs.
+
+    The exit code is the evaluation's, as for `status`.
+
+    \b
+    Example:
+      assay report restaurant-dedup --out reports/restaurant --evidence
+    """
+    from assay.flows.report.gather import report_data
+    from assay.tasks.report import write_files, write_report
+
+    ledger = store_named(store)
+    opened = open_evaluation(ledger, name)
+    standing = current_standing(ledger, opened)
+    folder = out or Path(f"assay-report-{name}")
+    files = write_report(report_data(ledger, opened, standing), folder)
+    written = [files.html, files.json, files.parquet]
+    if evidence:
+        from assay.flows.report.evidence import gather_evidence
+        from assay.tasks.report.evidence import evidence_zip
+
+        write_files({"evidence.zip": evidence_zip(gather_evidence(ledger, opened))}, folder)
+        written.append(folder / "evidence.zip")
+    if as_json:
+        print_json(standing.to_json())
+        click.echo(f"wrote {', '.join(map(str, written))}", err=True)
+    else:
+        for path in written:
+            click.echo(f"wrote {file_link(path)}")
+    return standing.exit_code

@@ -1,0 +1,91 @@
+"""The command `assay`: parse, call one function, print.
+
+People read standard output; programs add `--json` and get exactly one JSON object there, while progress and
+logs go to standard error either way. An error is one message on standard error; with `--json` standard output
+then holds {"error": {"kind", "message", "exit_code"}}.
+
+    0  done: target met, or budget or pool exhausted, and no threshold, or the threshold is ok
+    1  failure          2  usage, or bad input
+    3  the metric breached its threshold          4  inconclusive against its threshold
+    5  not finished: waiting for people
+"""
+
+import logging
+import sys
+from collections.abc import Sequence
+
+import click
+
+from assay.evalcore.errors import AssayError
+from assay.flows.cli.alerts import alerts
+from assay.flows.cli.demo import demo
+from assay.flows.cli.doctor import doctor
+from assay.flows.cli.evaluation import advance_command, begin_command, run
+from assay.flows.cli.listen import listen
+from assay.flows.cli.look import report, status
+from assay.flows.cli.monitor import history, monitor
+from assay.flows.cli.output import print_json
+from assay.flows.cli.replay import replay
+from assay.flows.cli.spec import init
+from assay.flows.cli.verify import verify
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error what is being done.")
+@click.version_option(package_name="assay", prog_name="assay")
+def assay(verbose: bool) -> None:
+    """How good is the model, and how sure are we? With as few human labels as possible.
+
+    \b
+    Start with:  assay demo
+    """
+    ours = logging.getLogger("assay")
+    ours.setLevel(logging.INFO if verbose else logging.WARNING)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    ours.handlers = [handler]
+
+
+for command in (
+    demo, doctor, run, begin_command, advance_command, status, report, verify, replay, init, alerts,
+    listen, monitor, history,
+):
+    assay.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run_command_line(given))
+
+
+def run_command_line(arguments: list[str]) -> int:
+    """Run one command; its exit code."""
+    as_json = "--json" in arguments
+    try:
+        code = assay.main(args=arguments, prog_name="assay", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help(), err=True)
+        return 2
+    except click.Abort:
+        return _failed("Interrupted", "interrupted", 1, as_json)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        usage = f"{context.get_usage()}\n" if context else ""
+        return _failed("UsageError", error.format_message(), 2, as_json, before=usage)
+    except AssayError as error:
+        return _failed(type(error).__name__, str(error), error.exit_code, as_json)
+    return code if isinstance(code, int) else 0
+
+
+def _failed(kind: str, message: str, exit_code: int, as_json: bool, before: str = "") -> int:
+    click.echo(f"{before}assay: {message}", err=True)
+    if as_json:
+        print_json({"error": {"kind": kind, "message": message, "exit_code": exit_code}})
+    return exit_code
+
+
+if __name__ == "__main__":
+    main()

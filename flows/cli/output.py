@@ -1,0 +1,182 @@
+"""What the commands share: options, and how things are printed."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from assay.flows.record.opened import Opened
+from assay.flows.record.standing import Standing
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.rounds import RoundEstimate
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report import wording
+from assay.tasks.report.price import price_lines
+from assay.tasks.settings import Settings
+from assay.tasks.spec.evaluation import Spec
+
+if TYPE_CHECKING:
+    from assay.flows.report.forecasting import Outlook
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+store_option = click.option(
+    "--store", default=None, metavar="WHERE",
+    help="The ledger: a folder or s3://bucket/prefix [default: ASSAY_STORE, else ./assay-ledger].",
+)
+
+_REASONS = {
+    "half_width": "the target half-width was met",
+    "variance": "the target variance was met",
+    "budget": "the budget is spent",
+    "pool": "every label that matters is known",
+}
+
+
+def store_named(where: str | None) -> Store:
+    """The store a command with a NAME looks in."""
+    return open_store(where or Settings().store)
+
+
+def store_for(where: str | None, spec: Spec) -> Store:
+    """The store of a command with a SPEC: --store, else the spec's, else as for a NAME."""
+    return store_named(where or spec.store)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One object, on standard output."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def with_outlook(standing: Standing, ahead: "Outlook | None") -> Standing:
+    """The standing with the forecast that goes into its JSON; a finished one waits for nothing."""
+    if ahead is None or standing.state == "finished":
+        return standing
+    return replace(standing, forecast=ahead.to_json())
+
+
+def before_it_starts(opened: Opened, ahead: "Outlook | None") -> list[str]:
+    """The method and why, where that was left to `auto`; then the forecast."""
+    chosen = [f"method {opened.question.method.name}: {opened.why_method}"] if opened.why_method else []
+    return chosen + (ahead.lines() if ahead else [])
+
+
+def print_standing(
+    standing: Standing,
+    threshold: str = "",
+    more: int | None = None,
+    note: bool = True,
+    ahead: "Outlook | None" = None,
+) -> None:
+    """Where an evaluation stands, for people; `note`: and what its kind of interval was measured to cover;
+    `ahead`: the forecast, of interest while it is not finished."""
+    click.echo(f"{standing.evaluation}: {_state(standing)}")
+    rows = standing.rows()
+    for row in rows:
+        if row.segment is not None:
+            continue
+        interval = wording.interval(row)
+        known = "" if interval == "none" else f"   {wording.percent(row.confidence)} interval {interval}"
+        kind = "" if row.interval == "exact" else f"   ({row.interval})"
+        what = row.measure if row.system is None else f"{row.measure} of {row.system}"
+        click.echo(f"  {what:<18} {wording.value(row)}{known}{kind}")
+    segments = len({row.segment for row in rows if row.value is not None} - {None})
+    if segments:
+        click.echo(f"  and by segment ({segments}): --json, or assay report {standing.evaluation}")
+    spent = f"{wording.plural(standing.labels, 'label', 'labels')} of a budget of {standing.budget:,}"
+    undecided = f"; {standing.undecided} items people could not decide" if standing.undecided else ""
+    click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
+    for line in price_lines(rows, standing.positive) if note else []:
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    for line in ahead.lines() if ahead and standing.state != "finished" else []:
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    for line in wording.people(rows, standing.revision, standing.revised_items, standing.moved):
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))
+    if standing.verdict:
+        hint = f"; about {more:,} more labels would decide" if more else ""
+        click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")
+    if note and standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
+        about = f"About the interval: {standing.interval_note}"
+        click.echo(fill(about, 100, initial_indent="  ", subsequent_indent="  "))
+
+
+def _state(standing: Standing) -> str:
+    if standing.stopped_by:
+        return f"finished, {_REASONS[standing.stopped_by]}"
+    if standing.waiting_for is None:
+        return "open; something is due: run `assay advance`"
+    waiting = dict(standing.waiting_for)
+    answered = f", {waiting['answered']} answered" if "answered" in waiting else ""
+    unusual = "".join(
+        f"; {waiting[name]} {text}"
+        for name, text in (
+            ("tied", "tied, one more person is asked"),
+            ("invalid", "answered with something that is no class: correct it on the desk"),
+            ("not_on_desk", "not on the desk yet; they will be posted again"),
+            ("asked_again", "asked once more: everybody skipped them"),
+        )
+        if waiting.get(name)
+    )
+    if "deadline" in waiting:
+        unusual += f"; {'overdue since' if waiting.get('overdue') else 'until'} {waiting['deadline']}"
+    if "cannot_close" in waiting:
+        unusual += f"; it cannot be closed: {waiting['cannot_close']}"
+    return (
+        f"waiting for people: round {waiting['round']}, {waiting['items']} items on the "
+        f"{waiting.get('desk', '')} desk{answered}{unusual}"
+    )
+
+
+class Progress:
+    """A line on standard error for every closed round, and a spinner while people are waited for."""
+
+    def __init__(self, budget: int) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._status = self._console.status("starting")
+        self._budget = budget
+
+    @contextmanager
+    def running(self) -> Iterator["Progress"]:
+        """While the context lasts the spinner shows; nothing of it reaches a file or a pipe."""
+        with self._status:
+            yield self
+
+    def frozen(self, rows: int) -> None:
+        """Rows frozen so far."""
+        self._status.update(f"freezing the pool: {rows:,} rows")
+
+    def say(self, text: str) -> None:
+        """What is being done."""
+        self._status.update(text)
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        self._console.print(text, markup=False)
+
+    def round(self, known: RoundEstimate) -> None:
+        """A round has closed."""
+        e = known.estimates[0]
+        value = "undefined" if e.value is None else f"{e.value:.4f}"
+        interval = "" if e.lower is None or e.upper is None else f"  [{e.lower:.4f}, {e.upper:.4f}]"
+        self._console.print(
+            f"round {known.round:>3}  {known.labels:>6,} labels  {e.measure} {value}{interval}", markup=False
+        )
+        self._status.update(f"{known.labels:,} of at most {self._budget:,} labels")
+
+    def waiting(self, standing: Standing) -> None:
+        """People are working."""
+        self._status.update(_state(standing))
+
+
+def file_link(path: Path) -> str:
+    """A path people can open."""
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)

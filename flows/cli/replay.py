@@ -1,0 +1,151 @@
+"""The command that simulates methods on a labelled pool."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.output import json_option, print_json
+
+if TYPE_CHECKING:
+    from assay.tasks.replay.runner import NamedMeasure, ReplayResult
+
+_HEADINGS = "    labels        mse      ± se      bias  coverage   width  no value"
+_MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
+
+
+@click.command()
+@click.argument("pool", metavar="POOL")
+@click.option("--measure", "measures", default="f1", show_default=True, metavar="NAME[,NAME]",
+              help="Measures; the first drives the sampling. F-beta is fbeta(2).")
+@click.option("--method", "methods", default="auto", show_default=True, metavar="NAME[,NAME]",
+              help="Methods to compare, such as passive,dirichlet-tree.")
+@click.option("--budgets", default="50,100,200", show_default=True, metavar="N[,N]",
+              help="Rising numbers of labels to look at.")
+@click.option("--repeats", type=click.IntRange(min=1), default=200, show_default=True,
+              help="Evaluations to simulate for each method.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True,
+              help="Fixes every random choice.")
+@click.option("--batch-size", type=click.IntRange(min=1), default=25, show_default=True,
+              help="Newly asked items in a round.")
+@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
+              show_default=True, help="Of the intervals.")
+@click.option("--positive", default=None, metavar="CLASS",
+              help="The positive class, where predictions and labels are class names.")
+@click.option("--features", default="", metavar="NAME[,NAME]",
+              help="Columns of numbers, for methods that cut the pool by features (partition=kd-tree).")
+@click.option("--systems", default="", metavar="COLUMN[,COLUMN]",
+              help="Columns with the predictions of further systems, for the method recycle.")
+@click.option("--annotators", type=click.IntRange(min=1), default=1, show_default=True,
+              help="People who answer about each item, where the pool has a label_probability.")
+@click.option("--processes", type=click.IntRange(min=1), default=None,
+              help="Processes to use [default: one per processor]; the numbers do not depend on it.")
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
+              help="Draw error and coverage against labels, as .svg or .png.")
+@json_option
+def replay(
+    pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
+    confidence: float, positive: str | None, features: str, systems: str, annotators: int,
+    processes: int | None, plot: Path | None, as_json: bool,
+) -> int:
+    """Simulate methods on a labelled pool: how far off they are, and how often their intervals cover.
+
+    POOL is Parquet, CSV or JSONL with the columns item_id, score and/or probability, prediction and label (or
+    label_probability, the chance that an annotator calls the item positive).
+    A method sees the labels of the items it draws and no others.
+
+    \b
+    Example:
+      assay replay pool.parquet --method passive,dirichlet-tree --budgets 50,100,200 --repeats 200
+    """
+    from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
+    from assay.tasks.replay.labelled_pool import read_labelled_pool
+    from assay.tasks.replay.runner import ReplayRequest, replay_json, run_replay
+
+    request = ReplayRequest(
+        methods=tuple(_listed(methods)),
+        measures=tuple(_measure(name) for name in _listed(measures)),
+        budgets=tuple(_whole("--budgets", text) for text in _listed(budgets)),
+        repeats=repeats,
+        seed=seed,
+        batch_size=batch_size,
+        confidence=confidence,
+        systems=tuple(_listed(systems)),
+        annotators=annotators,
+    )
+    if plot is not None:
+        check_plot_path(plot)
+    labelled = read_labelled_pool(
+        pool, positive=positive, features=_listed(features), systems=_listed(systems)
+    )
+    with _counting() as tell:
+        result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
+    if plot is not None:
+        written = write_convergence_plot(result, plot)
+        click.echo(f"wrote {written}", err=True)
+    if as_json:
+        print_json(replay_json(result))
+    else:
+        _print(result)
+    return 0
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _measure(text: str) -> "NamedMeasure":
+    from assay.tasks.replay.runner import NamedMeasure
+
+    found = _MEASURE.fullmatch(text)
+    if found is None:
+        raise BadInput(f"--measure: {text!r} is not the name of a measure; write f1, or fbeta(2)")
+    beta = found["beta"]
+    try:
+        return NamedMeasure(name=found["name"], beta=None if beta is None else float(beta))
+    except ValueError:
+        raise BadInput(f"--measure: {text!r}: {beta!r} is not a number; write fbeta(2)") from None
+
+
+def _whole(option: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise BadInput(f"{option}: {text!r} is not a whole number; write them with commas: 50,100") from None
+
+
+@contextmanager
+def _counting() -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error that counts simulated evaluations; nothing where nobody watches."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _print(result: "ReplayResult") -> None:
+    click.echo(f"{result.pool}: {result.n:,} items, {result.repeats} evaluations of each method")
+    from assay.tasks.replay.runner import name_of
+
+    for entry in result.methods:
+        what = name_of(entry.measure, entry.system)
+        click.echo(
+            f"\n{entry.method}, {what} (true value {result.truth[what]:.4f}), "
+            f"{1000 * entry.seconds_per_round:.1f} ms a round"
+        )
+        wide = any(b.coverage_wide is not None for b in entry.budgets)
+        click.echo(_HEADINGS + ("  wide coverage  wide width" if wide else ""))
+        for b in entry.budgets:
+            click.echo(
+                f"  {b.labels:>8,} {b.mse:>10.6f} {b.mse_se:>9.6f} {b.bias:>9.4f} {b.coverage:>9.3f} "
+                f"{b.width:>7.3f} {b.undefined:>9.3f}"
+                + (f" {b.coverage_wide:>14.3f} {b.width_wide:>11.3f}" if wide else "")
+            )

@@ -1,0 +1,36 @@
+"""The command that writes a spec to start from."""
+
+from pathlib import Path
+
+import click
+
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.output import json_option, print_json
+from assay.tasks.spec.monitor_template import monitor_template
+from assay.tasks.spec.template import spec_template
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), default=Path("assay.yaml"))
+@click.option("--monitor", is_flag=True, help="A monitor's spec: one evaluation for every window of time.")
+@json_option
+def init(file: Path, monitor: bool, as_json: bool) -> int:
+    """Write a commented spec to start from [default: assay.yaml]. Never overwrites.
+
+    \b
+    Example:
+      assay init restaurant.yaml
+      assay init --monitor watch.yaml
+    """
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(monitor_template() if monitor else spec_template())
+    except FileExistsError:
+        raise BadInput(f"{file} exists; choose another name, or remove it first") from None
+    except OSError as error:
+        raise BadInput(f"cannot write {file}: {error.strerror}; choose another place") from None
+    if as_json:
+        print_json({"spec": str(file)})
+    else:
+        click.echo(f"wrote {file}; edit it, then: assay {'monitor' if monitor else 'run'} {file}")
+    return 0

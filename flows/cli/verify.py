@@ -1,0 +1,75 @@
+"""The command that recomputes: verify."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.flows.cli.output import json_option, print_json, store_named, store_option
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.stores.protocol import Store
+
+if TYPE_CHECKING:
+    from assay.flows.verify.ledger import Verification
+
+
+@click.command()
+@click.argument("name")
+@click.option("--seal", default=None, metavar="DIGEST",
+              help="Demand that the newest seal is this one, as noted when it was made.")
+@store_option
+@json_option
+def verify(name: str, seal: str | None, store: str | None, as_json: bool) -> int:
+    """Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.
+
+    Of a monitor (NAME, or monitors/NAME where an evaluation has the same name): its verdicts.
+
+    Exit code 0: everything follows; 1: something differs, and every key concerned is named.
+
+    \b
+    Example:
+      assay verify restaurant-dedup
+      assay verify restaurant-dedup --json | jq .differences
+    """
+    from assay.flows.verify.ledger import checked_seal
+    from assay.flows.verify.ledger import verify as recompute
+
+    expected = checked_seal(seal)
+    ledger = store_named(store)
+    if _is_monitor(ledger, name):
+        from assay.flows.verify.monitor import verify_monitor
+
+        result = verify_monitor(ledger, name.removeprefix(layout.MONITORS_PREFIX))
+    else:
+        result = recompute(ledger, name, expected)
+    if as_json:
+        print_json(result.to_json())
+    else:
+        _print(result)
+    return 0 if result.verified else 1
+
+
+def _is_monitor(ledger: Store, name: str) -> bool:
+    if name.startswith(layout.MONITORS_PREFIX):
+        return True
+    layout.check_name(name)
+    return not ledger.exists(layout.spec(name)) and ledger.exists(layout.monitor_spec(name))
+
+
+def _print(result: "Verification") -> None:
+    state = "finished" if result.finished else "not finished"
+    if result.verified:
+        click.echo(f"{result.evaluation}: verified ({state})")
+    else:
+        click.echo(f"{result.evaluation}: NOT VERIFIED ({state})")
+        for found in result.differences:
+            click.echo(f"  {found.key}: {found.difference}")
+    revisions = f", {result.revisions} revisions" if result.revisions else ""
+    click.echo(
+        f"  {result.rounds} rounds and {result.labels:,} labels{revisions} recomputed; "
+        f"{result.keys_checked} of {result.keys} keys compared with digests; the others are times, posts and "
+        "what is not sealed yet"
+    )
+    if result.seal:
+        click.echo(f"  seal {result.seal}")
+    for note in result.notes:
+        click.echo(f"  note: {note}")

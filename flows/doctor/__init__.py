@@ -1,0 +1,1 @@
+"""`assay doctor`: look at a file or a spec before anything begins."""

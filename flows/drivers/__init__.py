@@ -1,0 +1,1 @@
+"""What runs on a schedule: the sweep, and the flows of Prefect."""

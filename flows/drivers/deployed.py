@@ -1,0 +1,117 @@
+"""The flows Prefect runs: thin wrappers, and the only module that needs Prefect to be imported.
+
+    evaluate    begin (or resume) one evaluation and drive it for a while      on demand
+    sweep       advance every open evaluation, send what alerts wait           scheduled
+    deliver     send what alerts wait                                          when one is raised
+    monitor     open, advance and judge the windows of one monitor             scheduled, one for each
+
+A flow that stops because people still have to answer ends as Completed with the name "Waiting": nothing is
+wrong, and no worker is held for hours. Prefect's record of runs is for people to look at; whatever matters is
+in the ledger, so a run that was killed is simply run again.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from assay.evalcore.errors import BadInput
+from assay.flows.alerts.delivery import deliver, summary
+from assay.flows.drivers.sweep import sweep_store
+from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.drive import Patience, drive
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.telling import news_of
+from assay.flows.monitor.tick import tick
+from assay.flows.record.opened import utc_now
+from assay.tasks import events
+from assay.tasks.ledger import layout, open_store
+from assay.tasks.settings import Settings
+from assay.tasks.spec.evaluation import load_spec
+
+
+@flow(name="assay-evaluate", flow_run_name="{evaluation}{spec_file}", persist_result=False)
+def evaluate(
+    evaluation: str = "", spec_file: str = "", store: str = "", wait_minutes: float = 60.0
+) -> State:
+    """Drive one evaluation until it stops, or until nobody has answered for long enough.
+
+    evaluation     name of one that has begun; or instead
+    spec_file      a spec to begin (or resume), as the worker sees the path
+    store          where the ledger is; the spec's, or ASSAY_STORE, unless given
+    wait_minutes   after this long the run ends, and sweeps carry on
+    """
+    if bool(evaluation) == bool(spec_file):
+        raise BadInput("give either `evaluation`, the name of one that has begun, or `spec_file`")
+    ledger = open_store(store or Settings().store)
+    if spec_file:
+        spec = load_spec(Path(spec_file))
+        ledger = open_store(store or spec.store or Settings().store)
+        evaluation = begin(ledger, spec).name
+    standing = drive(ledger, evaluation, patience=Patience.from_settings(in_all=wait_minutes * 60))
+    deliver(ledger, [evaluation])   # what does not arrive now, a sweep sends again
+    first = standing.known.estimates[0] if standing.known else None
+    value = f"{first.measure} {first.value:.4f}" if first and first.value is not None else "no estimate yet"
+    if standing.state != "finished":
+        return Completed(name="Waiting", message=f"{evaluation}: {value}; {standing.labels} labels so far")
+    return Completed(message=f"{evaluation}: {value}; stopped by {standing.stopped_by}")
+
+
+@flow(name="assay-sweep", persist_result=False)
+def sweep(store: str = "", look_again: bool = False, look_back_days: float = 30.0) -> State:
+    """Advance every open evaluation of a ledger, and send the alerts that wait.
+
+    store            where the ledger is; ASSAY_STORE unless given
+    look_again       read closed rounds once more: answers that changed become revisions
+    look_back_days   and those of evaluations whose last round closed within so many days; 0: open ones only
+    """
+    settings = Settings()
+    ledger = open_store(store or settings.store)
+    result = sweep_store(
+        ledger, workers=settings.sweep_workers, look_again=look_again,
+        look_back=timedelta(days=look_back_days),
+    )
+    rows = result.rows()
+    if rows:
+        events.table("assay-sweep", rows, "Open evaluations")
+    told = deliver(ledger)
+    message = "; ".join(filter(None, [result.summary(), summary(told)]))
+    if result.failed:
+        first = sorted(result.failed)[0]
+        return Failed(message=f"{message}; {first}: {result.failed[first]}")
+    if any(one.status in ("failed", "expired") for one in told):
+        return Failed(message=message)
+    return Completed(message=message)
+
+
+@flow(name="assay-deliver", persist_result=False)
+def deliver_alerts(store: str = "", owner: str = "") -> State:
+    """Send the alerts that wait, at once: an automation runs it when one is raised. Sweeps do the same.
+
+    store   where the ledger is; ASSAY_STORE unless given
+    owner   only of this evaluation or monitor
+    """
+    told = deliver(open_store(store or Settings().store), [owner] if owner else None)
+    if any(one.status in ("failed", "expired") for one in told):
+        return Failed(message=summary(told))
+    return Completed(message=summary(told) or "nothing to send")
+
+
+@flow(name="assay-monitor", flow_run_name="{name}", persist_result=False)
+def monitor(name: str, store: str = "") -> State:
+    """Take a monitor as far as the clock and today's labels allow, and tell what it said.
+
+    name    of a monitor that `assay monitor SPEC` registered
+    store   where its ledger is; ASSAY_STORE unless given
+    """
+    ledger = open_store(store or Settings().store)
+    done = tick(ledger, name, now=utc_now())
+    told = read_monitor_history(ledger, name).to_json()
+    events.monitor_ticked(ledger.url, name, told, [news_of(verdict) for verdict in done.verdicts])
+    deliver(ledger, [layout.monitor(name)])
+    if done.failed:
+        first = sorted(done.failed)[0]
+        return Failed(message=f"{done.summary()}; window {first}: {done.failed[first]}")
+    return Completed(name="Waiting" if done.waiting else None, message=done.summary())

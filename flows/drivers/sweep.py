@@ -1,0 +1,137 @@
+"""The sweep: advance every open evaluation. Scheduled, short, and safe to overlap with itself and anything.
+
+One evaluation that fails does not keep the others from advancing; it is named in the summary, and tried again
+by the next sweep.
+
+A sweep that looks again reads the closed rounds of open evaluations too, and of those that finished lately:
+answers that changed become revisions. Nightly is plenty.
+"""
+
+import contextvars
+import logging
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from assay.evalcore.errors import AssayError
+from assay.flows.alerts.verdicts import raise_failure
+from assay.flows.evaluation.advance import advance
+from assay.flows.monitor.waking import judge_window_of
+from assay.flows.record.opened import begun_evaluations, open_evaluations, utc_now
+from assay.flows.record.standing import Standing
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout, rounds
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+
+_log = logging.getLogger("assay.sweep")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What became of the open evaluations, by name."""
+
+    finished: dict[str, Standing] = field(default_factory=dict)
+    waiting: dict[str, Standing] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)   # name -> the message
+    not_begun: list[str] = field(default_factory=list)     # in the index, but never frozen
+
+    def summary(self) -> str:
+        """In one line."""
+        counts = {
+            "finished": len(self.finished), "waiting": len(self.waiting), "failed": len(self.failed),
+            "not begun": len(self.not_begun),
+        }
+        return ", ".join(f"{n} {what}" for what, n in counts.items() if n) or "nothing is open"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per evaluation, for a table."""
+        rows = [
+            {"evaluation": name, "state": it.state, "rounds": it.rounds, "labels": it.labels, "why": ""}
+            for name, it in sorted((self.finished | self.waiting).items())
+        ]
+        return rows + [
+            {"evaluation": name, "state": "failed", "rounds": None, "labels": None, "why": why}
+            for name, why in sorted(self.failed.items())
+        ]
+
+
+def sweep_store(
+    store: Store, *, workers: int = 4, only: Iterable[str] | None = None, look_again: bool = False,
+    look_back: timedelta = timedelta(0), now: Callable[[], datetime] = utc_now,
+) -> Sweep:
+    """Advance every evaluation in the index of open ones, `workers` at a time.
+
+    only         sweep these instead
+    look_again   read the answers of closed rounds once more
+    look_back    and those of evaluations whose last round closed no longer ago than this
+    """
+    names = list(only) if only is not None else _open(store)
+    if look_again and look_back and only is None:
+        names += [name for name in _finished_since(store, now() - look_back) if name not in names]
+    result = Sweep()
+    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="sweep") as pool:
+        # each with the context of the caller, so that effects in it are tasks of the caller's flow run
+        futures = {
+            name: pool.submit(contextvars.copy_context().run, _advance_one, store, name, look_again)
+            for name in names
+        }
+        for name, future in futures.items():
+            standing = future.result()
+            if standing is None:
+                result.not_begun.append(name)
+            elif isinstance(standing, str):
+                result.failed[name] = standing
+            elif standing.state == "finished":
+                result.finished[name] = standing
+            else:
+                result.waiting[name] = standing
+    _log.info("swept %d evaluations: %s", len(names), result.summary())
+    return result
+
+
+def _advance_one(store: Store, name: str, look_again: bool) -> Standing | str | None:
+    """Where it stands; or why it failed; or None if it has not begun (a `begin` is running, or was cut)."""
+    try:
+        if not store.exists(layout.manifest(name)):
+            return None
+        standing = advance(store, name, look_again=look_again)
+        if standing.state == "finished":
+            judge_window_of(store, name)
+        return standing
+    except AssayError as error:
+        _log.error("%s: %s", name, error)
+        _tell_of(store, name, error)
+        return str(error)
+    except Exception as error:
+        _log.exception("%s: unexpected error", name)
+        return f"{type(error).__name__}: {error}"
+
+
+def _tell_of(store: Store, name: str, error: AssayError) -> None:
+    try:
+        raise_failure(store, name, error, utc_now())
+    except AssayError as another:
+        _log.error("%s: no alert could be raised: %s", name, another)
+
+
+@retried
+def _open(store: Store) -> list[str]:
+    return open_evaluations(store)
+
+
+@retried
+def _finished_since(store: Store, since: datetime) -> list[str]:
+    """Evaluations that have stopped, the last round of which closed at `since` or later."""
+    found = []
+    for name in begun_evaluations(store):
+        try:
+            outcome = rounds.read_outcome(store, name)
+            key = layout.times(name, outcome.rounds) if outcome else ""
+            if outcome and datetime.fromisoformat(codec.from_json(store.get(key), key)["closed"]) >= since:
+                found.append(name)
+        except (KeyMissing, codec.DamagedRecord, ValueError, KeyError, TypeError) as error:
+            # one that cannot be dated keeps nobody else from being looked at
+            _log.warning("%s: not looked at again: %s", name, error)
+    return found

@@ -1,0 +1,119 @@
+"""`begin`: check everything that can be wrong, freeze the pool, and put a name on it.
+
+    spec.json already there     the same spec resumes, another one is refused
+    freeze                      the rows checked and written, nothing committed
+    desk                        reached and made ready, only now: bad input leaves no empty project behind
+    spec.json                   put just before the manifest: input that is refused does not use up the name
+    manifest.json               commits it all
+
+Twice at once, or again after any crash, the result is the same.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.registry import auto, is_auto
+from assay.flows.record.opened import Opened, desk_of, open_evaluation, read_spec, utc_now
+from assay.flows.record.versions import versions
+from assay.tasks.desks.effects import prepare_desk
+from assay.tasks.desks.protocol import Desk
+from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.pool.inherited import write_inherited
+from assay.tasks.spec.evaluation import Spec
+
+_log = logging.getLogger("assay.begin")
+
+
+class NameTaken(BadInput):
+    """Another evaluation has this name; the message says what differs."""
+
+
+def begin(
+    store: Store,
+    spec: Spec,
+    desk: Desk | None = None,
+    *,
+    now: Callable[[], datetime] = utc_now,
+    progress: Callable[[int], None] | None = None,
+) -> Opened:
+    """Begin an evaluation, or find it begun with the same spec.
+
+    desk       where people label; the one of the spec unless given
+    progress   told the number of rows frozen so far
+
+    Raises NameTaken for another spec under the same name; BadInput or a desk's or store's error for whatever
+    is wrong, and then nothing has begun.
+    """
+    _check_store(store)
+    if _begun_as(store, spec):
+        return open_evaluation(store, spec.name)
+    where = desk if desk is not None else desk_of(store, spec)
+
+    def claim() -> None:
+        prepare_desk(where)
+        _claim(store, spec)
+
+    manifest = _freeze(spec, store, progress, claim)
+    _refuse_if_taken(store, spec)
+    _mark_begun(store, spec.name, now())
+    _log.info("%s: began with %d items", spec.name, manifest.rows)
+    return open_evaluation(store, spec.name)
+
+
+def _begun_as(store: Store, spec: Spec) -> bool:
+    """Whether this very spec has begun under its name. Raises NameTaken if another one holds it."""
+    try:
+        _refuse_if_taken(store, spec)
+    except KeyMissing:
+        return False
+    return store.exists(layout.manifest(spec.name))
+
+
+@retried
+def _check_store(store: Store) -> None:
+    store.check()
+
+
+@retried
+def _refuse_if_taken(store: Store, spec: Spec) -> None:
+    recorded, ours = read_spec(store, spec.name)["spec"], spec.to_json()
+    if recorded == ours:
+        return
+    differs = sorted(k for k in {*recorded, *ours} if recorded.get(k) != ours.get(k))
+    raise NameTaken(
+        f"name: {spec.name!r} is taken in {store.url} by an evaluation with another spec (it differs in "
+        f"{', '.join(differs)}); give this one another name, or restore the spec to resume that one"
+    )
+
+
+@effect("freeze-pool", retries=0)
+def _freeze(
+    spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[], None]
+) -> Manifest:
+    """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
+    return freeze_pool(spec, store, progress, claim, inherited=write_inherited(store, spec))
+
+
+def _claim(store: Store, spec: Spec) -> None:
+    """Put the name on the spec, and the evaluation into the index, before the manifest commits both."""
+    recorded: dict[str, Any] = {"spec": spec.to_json(), "versions": versions()}
+    if is_auto(spec.method):
+        recorded["auto"] = asdict(auto(spec.method))
+    store.put(layout.spec(spec.name), codec.to_json(recorded))
+    _refuse_if_taken(store, spec)
+    store.put(layout.open_index(spec.name), b"")
+
+
+@retried
+def _mark_begun(store: Store, name: str, moment: datetime) -> None:
+    store.put(layout.begun(name), codec.to_json({"begun": moment.isoformat()}))
+
+

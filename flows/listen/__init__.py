@@ -1,0 +1,1 @@
+"""Webhooks: advance an evaluation as soon as somebody answered."""

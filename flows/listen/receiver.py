@@ -1,0 +1,187 @@
+"""The receiver of webhooks: Label Studio says that somebody answered, and the evaluation is advanced at once.
+
+    POST /label-studio/<evaluation>   with the secret in X-Assay-Secret: 202, and the answer is not waited for
+    GET  /health                      200, and how many evaluations wait
+
+Hints decide nothing: whoever holds the secret can make us look at a desk, and a hint that is lost is made up
+for by the next sweep. So a request is cheap before it is trusted: the secret is compared in constant time
+before the body is read, and the body, which says nothing we need, is read up to a limit and thrown away.
+
+The process stays warm: what a scheduled run pays for every time (six seconds to start Python and import) is
+paid once.
+"""
+
+import asyncio
+import hmac
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from assay.evalcore.errors import AssayError, BadInput
+from assay.flows.alerts.delivery import deliver
+from assay.flows.evaluation.advance import advance
+from assay.flows.listen.wakes import Wakes
+from assay.flows.monitor.waking import judge_window_of
+from assay.flows.record.opened import desk_of, open_evaluation, open_evaluations
+from assay.flows.record.standing import Standing
+from assay.tasks.desks.label_studio.webhook import SECRET_HEADER
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.layout import check_name
+from assay.tasks.ledger.stores.protocol import Store
+
+SECRET_VARIABLE = "ASSAY_WEBHOOK_SECRET"   # noqa: S105 - the name of a variable
+SHORTEST_SECRET = 16
+MOST_BYTES = 64 * 1024
+READ_SECONDS = 5.0
+CONNECTIONS = 64
+_log = logging.getLogger("assay.listen")
+
+
+class NoSecret(BadInput):
+    """The receiver does not start without a secret of its own."""
+
+
+def checked_secret(secret: str | None) -> bytes:
+    """The secret as bytes. Raises NoSecret if there is none worth the name."""
+    if not secret or len(secret) < SHORTEST_SECRET or not secret.isascii():
+        raise NoSecret(
+            f"put a secret of at least {SHORTEST_SECRET} plain characters into the environment variable "
+            f"{SECRET_VARIABLE}, the same for the receiver and for whoever registers it: for example what "
+            "`openssl rand -hex 24` prints"
+        )
+    return secret.encode()
+
+
+def advance_and_tell(store: Store, name: str) -> Standing:
+    """What a hint sets off: advance, judge a monitor's window that is done, and send what alerts came."""
+    standing = advance(store, name)
+    done = judge_window_of(store, name) if standing.state == "finished" else None
+    deliver(store, [name] if done is None else [name, layout.monitor(done.monitor)])
+    return standing
+
+
+def receiver_app(wakes: Wakes, secret: bytes) -> Any:
+    """The web application: a FastAPI."""
+    from fastapi import FastAPI, Request, Response
+
+    app = FastAPI(title="assay listen", docs_url=None, redoc_url=None, openapi_url=None)
+
+    @app.get("/health")
+    async def health() -> dict[str, Any]:
+        return {"status": "up", "waiting": wakes.waiting}
+
+    @app.post("/label-studio/{evaluation}")
+    async def hint(evaluation: str, request: Request) -> Response:
+        given = request.headers.get(SECRET_HEADER, "").encode("utf-8", "replace")
+        if not hmac.compare_digest(given, secret):
+            return Response(status_code=401)
+        if not await _small(request):
+            return Response(status_code=413)
+        try:
+            check_name(evaluation)
+        except BadInput:
+            return Response(status_code=404)
+        return Response(status_code=202 if wakes.hint(evaluation) else 429)
+
+    return app
+
+
+async def _small(request: Any) -> bool:
+    """Read the body and throw it away; False if it is too long, or does not come."""
+    size = 0
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > MOST_BYTES:
+                    return False
+    except TimeoutError:
+        return False
+    return True
+
+
+class Registrar:
+    """Registers the receiver with the Label Studio projects of open evaluations, new ones included."""
+
+    def __init__(self, store: Store, url: str, secret: str) -> None:
+        self._store, self._url, self._secret = store, url.rstrip("/"), secret
+        self._done: set[str] = set()
+
+    def look(self) -> list[str]:
+        """Register what is not registered yet; the names that were. What fails is tried again next time."""
+        registered = []
+        for name in sorted(set(_open(self._store)) - self._done):
+            try:
+                spec = open_evaluation(self._store, name).spec
+                if spec.desk.kind == "label-studio":
+                    desk: Any = desk_of(self._store, spec)
+                    desk.send_hints_to(f"{self._url}/label-studio/{name}", self._secret)
+                    registered.append(name)
+                self._done.add(name)
+            except AssayError as error:
+                _log.warning("%s: no webhook yet: %s", name, error)
+        return registered
+
+
+@retried
+def _open(store: Store) -> list[str]:
+    return open_evaluations(store)
+
+
+def serve(
+    store: Store,
+    secret: str,
+    *,
+    host: str,
+    port: int,
+    workers: int = 2,
+    register: str | None = None,
+    look_every: float = 60.0,
+    ready: Callable[[int], None] | None = None,
+    stop: threading.Event | None = None,
+) -> None:
+    """Listen until the process is told to end (SIGINT, SIGTERM), or `stop` is set.
+
+    register   the address under which Label Studio reaches us; None: nothing is registered
+    ready      told the port, once requests are answered
+    """
+    import uvicorn
+
+    checked = checked_secret(secret)
+    ended = stop or threading.Event()
+    with Wakes(lambda name: advance_and_tell(store, name), workers=workers) as wakes:
+        server = uvicorn.Server(uvicorn.Config(
+            receiver_app(wakes, checked), host=host, port=port, log_level="warning", access_log=False,
+            limit_concurrency=CONNECTIONS, timeout_keep_alive=5, server_header=False, lifespan="off",
+        ))
+
+        def beside() -> None:
+            """Say that we are ready, register, look for new evaluations, and pass on the word to stop."""
+            while not server.started and not ended.wait(0.05):
+                pass
+            if ready and server.started:
+                ready(server.servers[0].sockets[0].getsockname()[1])
+            registrar = Registrar(store, register, secret) if register else None
+            while not ended.is_set():
+                if registrar:
+                    for name in registrar.look():
+                        _log.info("%s: Label Studio will tell us", name)
+                ended.wait(look_every)
+            server.should_exit = True
+
+        helper = threading.Thread(target=beside, name="register", daemon=True)
+        helper.start()
+        failed = False
+        try:
+            server.run()
+        except SystemExit:   # uvicorn's way to say that it cannot start
+            failed = True
+        finally:
+            ended.set()
+            helper.join()
+    if failed:
+        raise AssayError(
+            f"cannot listen on {host}:{port}: choose a free --port, and a --host of this machine"
+        )

@@ -1,0 +1,1 @@
+"""Monitors: open windows, judge them, tell people."""

@@ -1,0 +1,48 @@
+"""A window whose people are done is judged at once, not only when the monitor's schedule comes round.
+
+Sweeps and the receiver of webhooks advance evaluations, whoever they belong to. When one of a monitor's
+finishes, they call `judge_window_of`, and a breach pages people now instead of tomorrow morning. It is a hint
+like any other: what is lost between the two is found by the monitor's own schedule.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from assay.flows.monitor.telling import news_of
+from assay.flows.monitor.tick import Tick, go_on_with
+from assay.flows.record.opened import utc_now
+from assay.tasks import events
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitors import read_openings
+from assay.tasks.ledger.stores.protocol import Store
+
+
+def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] = utc_now) -> Tick | None:
+    """Take the window of a finished evaluation as far as it goes; None if it belongs to no monitor.
+
+    Raises whatever the store raises; a window that fails is named in the tick.
+    """
+    found = window_of(store, evaluation)
+    if found is None:
+        return None
+    monitor, window = found
+    done = go_on_with(store, monitor, window, now=now())
+    events.windows_judged(store.url, monitor, [news_of(verdict) for verdict in done.verdicts])
+    return done
+
+
+@retried
+def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
+    """The monitor that opened an evaluation, and for which window.
+
+    An evaluation's name begins with its monitor's and a dash, but so may anybody's: what was opened decides.
+    """
+    for at in (i for i, letter in enumerate(evaluation) if letter == "-"):
+        monitor = evaluation[:at]
+        if not store.exists(layout.monitor_spec(monitor)):
+            continue
+        for window, openings in read_openings(store, monitor).items():
+            if any(opening.evaluation == evaluation for opening in openings):
+                return monitor, window
+    return None

@@ -1,0 +1,1 @@
+"""The people side of a round: post, collect, settle, close."""

@@ -1,0 +1,102 @@
+"""The people side of a round: which gold is mixed in, which answers are asked again, how labels are decided.
+
+All of it follows from the ledger: gold and surprising answers are chosen when a round is planned and stand in
+its plan; the rule is the spec's; the answers of closed rounds are those their labels name.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.gold import gold_of_round
+from assay.evalcore.annotators.rules import Rule
+from assay.evalcore.annotators.surprise import surprising_answers
+from assay.evalcore.annotators.votes import Place
+from assay.evalcore.evaluation.loop import RoundPlan
+from assay.flows.record.fold import Fold
+from assay.flows.record.opened import Opened
+from assay.tasks.desks.protocol import Item
+from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.answers import read_answers
+from assay.tasks.ledger.rounds import Decided, PlannedRound
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.pool.gold import GoldItem, load_gold
+
+
+class Annotating:
+    """The gold, the rule and the closed rounds' answers of one evaluation."""
+
+    def __init__(
+        self, store: Store, opened: Opened, decided: Sequence[Sequence[Decided]] | None = None
+    ) -> None:
+        """decided: what the items of the closed rounds came to, unless it is what they were closed with."""
+        self._store, self._opened, self._decided = store, opened, decided
+        self._gold: dict[str, GoldItem] | None = None
+        # a closed round's answers cannot change
+        self.answers_of = cache(self._answers_of)
+
+    @property
+    def gold(self) -> Mapping[str, GoldItem]:
+        """Gold items by id."""
+        if self._gold is None:
+            self._gold = load_gold(self._store, self._opened.name, self._opened.manifest.gold)
+        return self._gold
+
+    def rule(self, planned: PlannedRound, before: Sequence[PlannedRound]) -> Rule:
+        """How the labels of a round are decided; `before`: the closed rounds."""
+        names = {label: name for name, label in self._opened.classes.items()}
+        return Rule(
+            name=self._opened.spec.rule,
+            annotators=self._opened.spec.desk.annotators_per_item,
+            classes=self._opened.classes,
+            number=planned.number,
+            again={item_id: tuple(names[y] for y in labels) for item_id, labels in planned.again.items()},
+            again_alone=planned.again_alone,
+            gold=self.truth([*before, planned]),
+            earlier=lambda: {r.number: self.answers_of(r.number) for r in before},
+        )
+
+    def truth(self, rounds: Sequence[PlannedRound]) -> dict[Place, int]:
+        """(round, item) -> label of the gold mixed into these rounds."""
+        return {(r.number, item): self.gold[item].label for r in rounds for item in r.gold}
+
+    def gold_items(self, planned: PlannedRound) -> list[Item]:
+        """The gold of a round as people see it."""
+        return [Item(item_id=item, shown=self.gold[item].shown) for item in planned.gold]
+
+    def choose(self, folded: Fold, asked: Sequence[str]) -> tuple[str, ...]:
+        """The gold to mix into the round that was drawn; `asked`: the ids it asks."""
+        gold = self._opened.spec.desk.gold
+        if gold is None:
+            return ()
+        closed = [r.planned for r in folded.closed]
+        taken = {*asked, *(r.item_id[t] for r in closed for t in r.asked())}
+        return gold_of_round(
+            list(self.gold), rate=gold.rate, asked=len(asked), used=sum(len(r.gold) for r in closed),
+            taken=taken, seed=self._opened.spec.seed, evaluation=self._opened.name,
+            number=folded.state.round + 1,
+        )
+
+    def surprises(
+        self, folded: Fold, draws: RoundPlan, item_id: Sequence[str]
+    ) -> dict[str, tuple[int, ...]]:
+        """Item -> answers that are to be asked again."""
+        again = self._opened.spec.desk.again
+        if again.when == "never":
+            return {}
+        found = surprising_answers(draws, folded.state.labels, again.chance, again.moves)
+        return {
+            item_id[t]: tuple(y for y in (0, 1) if found[t, y])
+            for t in range(len(item_id)) if found[t].any()
+        }
+
+    def _answers_of(self, number: int) -> list[Annotation]:
+        name = self._opened.name
+        if self._decided is not None:
+            decided = self._decided[number - 1]
+        else:
+            decided = records.read_labels(self._store, name, number) or []
+        gold = records.read_gold_answers(self._store, name, number)
+        named = [digest for one in decided for digest in one.annotations]
+        named += [digest for digests in gold.values() for digest in digests]
+        return read_answers(self._store, name, number, named)

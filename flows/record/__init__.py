@@ -1,0 +1,1 @@
+"""What the ledger says of an evaluation: its question, its state and its estimates."""

@@ -1,0 +1,77 @@
+"""What an evaluation reported, in order: the moments at which a verdict may have changed.
+
+A round that closes is one, with the estimates it was closed with; a revision is one, with the estimates that
+were reissued. A round that closes after a revision is reported with the revised labels from the start, so the
+first revision that covers it stands in its place.
+
+All of it is read from the ledger, and later moments come after earlier ones: who reads them again, after a
+crash or at the same time, finds the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.flows.record.reissued import Reissued
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate, read_revisions
+from assay.tasks.ledger.rounds import RoundEstimate
+from assay.tasks.ledger.stores.protocol import Store
+
+Reissue = tuple[Revision, RoundEstimate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Estimates that were reported."""
+
+    key: str                  # `round-0003`, or `revision-0002` when the round had been reported before
+    known: RoundEstimate
+    revision: int             # whose estimates they are; 0: as the round was closed
+    final: bool               # of the finished evaluation
+
+    @property
+    def when(self) -> str:
+        """In words."""
+        return f"round {self.known.round}" + (f", revision {self.revision}" if self.revision else "")
+
+    @property
+    def reissued(self) -> Reissued | None:
+        """As a standing takes it."""
+        return Reissued(number=self.revision, known=self.known, items=0) if self.revision else None
+
+
+def moments(
+    looks: Sequence[RoundEstimate], revised: Sequence[Reissue], finished: bool
+) -> list[Moment]:
+    """looks: the estimates the rounds were closed with. revised: the revisions, in order.
+
+    finished: the evaluation has stopped. It did so with the labels as they were revised by then; that moment
+    is final, and so are those of later revisions.
+    """
+    found: list[tuple[str, RoundEstimate, int, bool]] = []   # and whether it was before the stop
+    for known in looks:
+        mine = [(one, estimate) for one, estimate in revised if one.rounds == known.round]
+        in_its_place = bool(mine) and any(one.rounds < known.round for one, _ in revised)
+        key = f"round-{known.round:04d}"
+        if not in_its_place:
+            found.append((key, known, 0, True))
+        for one, estimate in mine:
+            name = key if in_its_place and one is mine[0][0] else f"revision-{one.number:04d}"
+            found.append((name, estimate, one.number, not one.finished))
+    stopped = max((i for i, (*_, before) in enumerate(found) if before), default=0)
+    return [
+        Moment(key=key, known=known, revision=number, final=finished and i >= stopped)
+        for i, (key, known, number, _) in enumerate(found)
+    ]
+
+
+@retried
+def read_reissues(store: Store, evaluation: str) -> list[Reissue]:
+    """The complete revisions with their estimates; hardly any evaluation has one."""
+    if last_revision(store, evaluation) is None:
+        return []
+    pairs = [
+        (one, read_revised_estimate(store, evaluation, one.number))
+        for one in read_revisions(store, evaluation)
+    ]
+    return [(one, estimate) for one, estimate in pairs if estimate is not None]

@@ -1,0 +1,150 @@
+"""An evaluation that has begun: its question, as the ledger holds it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.loop import Question
+from assay.evalcore.evaluation.stopping import StoppingRule
+from assay.evalcore.methods.registry import method
+from assay.evalcore.monitoring.inheritance import evidence_by_cell
+from assay.evalcore.pool.partition import Partition
+from assay.tasks.desks import open_desk
+from assay.tasks.desks.protocol import Desk
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.manifest import Manifest, manifest_from
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.pool.frozen import load_partition
+from assay.tasks.pool.inherited import as_arrays, read_inherited, reusable
+from assay.tasks.spec.evaluation import Spec
+
+
+class UnknownEvaluation(BadInput):
+    """No evaluation of this name has begun in this store; the message names those that have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Opened:
+    """What was asked, of which pool."""
+
+    name: str
+    spec: Spec
+    versions: Mapping[str, str]   # of what began it
+    manifest: Manifest
+    partition: Partition
+    question: Question
+    rule: StoppingRule
+    inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
+    why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
+
+    @property
+    def segments(self) -> Mapping[str, Mapping[str, int]]:
+        """Segment column -> its values in the pool, sorted -> items."""
+        return {name: dict(sorted(values.items())) for name, values in self.manifest.segments.items()}
+
+    @property
+    def classes(self) -> Mapping[str, int]:
+        """Class name -> label."""
+        return {self.spec.labels.negative: 0, self.spec.labels.positive: 1}
+
+    @property
+    def threshold_text(self) -> str:
+        """` (min 0.8)`, or nothing without a threshold: to stand behind the verdict."""
+        threshold = self.spec.threshold
+        limits = [] if threshold is None else [("min", threshold.min), ("max", threshold.max)]
+        said = ", ".join(f"{name} {value:g}" for name, value in limits if value is not None)
+        return f" ({said})" if said else ""
+
+
+def utc_now() -> datetime:
+    """The clock that everything reads unless a test passes another."""
+    return datetime.now(UTC)
+
+
+@retried
+def open_evaluation(store: Store, name: str) -> Opened:
+    """Read what an evaluation is. Raises UnknownEvaluation if none of this name has begun."""
+    layout.check_name(name)
+    try:
+        recorded = read_spec(store, name)
+        manifest_blob = store.get(layout.manifest(name))
+    except KeyMissing:
+        raise UnknownEvaluation(_unknown(store, name)) from None
+    manifest = manifest_from(manifest_blob, layout.manifest(name))
+    partition = load_partition(store, manifest)
+    spec = Spec.from_json(recorded["spec"], origin=layout.spec(name))
+    key = manifest.inherited_key
+    taken_over = [] if key is None else read_inherited(store, key)
+    return Opened(
+        name=name,
+        spec=spec,
+        versions=recorded["versions"],
+        manifest=manifest,
+        partition=partition,
+        question=Question(
+            method=method(manifest.partition.method),
+            cells=partition.cells,
+            measures=spec.measures,
+            confidence=spec.target.confidence,
+            seed=spec.seed,
+            evaluation=name,
+            systems=tuple(spec.pool.systems or ()),
+            evidence=None if key is None else evidence_by_cell(partition, as_arrays(taken_over)),
+        ),
+        why_method=_why(recorded, manifest.partition.method),
+        rule=StoppingRule(
+            budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance
+        ),
+        inherited=reusable(taken_over),
+    )
+
+
+def _why(recorded: Mapping[str, Any], method_name: str) -> str | None:
+    """The reason that was recorded, if it is about the method that was used."""
+    auto = recorded.get("auto")
+    return str(auto["reason"]) if isinstance(auto, dict) and auto.get("method") == method_name else None
+
+
+def read_spec(store: Store, name: str) -> dict[str, Any]:
+    """spec.json: {"spec": what was asked, "versions": of what began it}, and where the method was left to the
+    certified table "auto": {"method", "reason"}. KeyMissing if there is none."""
+    key = layout.spec(name)
+    recorded: dict[str, Any] = codec.from_json(store.get(key), key)
+    return recorded
+
+
+@retried
+def desk_of(store: Store, spec: Spec) -> Desk:
+    """The desk of the spec, for this evaluation of this ledger.
+
+    Two ledgers may hold evaluations of one name that label on one server; a random word, written by whoever
+    is first, keeps their questions apart.
+    """
+    key = layout.identity(spec.name)
+    blob = store.put(key, codec.to_json({"identity": uuid4().hex}))
+    return open_desk(spec, store, identity=codec.from_json(blob, key)["identity"])
+
+
+def begun_evaluations(store: Store) -> list[str]:
+    """The names of all evaluations in a store, sorted. Lists the whole store."""
+    ending = layout.manifest("")
+    return [key.removesuffix(ending) for key in store.keys("") if key.endswith(ending)]
+
+
+def open_evaluations(store: Store) -> list[str]:
+    """The names in the index of open evaluations, sorted."""
+    return [key.removeprefix(layout.OPEN_PREFIX) for key in store.keys(layout.OPEN_PREFIX)]
+
+
+def _unknown(store: Store, name: str) -> str:
+    known = begun_evaluations(store)
+    some = ", ".join(known[:5]) + (" ..." if len(known) > 5 else "")
+    have = f"it holds {some}" if known else "it holds none"
+    return (
+        f"no evaluation named {name!r} has begun in {store.url}; {have}. Begin one with `assay begin SPEC`, "
+        "or say where to look with --store or ASSAY_STORE"
+    )

@@ -1,0 +1,55 @@
+"""The estimates that count now: those of the newest revision, and how they moved."""
+
+from dataclasses import dataclass
+
+from assay.tasks.ledger import rounds
+from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate
+from assay.tasks.ledger.rounds import RoundEstimate
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report.data import Moved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reissued:
+    """The newest revision, as far as a standing needs it."""
+
+    number: int
+    known: RoundEstimate
+    items: int             # whose labels are not those of the closing
+
+
+def moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple[Moved, ...]:
+    """How the estimates of the whole pool moved, from the labels of the closing to those of now."""
+    if before is None or before.round != after.round:
+        return ()
+    return tuple(
+        Moved(
+            measure=b.measure, value_before=b.value, value=a.value, lower_before=b.lower, lower=a.lower,
+            upper_before=b.upper, upper=a.upper,
+        )
+        for b, a in zip(before.estimates, after.estimates, strict=True)
+    )
+
+
+def reissued_at(store: Store, evaluation: str, known: RoundEstimate | None) -> Reissued | None:
+    """The newest revision, if its estimates are those after the same round as `known`; else None."""
+    last = last_revision(store, evaluation)
+    if last is None or known is None or last.rounds != known.round:
+        return None
+    estimate = read_revised_estimate(store, evaluation, last.number)
+    return None if estimate is None else Reissued(
+        number=last.number, known=estimate, items=len(_differing(store, evaluation, last))
+    )
+
+
+def _differing(store: Store, evaluation: str, revision: Revision) -> list[str]:
+    """Items whose label a revision has otherwise than their round."""
+    closed: dict[int, dict[str, int]] = {}
+    for item in revision.items:
+        if item.round not in closed:
+            decided = rounds.read_labels(store, evaluation, item.round) or []
+            closed[item.round] = {one.item_id: one.code for one in decided}
+    return [
+        item.decided.item_id for item in revision.items
+        if closed[item.round].get(item.decided.item_id) != item.decided.code
+    ]

@@ -1,0 +1,181 @@
+"""Where an evaluation stands: what every command prints."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
+from typing import Any, Literal
+
+from assay.evalcore.evaluation.stopping import Verdict, verdict
+from assay.flows.record.opened import Opened
+from assay.flows.record.reissued import Reissued, moved, reissued_at
+from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.rounds import Outcome, RoundEstimate
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report import EstimateRow
+from assay.tasks.report.data import Moved
+from assay.tasks.report.machine import estimate_json, joint_part, revision_part
+from assay.tasks.report.wording import number
+
+State = Literal["waiting", "open", "finished"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One evaluation, now. `open` means that something is due; `waiting`, that people are working."""
+
+    evaluation: str
+    state: State
+    waiting_for: Mapping[str, Any] | None
+    outcome: Outcome | None
+    verdict: Verdict | None
+    rounds: int                        # closed
+    labels: int
+    undecided: int
+    known: RoundEstimate | None        # after the last closed round, as revised; None before the first
+    budget: int
+    positive: str = "positive"         # what people call a positive item
+    interval_note: str = ""            # what intervals of the method's kind were measured to cover
+    method: str = ""                   # the one in use, never `auto`
+    why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
+    forecast: Mapping[str, Any] | None = None   # only where asked for: flows.report.forecasting
+    revision: int = 0                  # of the estimates; 0: as the rounds were closed
+    moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
+    revised_items: int = 0             # whose labels differ from those their rounds were closed with
+
+    @property
+    def stopped_by(self) -> str | None:
+        """Why it stopped, or None."""
+        return self.outcome.stopped_by if self.outcome else None
+
+    def rows(self) -> list[EstimateRow]:
+        """The estimates, first measure first."""
+        return estimate_rows(self.known, self.revision) if self.known else []
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract's object."""
+        return {
+            "evaluation": self.evaluation,
+            "state": self.state,
+            "waiting_for": None if self.waiting_for is None else dict(self.waiting_for),
+            "stopped_by": self.stopped_by,
+            "verdict": self.verdict,
+            "labels": self.labels,
+            "rounds": self.rounds,
+            "revision": self.revision,
+            "estimates": [estimate_json(row) for row in self.rows()],
+            "method": self.method,
+            "method_reason": self.why_method,
+            "forecast": None if self.forecast is None else dict(self.forecast),
+            **joint_part(self.known.joint if self.known else None),
+            **revision_part(self.revision, self.revised_items, self.moved),
+        }
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 3 breach, 4 inconclusive, 5 not finished."""
+        if self.state != "finished":
+            return 5
+        return {None: 0, "ok": 0, "breach": 3, "inconclusive": 4}[self.verdict]
+
+
+def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
+    """The estimates of a round as rows of a report: of the whole pool, of further systems, by segment."""
+    bounds = {entry["measure"]: entry for entry in known.sensitivity}
+    return [
+        EstimateRow(
+            measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
+            interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, segment=e.segment,
+            price_tag=e.price_tag, system=e.system, revision=revision,
+            undecided=(
+                None if e.segment or e.system else _undecided(known, bounds.get(e.measure))
+            ),
+            nonresponse=e.diagnostics.get("nonresponse"),
+        )
+        for e in (*known.estimates, *known.systems, *known.segments)
+    ]
+
+
+def _undecided(known: RoundEstimate, bounds: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if bounds is None:
+        return None
+    return {"items": known.undecided} | {end: bounds[end] for end in ("all_negative", "all_positive")}
+
+
+def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
+    """The verdict on the first measure so far; None without a threshold, or before the first round."""
+    threshold = opened.spec.threshold
+    if threshold is None or known is None:
+        return None
+    return verdict(known.estimates[0], threshold.min, threshold.max)
+
+
+def standing_of(
+    opened: Opened,
+    state: State,
+    known: RoundEstimate | None,
+    *,
+    waiting_for: Mapping[str, Any] | None = None,
+    outcome: Outcome | None = None,
+    reissued: Reissued | None = None,
+) -> Standing:
+    """Put a standing together; `reissued`: the newest revision, whose estimates are the ones that count."""
+    revised: dict[str, Any] = {}
+    if reissued is not None:
+        revised = {
+            "revision": reissued.number, "moved": moved(known, reissued.known),
+            "revised_items": reissued.items,
+        }
+        known = reissued.known
+    return Standing(
+        evaluation=opened.name,
+        state=state,
+        waiting_for=waiting_for,
+        outcome=outcome,
+        verdict=outcome.verdict if outcome and reissued is None else verdict_on(opened, known),
+        rounds=known.round if known else 0,
+        labels=known.labels if known else 0,
+        undecided=known.undecided if known else 0,
+        known=known,
+        budget=opened.spec.budget.labels,
+        positive=opened.spec.labels.positive,
+        interval_note=_note(opened, known),
+        method=opened.question.method.name,
+        why_method=opened.why_method,
+        **revised,
+    )
+
+
+def _note(opened: Opened, known: RoundEstimate | None) -> str:
+    """What the method's intervals were measured to cover, and the wide interval where it has one."""
+    note = opened.question.method.interval_note
+    wide = []
+    for e in known.estimates if known else ():
+        lower, upper = (e.diagnostics.get(end) for end in ("wide_lower", "wide_upper"))
+        if e.interval != "exact" and lower is not None and upper is not None:
+            ends = number(lower, 3, ROUND_FLOOR), number(upper, 3, ROUND_CEILING)
+            wide.append(f"{e.measure} {ends[0]} to {ends[1]}")
+    return f"{note} Wide intervals: {', '.join(wide)}." if wide else note
+
+
+def current_standing(store: Store, opened: Opened) -> Standing:
+    """Where an evaluation stands by its ledger alone: no desk is asked, nothing is written."""
+    outcome = records.read_outcome(store, opened.name)
+    history = read_history(store, opened.name)
+    known = history[-1] if history else None
+    reissued = reissued_at(store, opened.name, known)
+    if outcome is not None:
+        return standing_of(opened, "finished", known, outcome=outcome, reissued=reissued)
+    number = len(history) + 1
+    planned = records.read_plan(store, opened.name, number)
+    if planned is None or records.read_labels(store, opened.name, number) is not None:
+        return standing_of(opened, "open", known, reissued=reissued)
+    waiting_for = {"round": number, "items": len(planned.to_people()), "desk": opened.spec.desk.kind}
+    return standing_of(opened, "waiting", known, waiting_for=waiting_for, reissued=reissued)
+
+
+def read_history(store: Store, evaluation: str) -> list[RoundEstimate]:
+    """The estimates after every closed round."""
+    history: list[RoundEstimate] = []
+    while (known := records.read_estimate(store, evaluation, len(history) + 1)) is not None:
+        history.append(known)
+    return history

@@ -1,0 +1,1 @@
+"""Gather what reports say from a ledger."""

@@ -1,0 +1,166 @@
+"""What the evidence pack of an evaluation says, gathered from its ledger."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.flows.record.opened import Opened
+from assay.flows.record.versions import versions
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.posts import read_posts
+from assay.tasks.ledger.revisions import Revision, read_revised_estimate, read_revisions, with_revision
+from assay.tasks.ledger.rounds import Decided, PlannedRound
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report.evidence import DrawRow, Evidence, ExposureRow, RevisedRow
+
+
+@retried
+def gather_evidence(store: Store, opened: Opened) -> Evidence:
+    """Read all rounds, and every answer ever stored."""
+    people = _People()
+    draws: list[DrawRow] = []
+    exposures: list[ExposureRow] = []
+    number = 1
+    while (planned := records.read_plan(store, opened.name, number)) is not None:
+        decided = records.read_labels(store, opened.name, number)
+        draws += _draws(opened, planned, decided)
+        exposures += _exposures(store, opened, planned, people)
+        number += 1
+    revisions = read_revisions(store, opened.name)
+    facts = _facts(store, opened, number - 1)
+    return Evidence(
+        evaluation=opened.name,
+        facts={**facts, "revisions": [_revision(store, opened.name, one) for one in revisions]},
+        draws=draws,
+        exposures=exposures,
+        revised=_revised(store, opened.name, revisions, people),
+    )
+
+
+class _People:
+    """Numbers in the order people are first met: the desk's names of them stay in the ledger."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def name(self, annotator: str) -> str:
+        return f"person-{self._numbers.setdefault(annotator, len(self._numbers) + 1)}"
+
+
+def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None) -> list[DrawRow]:
+    plan = planned.plan
+    settled = {one.item_id: one for one in decided or ()}
+    kind = "census" if plan.census else "per draw" if plan.design.replacement else "inclusion"
+    rows = []
+    for t, item_id in enumerate(planned.item_id):
+        one, ask = settled.get(item_id), bool(plan.ask[t])
+        label = planned.known[t] if one is None else one.label
+        rows.append(
+            DrawRow(
+                round=planned.number, draw=t, item_id=item_id,
+                stratum=int(opened.partition.cells.stratum[plan.cell[t]]),
+                cell=int(plan.cell[t]), rank=int(plan.rank[t]), prediction=int(planned.prediction[t]),
+                probability=float(plan.probability[t]), probability_kind=kind, asked=ask, label=label,
+                reason=one.reason if one else None,
+                answers=len(one.annotations) if one and ask else 0,
+            )
+        )
+    return rows
+
+
+def _exposures(
+    store: Store, opened: Opened, planned: PlannedRound, people: _People
+) -> list[ExposureRow]:
+    """What was planned to be shown counts as shown; every answer ever seen counts, used or not."""
+    answered: dict[tuple[str, int], set[str]] = {}
+    for key in store.keys(layout.annotations(opened.name, planned.number)):
+        data = codec.from_json(store.get(key), key)
+        answered.setdefault((data["item_id"], data.get("asking", 1)), set()).add(data["annotator"])
+    first = [*(planned.item_id[t] for t in planned.to_people()), *planned.gold]
+    posts = read_posts(store, opened.name, planned.number)
+    again = dict.fromkeys(item_id for post in posts if post.asking > 1 for item_id in post.items)
+    fields = list(opened.spec.pool.display)
+    return [
+        ExposureRow(
+            round=planned.number, item_id=item_id, fields=fields, asking=asking,
+            people=[people.name(annotator) for annotator in sorted(answered.get((item_id, asking), ()))],
+        )
+        for asking, item_ids in ((1, first), (2, again)) for item_id in item_ids
+    ]
+
+
+def _revised(
+    store: Store, name: str, revisions: Sequence[Revision], people: _People
+) -> list[RevisedRow]:
+    """Every label a revision changed, beside what it was before."""
+    rounds = max((one.rounds for one in revisions), default=0)
+    closed = [records.read_labels(store, name, number) or [] for number in range(1, rounds + 1)]
+    rows = []
+    for before, revision in zip([None, *revisions], revisions, strict=False):
+        was = {
+            (number, one.item_id): one
+            for number, decided in enumerate(with_revision(closed, before), start=1) for one in decided
+        }
+        for item in revision.changed:
+            then, now = was[item.round, item.decided.item_id], item.decided
+            rows.append(RevisedRow(
+                revision=revision.number, round=item.round, item_id=now.item_id,
+                label_before=then.label, reason_before=then.reason, label=now.label, reason=now.reason,
+                people=[people.name(annotator) for annotator in item.by],
+            ))
+    return rows
+
+
+def _revision(store: Store, name: str, revision: Revision) -> dict[str, Any]:
+    """A revision in numbers and digests."""
+    known = read_revised_estimate(store, name, revision.number)
+    written = (
+        layout.revision_labels, layout.revision_estimate, layout.revision_annotators, layout.revision_seal
+    )
+    digests = {key(name, revision.number): _digest(store, key(name, revision.number)) for key in written}
+    return {
+        "revision": revision.number,
+        "rounds": revision.rounds,
+        "after_the_end": revision.finished,
+        "labels_changed": len(revision.changed),
+        "estimates": [
+            {"measure": e.measure, "value": e.value, "lower": e.lower, "upper": e.upper}
+            for e in (known.estimates if known else ())
+        ],
+        "digests": {key: digest for key, digest in digests.items() if digest},
+    }
+
+
+def _facts(store: Store, opened: Opened, rounds: int) -> dict[str, Any]:
+    name, manifest = opened.name, opened.manifest
+    outcome = records.read_outcome(store, name)
+    seals = {str(n): _digest(store, layout.seal(name, n)) for n in range(1, rounds + 1)}
+    closed = [digest for digest in seals.values() if digest]
+    final = _digest(store, layout.final_seal(name))
+    return {
+        "evaluation": name,
+        "spec": opened.spec.to_json(),
+        "method": opened.question.method.name,
+        "interval_note": opened.question.method.interval_note,
+        "seed": opened.spec.seed,
+        "streams": "every random stream is made of seed, evaluation, round and purpose",
+        "pool": {
+            "items": manifest.rows,
+            "digest": manifest.digest,
+            "parts": {part.name: part.digest for part in manifest.parts},
+            "sources": [source.model_dump(mode="json") for source in manifest.sources],
+            "partition": manifest.partition.digest,
+        },
+        "outcome": None if outcome is None else {
+            "stopped_by": outcome.stopped_by, "verdict": outcome.verdict, "rounds": outcome.rounds,
+            "labels": outcome.labels, "undecided": outcome.undecided,
+        },
+        "digests": {key: _digest(store, key) for key in (layout.spec(name), layout.manifest(name))},
+        "seals": {"rounds": seals, "outcome": final, "last": final or (closed[-1] if closed else None)},
+        "versions": {"began": dict(opened.versions), "this_pack": versions()},
+    }
+
+
+def _digest(store: Store, key: str) -> str | None:
+    return layout.digest(store.get(key)) if store.exists(key) else None

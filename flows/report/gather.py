@@ -1,0 +1,147 @@
+"""A report's data, gathered from the ledger."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.random_sampling import RandomSampling
+from assay.flows.people.quality import UNTESTED
+from assay.flows.record.opened import Opened
+from assay.flows.record.standing import Standing, estimate_rows, read_history
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.report import PoolSummary, ReportData, RoundRow
+from assay.tasks.report.annotators import pseudonymous
+
+
+class NothingToReport(BadInput):
+    """No round has closed yet, so there is no number to report."""
+
+
+@retried
+def report_data(
+    store: Store,
+    opened: Opened,
+    standing: Standing,
+    *,
+    truth: Mapping[str, float] | None = None,
+    random_sampling: Sequence[RandomSampling] = (),
+) -> ReportData:
+    """Everything the report of an evaluation says.
+
+    truth             exact values by measure, where they are known (the demo)
+    random_sampling   what random sampling would have given, by measure
+
+    Raises NothingToReport before the first round has closed.
+    """
+    if standing.known is None:
+        raise NothingToReport(
+            f"evaluation {opened.name!r} has no estimate yet: its first round is still open; "
+            f"run `assay advance {opened.name}` when people have answered"
+        )
+    spec, manifest = opened.spec, opened.manifest
+    threshold = spec.threshold
+    return ReportData(
+        evaluation=opened.name,
+        state=standing.state,
+        estimates=standing.rows(),
+        labels=standing.labels,
+        rounds=standing.rounds,
+        pool=PoolSummary(
+            n=manifest.rows,
+            digest=manifest.digest,
+            sources=[source.path for source in manifest.sources],
+            predicted_positive=manifest.predicted_positives,
+        ),
+        spec=spec.to_json(),
+        method=opened.question.method.name,
+        interval_note=standing.interval_note,
+        budget=spec.budget.labels,
+        seed=spec.seed,
+        versions=opened.versions,
+        history=[
+            RoundRow(
+                round=known.round, asked=known.asked, labels=known.labels, positives=known.positives,
+                estimates=estimate_rows(known),
+            )
+            for known in read_history(store, opened.name)
+        ],
+        waiting_for=standing.waiting_for,
+        stopped_by=standing.stopped_by,
+        verdict=standing.verdict,
+        threshold_min=threshold.min if threshold else None,
+        threshold_max=threshold.max if threshold else None,
+        labels_to_decide=labels_to_decide(opened, standing),
+        target_half_width=spec.target.half_width,
+        target_variance=spec.target.variance,
+        positive=spec.labels.positive,
+        negative=spec.labels.negative,
+        undecided=standing.undecided,
+        annotators=_annotators(store, opened.name, standing.rounds, standing.revision),
+        unanswered=standing.known.unanswered,
+        revision=standing.revision,
+        moved=standing.moved,
+        revised_items=standing.revised_items,
+        joint=standing.known.joint,
+        began=_time(store, layout.begun(opened.name), "begun"),
+        finished=_time(store, layout.times(opened.name, standing.rounds), "closed")
+        if standing.state == "finished" else None,
+        truth=truth,
+        random_sampling=random_sampling,
+    )
+
+
+def labels_to_decide(opened: Opened, standing: Standing) -> int | None:
+    """About how many more labels would take an inconclusive interval off its threshold.
+
+    By the square-root law: n labels gave half-width h, the estimate is d away from the nearest edge, and
+    n (h/d)² labels give half-width d. None when that cannot be said (no interval, or the estimate lies on the
+    edge), or when it is more than the pool holds.
+    """
+    threshold, known = opened.spec.threshold, standing.known
+    if standing.verdict != "inconclusive" or threshold is None or known is None:
+        return None
+    e = known.estimates[0]
+    if e.value is None or e.lower is None or e.upper is None:
+        return None
+    lower, value, upper = e.lower, e.value, e.upper
+    edges = [x for x in (threshold.min, threshold.max) if x is not None and lower <= x <= upper]
+    distance = min((abs(value - x) for x in edges), default=0.0)
+    if distance == 0:
+        return None
+    needed = ceil(known.labels * ((upper - lower) / 2 / distance) ** 2)
+    return max(needed - known.labels, 1) if needed <= opened.manifest.rows else None
+
+
+def _annotators(store: Store, name: str, number: int, revision: int) -> dict[str, Any]:
+    """How the people did up to a round, or by the newest revision, under names of the report's own."""
+    record = _json_at(store, layout.revision_annotators(name, revision)) if revision else None
+    record = record or _json_at(store, layout.annotators(name, number))
+    if record is None:
+        return {"people": [], "agreement": [],
+                "correction": {"reason": UNTESTED, "known_from": [], "estimates": []}}
+    try:
+        salt = codec.from_json(store.get(layout.identity(name)), layout.identity(name))["identity"]
+    except KeyMissing:   # a desk of the tests has no identity
+        salt = name
+    # one of a round is by the answers it was closed with, whatever was revised since
+    return pseudonymous({"revision": 0, **record}, salt)
+
+
+def _json_at(store: Store, key: str) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = codec.from_json(store.get(key), key)
+    except KeyMissing:
+        return None
+    return found
+
+
+def _time(store: Store, key: str, what: str) -> str | None:
+    try:
+        blob = store.get(key)
+    except KeyMissing:
+        return None
+    time: str = codec.from_json(blob, key)[what]
+    return time

@@ -1,0 +1,1 @@
+"""Answers that changed after their round was closed."""

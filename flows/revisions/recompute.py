@@ -1,0 +1,87 @@
+"""What a revision comes to: everything that is computed once labels have changed, from the ledger alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from assay.evalcore.evaluation.loop import UNDECIDED
+from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.evaluation.revision import RevisedRound, as_if_decided, revised_state
+from assay.evalcore.types import Ints
+from assay.flows.people.annotating import Annotating
+from assay.flows.people.quality import annotators_record
+from assay.flows.record.fold import Fold
+from assay.flows.record.opened import Opened
+from assay.flows.record.segmenting import ClosedRound
+from assay.tasks.ledger.revisions import Revision, with_revision
+from assay.tasks.ledger.rounds import Decided, shares_of_draws
+from assay.tasks.ledger.stores.protocol import Store
+
+
+def revised_fold(opened: Opened, closed: Sequence[ClosedRound], revision: Revision) -> Fold:
+    """What is known after these rounds, with the labels of a revision."""
+    question = opened.question
+    effective = with_revision([one.decided for one in closed], revision)
+    rounds = list(_relabelled(closed, effective))
+    now = [one.now for one in rounds]
+    as_if = None
+    if any((labels == UNDECIDED).any() for labels in now):
+        negative, positive = (
+            revised_state(
+                question, [replace(one, now=as_if_decided(one.now, label)) for one in rounds]
+            )
+            for label in (0, 1)
+        )
+        as_if = negative, positive
+    return Fold(
+        state=revised_state(question, rounds),
+        positives=sum(one.label == 1 for decided in effective for one in decided),
+        last_asked=len(effective[-1]),
+        closed=tuple(
+            ClosedRound(planned=one.planned, labels=labels) for one, labels in zip(closed, now, strict=True)
+        ),
+        as_if=as_if,
+    )
+
+
+def revised_annotators(
+    store: Store, opened: Opened, closed: Sequence[ClosedRound], revision: Revision
+) -> dict[str, Any] | None:
+    """How the people do by the answers of now; None if there is nothing to say, as with a round's record.
+
+    Answers to gold are those the rounds were closed with: a look does not read gold again.
+    """
+    annotating = Annotating(store, opened, with_revision([one.decided for one in closed], revision))
+    record = annotators_record(opened, annotating, revised_fold(opened, closed, revision))
+    return None if record is None else {**record, "revision": revision.number}
+
+
+def _relabelled(
+    closed: Sequence[ClosedRound], effective: Sequence[Sequence[Decided]]
+) -> list[RevisedRound]:
+    """The rounds with the labels of now, draws of items labelled earlier included."""
+    label: dict[tuple[int, int], int] = {}
+    for decided in effective:
+        label |= {(one.cell, one.rank): one.code for one in decided if one.code != UNANSWERED}
+    return [
+        RevisedRound(
+            plan=one.planned.plan,
+            then=one.labels,
+            now=_labels_now(one, decided, label),
+            share=shares_of_draws(one.planned, decided),
+        )
+        for one, decided in zip(closed, effective, strict=True)
+    ]
+
+
+def _labels_now(
+    one: ClosedRound, decided: Sequence[Decided], label: Mapping[tuple[int, int], int]
+) -> Ints:
+    own = {(d.cell, d.rank): d.code for d in decided}
+    now = one.labels.copy()
+    plan = one.planned.plan
+    for t, (cell, rank, known) in enumerate(
+        zip(plan.cell.tolist(), plan.rank.tolist(), one.planned.known, strict=True)
+    ):
+        now[t] = own[cell, rank] if known is None else label[cell, rank]
+    return now

@@ -1,0 +1,1 @@
+"""`assay verify`: recompute a ledger from what was asked, frozen and answered."""

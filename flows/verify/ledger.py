@@ -1,0 +1,142 @@
+"""`verify`: does everything in a ledger follow from what was asked, frozen and answered?
+
+    integrity    every key there, no other, every byte as it was sealed (tasks.ledger.integrity)
+    pool         the digest, the counts and the cells, from the frozen rows
+    rounds       every draw, label, estimate and the outcome, from what came before
+    revisions    every label changed after its round was closed, and every estimate reissued
+
+Nothing is written, no desk is asked, no source is read: a copy of the ledger is enough. An evaluation that is
+still running is verified as far as it goes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.evalcore.errors import BadInput
+from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
+from assay.flows.record.versions import versions
+from assay.flows.verify.pool import pool_differences
+from assay.flows.verify.revisions import RevisionsCheck
+from assay.flows.verify.rounds import UNREADABLE, RoundsCheck
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.differences import Difference
+from assay.tasks.ledger.integrity import Integrity, check_integrity
+from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What was verified, and what was found."""
+
+    evaluation: str
+    finished: bool
+    rounds: int                             # recomputed in full
+    labels: int                             # in them
+    revisions: int = 0                      # recomputed in full
+    keys: int                               # in the ledger
+    keys_checked: int                       # of them, compared with a digest
+    seal: str | None                        # digest of the newest seal
+    differences: tuple[Difference, ...]     # sorted by key
+    notes: tuple[str, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Nothing differs."""
+        return not self.differences
+
+    def to_json(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return {
+            "evaluation": self.evaluation,
+            "verified": self.verified,
+            "finished": self.finished,
+            "rounds": self.rounds,
+            "labels": self.labels,
+            "revisions": self.revisions,
+            "keys": self.keys,
+            "keys_checked": self.keys_checked,
+            "seal": self.seal,
+            "differences": [{"key": d.key, "difference": d.difference} for d in self.differences],
+            "notes": list(self.notes),
+        }
+
+
+def verify(store: Store, name: str, seal: str | None = None) -> Verification:
+    """Recompute an evaluation from its ledger.
+
+    seal    the digest the newest seal must have, as noted when it was made; None: any
+
+    Raises UnknownEvaluation if nothing of this name is in the store, and StoreError if it is away.
+    """
+    layout.check_name(name)
+    found = retried(check_integrity)(store, name)
+    if found.keys.isdisjoint({layout.spec(name), layout.manifest(name)}) and not found.rounds:
+        open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
+    if seal is not None and seal.lower() != found.last_seal:
+        newest = found.last_seal_key or layout.seal(name, max(found.rounds, 1))
+        found.add(newest, f"the newest seal has the digest {found.last_seal}, not {seal}")
+    rounds, labels, revisions = _recompute(store, found)
+    return Verification(
+        evaluation=name,
+        finished=found.finished,
+        rounds=rounds,
+        labels=labels,
+        revisions=revisions,
+        keys=len(found.keys),
+        keys_checked=len(found.checked),
+        seal=found.last_seal,
+        differences=tuple(sorted(found.differences)),
+        notes=tuple(found.notes),
+    )
+
+
+def _recompute(store: Store, found: Integrity) -> tuple[int, int, int]:
+    """Rounds, labels and revisions recomputed in full."""
+    name = found.evaluation
+    manifest = found.manifest
+    base = {layout.spec(name), layout.manifest(name)}
+    if manifest is not None:
+        digest = manifest.partition.digest
+        base |= {*manifest.part_keys, layout.partition(name, digest), layout.partition_rows(name, digest)}
+        base |= set() if manifest.inherited_key is None else {manifest.inherited_key}
+    if manifest is None or base & found.damaged:
+        found.notes.append("nothing was recomputed: spec or pool are not what they were")
+        return 0, 0, 0
+    key = layout.spec(name)
+    try:
+        opened = open_evaluation(store, name)
+        _note_versions(opened, found)
+        key = layout.manifest(name)
+        for difference in pool_differences(store, opened):
+            found.add(difference.key, difference.difference)
+    except (StoreUnreachable, UnknownEvaluation):
+        raise
+    except UNREADABLE as error:
+        found.add(key, f"cannot be recomputed: {type(error).__name__}: {error}")
+        return 0, 0, 0
+    check = RoundsCheck(store, opened, found)
+    check.run()
+    revisions = RevisionsCheck(store, opened, found, check.folded)
+    revisions.run()
+    return check.closed, check.labels, revisions.checked
+
+
+def _note_versions(opened: Opened, found: Integrity) -> None:
+    then: Mapping[str, str] = opened.versions
+    now = versions()
+    other = [f"{what} {then.get(what)} then, {now[what]} now" for what in now if then.get(what) != now[what]]
+    if other:
+        found.notes.append(f"other versions than when it began: {', '.join(other)}")
+
+
+class NotASeal(BadInput):
+    """What was given as a seal is no digest."""
+
+
+def checked_seal(text: str | None) -> str | None:
+    """The text, if it can be a digest. Raises NotASeal."""
+    if text is not None and not (len(text) == 64 and set(text.lower()) <= set("0123456789abcdef")):
+        raise NotASeal(f"--seal {text!r} is no seal's digest: it takes the 64 digits `assay verify` printed")
+    return text

@@ -1,0 +1,123 @@
+"""What the rows of an answer file mean.
+
+A row without label and skip is not answered yet. A skip comes before a label. A label is one of the classes,
+in any case if that is unambiguous. A row with an unknown label or item, or with another label than the same
+person gave the same item in the same file, is invalid: kept with what it said, and named in the log.
+
+A person is a name, in the `annotator` column or else in the file's name (kim in round-0001-kim.csv); without
+either, everybody is one nameless person. The ledger gets a digest of the name, never the name.
+"""
+
+import hashlib
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from assay.evalcore.annotators.annotation import Annotation
+from assay.tasks.desks.folder.csv_cells import Row, from_cell, read_rows, to_cell
+from assay.tasks.desks.protocol import Batch
+
+_NOT_SKIPPED = {"", "0", "no", "n", "false", "-"}
+_OUR_PART = re.compile(r"(?:more|somebody-else)-[0-9a-f]{16}")
+_log = logging.getLogger(__name__)
+
+
+def answers_in(
+    file: Path, stem: str, blob: bytes, saved_at: str, *, batch: Batch, classes: Sequence[str]
+) -> list[Annotation]:
+    """The answers in one file, whose name begins with `stem` and which was saved at `saved_at` (ISO 8601).
+
+    Raises DeskRefused if the file cannot be read as CSV with item_id and label.
+    """
+    items = ItemCells(batch)
+    name_in_file = _name_in(file.name, stem)
+    place = f"{file.parent.name}/{file.name}"
+    given: dict[tuple[str, str], list[Row]] = {}
+    for row in read_rows(str(file), blob, ["item_id", "label"]):
+        if row.text("label") or _skipped(row):
+            person = _person(batch.evaluation, from_cell(row.text("annotator")) or name_in_file)
+            cell = row.cells["item_id"]
+            given.setdefault((items.get(cell) or from_cell(cell), person), []).append(row)
+
+    answers: list[Annotation] = []
+    for (item_id, person), rows in given.items():
+        meanings = {_meaning(row, classes) for row in rows}
+        kind, label = meanings.pop() if len(meanings) == 1 and item_id in items else ("invalid", None)
+        answers.append(Annotation(
+            item_id=item_id,
+            annotation_id=digest(str(batch.round), place, item_id, person),
+            annotator=person,
+            kind=kind,
+            label=label,
+            updated_at=saved_at,
+            raw={"file": digest(place), "rows": [
+                {"line": row.line, **{name: row.cells.get(name, "") for name in ("item_id", "label", "skip")}}
+                for row in rows
+            ]},
+            asking=batch.asking,
+        ))
+        if kind == "invalid":
+            said = ", ".join(f"line {row.line}: {row.text('label')!r}" for row in rows[:3])
+            _log.warning("%s: no valid answer for item %r (%s); correct the file", file, item_id, said)
+    return answers
+
+
+class ItemCells:
+    """The items of a batch by what a file may hold for them: as it was written, or as the pool has it."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._ids = {item.item_id for item in batch.items}
+        self._written = {to_cell(item_id): item_id for item_id in self._ids}
+
+    def get(self, cell: str) -> str | None:
+        """The item's id, or None if the batch has no such item."""
+        for text in (cell, cell.strip()):
+            if text in self._written:
+                return self._written[text]
+        return cell if cell in self._ids else None
+
+    def __contains__(self, item_id: str) -> bool:
+        return item_id in self._ids
+
+
+def digest(*parts: str) -> str:
+    """16 hexadecimal digits of the SHA-256 of the parts and their lengths."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
+    return hashed.hexdigest()[:16]
+
+
+def _skipped(row: Row) -> bool:
+    return row.text("skip").lower() not in _NOT_SKIPPED
+
+
+def _meaning(row: Row, classes: Sequence[str]) -> tuple[Literal["label", "skip", "invalid"], str | None]:
+    if _skipped(row):
+        return "skip", None
+    text = row.text("label")
+    for candidate in (from_cell(text), text):
+        if candidate in classes:
+            return "label", candidate
+    folded: Mapping[str, str] = {name.casefold(): name for name in classes}
+    if len(folded) == len(classes) and from_cell(text).casefold() in folded:
+        return "label", folded[from_cell(text).casefold()]
+    return "invalid", None
+
+
+def _name_in(file: str, stem: str) -> str:
+    """kim, of round-0001-kim.csv and of round-0001-somebody-else-0123456789abcdef-kim.csv.
+
+    A somebody-else file without a name was still answered by somebody else than the nameless person.
+    """
+    rest = file.removesuffix(".csv")[len(stem) :].strip(" -_.()")
+    name = _OUR_PART.sub("", rest).strip(" -_.()")
+    return name or (rest if rest.startswith("somebody-else") else "")
+
+
+def _person(evaluation: str, name: str) -> str:
+    name = name.strip().casefold()
+    return f"folder-{digest(evaluation, name)}" if name else "folder-nameless"

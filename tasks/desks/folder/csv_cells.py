@@ -1,0 +1,101 @@
+"""CSV for spreadsheets: text that stays text, in cells that can be read back exactly.
+
+A spreadsheet runs a cell that begins with = + - or @, and quietly rewrites what looks like a number or a date
+(00123, 1e5, 12345678901234567, 2026-11-20). Such text is written with an apostrophe before it, which every
+spreadsheet takes as "this is text" or shows as it is; so is text that begins with an apostrophe itself, which
+makes it reversible: `from_cell(to_cell(x)) == x` for every x.
+
+Files are UTF-8 with a byte-order mark (Excel guesses wrong without); read back are comma, semicolon and tab,
+whatever the spreadsheet's country saves.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.tasks.desks.protocol import DeskRefused
+
+_RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+_NUMBER_LIKE = re.compile(r"[\d.,:/\\ -]*\d[\d.,:/\\ -]*(?:[eE][+-]?\d+)?%?")
+_PLAIN_INTEGER = re.compile(r"0|[1-9]\d{0,14}")
+_WORDS = {"true", "false"}
+
+csv.field_size_limit(2**31 - 1)   # process-wide, and 128 kB by default: shown text may be longer
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a file: its number as an editor shows it, and its cells by lower-case column name."""
+
+    line: int
+    cells: Mapping[str, str]
+
+    def text(self, column: str) -> str:
+        """The cell, stripped; "" if the row or the file has none."""
+        return self.cells.get(column, "").strip()
+
+
+def to_cell(text: str) -> str:
+    """The text as it is written into a file."""
+    return "'" + text if text.startswith(_RUNS) or _rewritten(text) else text
+
+
+def from_cell(cell: str) -> str:
+    """The inverse of `to_cell`; a cell without an apostrophe is itself."""
+    return cell[1:] if cell.startswith("'") else cell
+
+
+def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """A file with a heading line; every cell through `to_cell`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([to_cell(column) for column in columns])
+    writer.writerows([[to_cell(cell) for cell in row] for row in rows])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[Row]:
+    """The rows of a file that has these columns among others; cells as they are, apostrophes and all.
+
+    Raises DeskRefused, naming the file, if it is not UTF-8 or lacks a column. Empty lines are left out.
+    """
+    try:
+        text = blob.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DeskRefused(
+            f"{name}: is not UTF-8 text; save it again as 'CSV UTF-8' (a spreadsheet itself is not read)"
+        ) from None
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    rows: list[Row] = []
+    columns: list[str] = []
+    try:
+        for cells in reader:
+            if not columns:
+                columns = [from_cell(cell.strip()).lower() for cell in cells]
+            elif any(cell.strip() for cell in cells):
+                rows.append(Row(line=reader.line_num, cells=dict(zip(columns, cells, strict=False))))
+    except csv.Error as error:
+        raise DeskRefused(f"{name}: line {reader.line_num} is no CSV ({error}); save it again") from None
+    for column in required:
+        if column not in columns:
+            raise DeskRefused(
+                f"{name}: has no column '{column}' (it has: {', '.join(columns) or 'nothing'}); "
+                "keep the heading line of the file it was copied from"
+            )
+    return rows
+
+
+def _delimiter(text: str) -> str:
+    """What follows item_id in the heading; else whatever the heading has most of."""
+    heading = text.split("\n", 1)[0]
+    after_id = re.match(r'\s*"?item_id"?([,;\t])', heading, re.IGNORECASE)
+    return after_id.group(1) if after_id else max(",;\t", key=heading.count)
+
+
+def _rewritten(text: str) -> bool:
+    """Whether a spreadsheet would turn the text into something else."""
+    if text != text.strip() or text.lower() in _WORDS:
+        return True
+    return bool(_NUMBER_LIKE.fullmatch(text)) and not _PLAIN_INTEGER.fullmatch(text)

@@ -1,0 +1,179 @@
+"""The desk without a server: batches go out as CSV files, answers come back as CSV files.
+
+    <path>/<evaluation>/INSTRUCTIONS.txt               for the people who label
+    <path>/<evaluation>/round-0001.csv                 item_id, the shown fields, an empty `label` column
+    <path>/<evaluation>/round-0001-more-...csv         items that were lost from the folder, asked again
+    <path>/<evaluation>/round-0001-somebody-else-...   items people disagree on, for one person more
+    <path>/<evaluation>/round-0001-again-2.csv         items everybody skipped, asked once more
+    <path>/<evaluation>/answers/round-0001*.csv        answers: item_id, label; optionally annotator, skip
+
+Batch files are written once, whole or not at all, so two processes that post at once make one file. An item
+is on the desk if any batch file of its round lists it.
+
+People save a copy of a batch file in `answers/`, with their name in its name. Labels filled in and saved in
+the batch file itself count too: better than to wait for ever beside a finished file. A file that cannot be
+read at all stops the evaluation with a message that names it, because somebody has to save it again; a row
+that makes no sense only costs that row (see `folder_answers`).
+"""
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assay.evalcore.annotators.annotation import Annotation
+from assay.tasks.desks.folder.answers import ItemCells, answers_in, digest
+from assay.tasks.desks.folder.csv_cells import read_rows, write_rows
+from assay.tasks.desks.folder.exclusive_file import create_exclusively
+from assay.tasks.desks.protocol import (
+    Batch,
+    Collected,
+    DeskRefused,
+    DeskUnreachable,
+    Item,
+    Progress,
+)
+
+ANSWERS = "answers"
+_OURS = ("item_id", "label", "annotator", "skip")   # columns that mean something in an answer file
+
+
+class FolderDesk:
+    """A desk in a folder on a disk that everybody who labels can reach."""
+
+    def __init__(
+        self, path: Path, *, evaluation: str, classes: Sequence[str], display: Sequence[str],
+        annotators_per_item: int = 1,
+    ) -> None:
+        """`path` is the spec's `desk.path`; the evaluation gets a folder of its own in it."""
+        self._folder = path / evaluation
+        self._evaluation = evaluation
+        self._classes = list(classes)
+        self._display = list(display)
+        self._annotators = annotators_per_item
+
+    def prepare(self) -> None:
+        """Make the folders and write the instructions."""
+        with _disk(self._folder):
+            (self._folder / ANSWERS).mkdir(parents=True, exist_ok=True)
+            create_exclusively(self._folder / "INSTRUCTIONS.txt", self._instructions().encode())
+
+    def missing(self, batch: Batch) -> list[Item]:
+        """The items of the batch that no batch file lists."""
+        listed = self._listed(batch)
+        return [item for item in batch.items if item.item_id not in listed]
+
+    def post(self, batch: Batch, items: Sequence[Item]) -> None:
+        """Write a batch file with these items; of one that is there already, only what it lacks."""
+        if not items or self._write(f"{_stem(batch)}.csv", items):
+            return
+        lost = {item.item_id for item in self.missing(batch)}
+        again = [item for item in items if item.item_id in lost]
+        if again:
+            self._write(f"{_stem(batch)}-more-{_digest_of(again)}.csv", again)
+
+    def collect(self, batch: Batch) -> Collected:
+        """Every answer in the folder about the batch, and which of its items the batch files list."""
+        answers: list[Annotation] = []
+        with _disk(self._folder):
+            for path in [*self._files(self._folder, batch), *self._files(self._folder / ANSWERS, batch)]:
+                saved_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
+                answers += answers_in(
+                    path, _stem(batch), path.read_bytes(), saved_at, batch=batch, classes=self._classes
+                )
+        return Collected(annotations=answers, present=frozenset(self._listed(batch)))
+
+    def progress(self, batch: Batch) -> Progress:
+        """The same read as `collect`, counted."""
+        collected = self.collect(batch)
+        asked = {item.item_id for item in batch.items}
+        answered = {answer.item_id for answer in collected.annotations}
+        return Progress(asked=len(asked), on_desk=len(collected.present), answered=len(answered & asked))
+
+    def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
+        """Write a file with just these items, for somebody who has not answered them yet."""
+        wanted = self._listed(batch).intersection(item_ids)
+        items = [item for item in batch.items if item.item_id in wanted]
+        if items and annotators > self._annotators:
+            name = f"{_stem(batch)}-somebody-else-{digest(str(annotators), _digest_of(items))}.csv"
+            self._write(name, items)
+
+    def _write(self, name: str, items: Sequence[Item]) -> bool:
+        headings = [f"shown_{field}" if field.lower() in _OURS else field for field in self._display]
+        rows = [[item.item_id, *(item.shown.get(field, "") for field in self._display), ""] for item in items]
+        with _disk(self._folder):
+            return create_exclusively(self._folder / name, write_rows(["item_id", *headings, "label"], rows))
+
+    def _listed(self, batch: Batch) -> set[str]:
+        items = ItemCells(batch)
+        with _disk(self._folder):
+            found = {
+                items.get(row.cells["item_id"])
+                for path in self._files(self._folder, batch)
+                for row in read_rows(str(path), path.read_bytes(), ["item_id"])
+            }
+        return {item_id for item_id in found if item_id is not None}
+
+    def _files(self, folder: Path, batch: Batch) -> list[Path]:
+        """round-0001.csv and round-0001-anything.csv, but not round-00012.csv and no half-written files.
+
+        Of an asking, its own files only: round-0001-again-2-kim.csv belongs to the second.
+        """
+        if not folder.is_dir():
+            raise DeskRefused(
+                f"desk.path: {folder} is not there; it was moved or deleted, or the disk is not mounted. "
+                "Answers collected so far are safe in the ledger: bring the folder back"
+            )
+        others = r"(?!-again-[0-9])" if batch.asking == 1 else ""
+        name = re.compile(re.escape(_stem(batch)) + others + r"(?:[^0-9].*)?\.csv", re.DOTALL)
+        return sorted(path for path in folder.iterdir() if name.fullmatch(path.name) and path.is_file())
+
+    def _instructions(self) -> str:
+        classes = " or ".join(f'"{name}"' for name in self._classes)
+        people = "" if self._annotators == 1 else (
+            f"\nEach item is answered by {self._annotators} different people, each in a file of their own.\n"
+        )
+        return (
+            f"Labelling for {self._evaluation}\n\n"
+            "1. Open a file round-NNNN.csv of this folder.\n"
+            f"2. In the column `label`, write {classes}. Leave it empty to answer later.\n"
+            "   If an item cannot be decided, add a column `skip` and write yes in it.\n"
+            f"3. Save it as CSV UTF-8 in the folder {ANSWERS}, with your name in the file's name, such as\n"
+            f"   {ANSWERS}/round-0001-kim.csv. Keep the heading line and the column item_id as they are.\n"
+            f"{people}\n"
+            "An apostrophe before a value only keeps spreadsheets from changing it.\n"
+            "You may change your answers and save again. A file round-NNNN-somebody-else-....csv holds\n"
+            "items on which people disagree: it is for somebody who has not answered them yet.\n"
+            "A file round-NNNN-again-N.csv holds items that everybody skipped: please look once more, and\n"
+            "skip them again if they really cannot be decided.\n"
+        )
+
+
+@contextlib.contextmanager
+def _disk(folder: Path) -> Iterator[None]:
+    """Turns the disk's refusals into ours."""
+    try:
+        yield
+    except PermissionError as error:
+        raise DeskRefused(
+            f"desk.path: no right to use {error.filename or folder}; give it, or choose another folder"
+        ) from None
+    except (FileExistsError, NotADirectoryError) as error:
+        raise DeskRefused(
+            f"desk.path: {error.filename or folder} is a file where a folder is needed; move it away"
+        ) from None
+    except OSError as error:
+        raise DeskUnreachable(
+            f"desk.path: {folder} cannot be used ({error.strerror or error}); check the disk, "
+            "then run the same command again"
+        ) from None
+
+
+def _stem(batch: Batch) -> str:
+    again = f"-again-{batch.asking}" if batch.asking > 1 else ""
+    return f"round-{batch.round:04d}{again}"
+
+
+def _digest_of(items: Sequence[Item]) -> str:
+    return digest(*sorted(item.item_id for item in items))

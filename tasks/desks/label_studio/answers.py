@@ -1,0 +1,72 @@
+"""What an annotation in Label Studio means. Nothing on the server checks it, so everything is checked here.
+
+Skipped comes first, because a skip may hold a choice; then exactly one choice, of exactly one of our classes.
+Anything else (no result, two choices, an unknown class, rubbish) is invalid: quarantined, with the raw record
+kept for whoever has to look. Regions that people drew in the shown text are nobody's answer and ignored.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from assay.evalcore.annotators.annotation import Annotation
+from assay.tasks.desks.label_studio.labelling_config import CONTROL, class_name
+
+# Not created_username: it holds an e-mail address.
+_KEPT = ("id", "task", "result", "was_cancelled", "ground_truth", "created_at", "updated_at", "lead_time")
+
+
+def annotation(
+    item_id: str, raw: Mapping[str, Any], classes: Sequence[str], asking: int = 1
+) -> Annotation:
+    """One annotation as Label Studio lists it, translated."""
+    kind, label = _meaning(raw, classes)
+    return Annotation(
+        item_id=item_id,
+        # Ids are used again after deletions on SQLite; together with the creation time they are not.
+        annotation_id=f"{raw.get('id')}@{raw.get('created_at')}",
+        annotator=_person(raw.get("completed_by")),
+        kind=kind,
+        label=label,
+        updated_at=str(raw.get("updated_at") or ""),
+        raw={key: raw[key] for key in _KEPT if key in raw},
+        asking=asking,
+    )
+
+
+def touched(task: Mapping[str, Any]) -> bool:
+    """Whether anybody answered this task, skipped it or began to."""
+    return bool(
+        task.get("annotations") or task.get("drafts") or task.get("draft_exists")
+        or task.get("total_annotations") or task.get("cancelled_annotations")
+    )
+
+
+def _meaning(
+    raw: Mapping[str, Any], classes: Sequence[str]
+) -> tuple[Literal["label", "skip", "invalid"], str | None]:
+    if raw.get("was_cancelled"):
+        return "skip", None
+    results = raw.get("result")
+    choices = [chosen for result in results if (chosen := _chosen(result)) is not None] if (
+        isinstance(results, list)
+    ) else []
+    if len(choices) == 1 and len(choices[0]) == 1 and isinstance(choices[0][0], str):
+        name = class_name(choices[0][0])
+        if name in classes:
+            return "label", name
+    return "invalid", None
+
+
+def _chosen(result: Any) -> list[Any] | None:
+    """The choices of our control, or None if this part of the result is something else."""
+    if not isinstance(result, dict) or result.get("from_name") != CONTROL:
+        return None
+    value = result.get("value")
+    choices = value.get("choices") if isinstance(value, dict) else None
+    return choices if isinstance(choices, list) else []
+
+
+def _person(completed_by: Any) -> str:
+    """The person's number on this server; replies hold a number, or a record with one."""
+    number = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
+    return f"ls-{number}"

@@ -1,0 +1,189 @@
+"""The desk in Label Studio: one project per evaluation, one of its tasks per item.
+
+What Label Studio guarantees is little (an import may commit minutes after its reply was lost; ids are used
+again after deletions), so everything rests on our own keys inside each task's data, and on reading again:
+
+    assay_batch   evaluation and round        assay_item   a digest of evaluation, round and item id, and of
+                                                           the asking where an item is asked again
+    shown_...     the shown fields
+
+Nothing else is uploaded: no predictions, scores, weights or strata, and not the item's id, which may be
+nobody's business there. Items go up in the order of their digests, which says nothing about scores.
+
+*Twins*, several tasks of one item, are harmless. Copies that nobody touched are deleted while another is
+there, after one more look at each; labelled copies stay, and their answers are merged. A draft is no answer
+but it touches. At worst, when an answer and two clean-ups fall into the same moment, an item disappears: then
+it is simply missing, and is asked again.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.evalcore.annotators.annotation import Annotation
+from assay.tasks.desks.label_studio.answers import annotation, touched
+from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, NotThere
+from assay.tasks.desks.label_studio.project import EvaluationProject, digest
+from assay.tasks.desks.label_studio.shown_fields import Field, shown_value
+from assay.tasks.desks.label_studio.webhook import ensure_webhook
+from assay.tasks.desks.protocol import (
+    AmbiguousPost,
+    Batch,
+    Collected,
+    DeskUnreachable,
+    Item,
+    Progress,
+)
+
+IMPORT_SIZE = 1000   # tasks in one import, which is one transaction: all or nothing
+
+
+class LabelStudioDesk:
+    """A desk for one evaluation.
+
+    Call `prepare` before anything was ever posted. The other methods only look for the project, so one that
+    somebody deleted is reported (DeskRefused) and not quietly replaced by an empty one.
+    """
+
+    def __init__(
+        self,
+        api: LabelStudioApi,
+        *,
+        evaluation: str,
+        classes: Sequence[str],
+        display: Sequence[str],
+        annotators_per_item: int = 1,
+        title: str | None = None,
+        identity: str = "",
+        show_as: Mapping[str, str] | None = None,
+    ) -> None:
+        """`classes` in the order of their hotkeys; `title` of the project instead of the evaluation's name;
+        `identity` tells apart evaluations of one name in different ledgers on one server."""
+        self._api = api
+        self._classes = list(classes)
+        self._project = EvaluationProject(
+            api, evaluation=evaluation, identity=identity, title=title, classes=classes, display=display,
+            show_as=show_as or {}, annotators=annotators_per_item,
+        )
+
+    def prepare(self) -> None:
+        """Sign in and find the evaluation's project, or create it."""
+        self._project.ensure()
+
+    def send_hints_to(self, url: str, secret: str) -> bool:
+        """Have Label Studio call this address when somebody answers; see ensure_webhook."""
+        return ensure_webhook(self._api, self._project.ids(), url, secret)
+
+    def missing(self, batch: Batch) -> list[Item]:
+        """The items of the batch without a task; a late import is seen as soon as it has committed."""
+        copies = self._copies(batch)
+        return [item for item in batch.items if item.item_id not in copies]
+
+    def post(self, batch: Batch, items: Sequence[Item]) -> None:
+        """Import the items into the project. One attempt: after AmbiguousPost, read `missing` before another.
+
+        More than a thousand items take several imports; if a later one fails the earlier ones stay, and
+        `missing` knows.
+        """
+        if not items:
+            return
+        fields = self._project.fit_page(batch.items)
+        path = f"api/projects/{self._project.ids()[0]}/import"
+        tasks = [{"data": self._data(batch, item, fields)} for item in items]
+        tasks.sort(key=lambda task: task["data"]["assay_item"])
+        for start in range(0, len(tasks), IMPORT_SIZE):
+            part = tasks[start : start + IMPORT_SIZE]
+            try:
+                reply = self._api.send("POST", path, part)
+            except NotThere:
+                raise self._project.deleted() from None
+            if not isinstance(reply, dict) or reply.get("task_count") != len(part):
+                raise AmbiguousPost(
+                    f"Label Studio at {self._api.url} did not confirm all {len(part)} items it was sent; "
+                    "they are looked for before anything is sent twice"
+                )
+
+    def collect(self, batch: Batch) -> Collected:
+        """Read the whole batch, delete twins nobody touched, and translate every answer."""
+        copies = self._copies(batch)
+        removed = 0
+        answers: list[Annotation] = []
+        for item_id, tasks in copies.items():
+            removed += self._remove_untouched_twins(tasks)
+            for task in tasks:
+                answers += [
+                    annotation(item_id, raw, self._classes, batch.asking)
+                    for raw in task.get("annotations") or ()
+                ]
+        return Collected(annotations=answers, present=frozenset(copies), twins_removed=removed)
+
+    def progress(self, batch: Batch) -> Progress:
+        """From a read of the batch: the server's own counters lag behind its answers, some for good."""
+        copies = self._copies(batch)
+        answered = sum(any(task.get("annotations") for task in tasks) for tasks in copies.values())
+        return Progress(asked=len(batch.items), on_desk=len(copies), answered=answered)
+
+    def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
+        """Raise the overlap of the items' tasks, so that Label Studio offers them to more people.
+
+        A task that had all its answers is offered to nobody, and raising the overlap alone does not change
+        that: its `is_labeled` has to be taken back with it.
+        """
+        wanted = set(item_ids)
+        for item_id, tasks in self._copies(batch).items():
+            if item_id in wanted and int(tasks[0].get("overlap") or 1) < annotators:
+                more = {"overlap": annotators, "is_labeled": False}
+                self._api.change("PATCH", f"api/tasks/{tasks[0]['id']}/", more)
+
+    def _copies(self, batch: Batch) -> dict[str, list[dict[str, Any]]]:
+        """Item id -> its tasks, the first project's lowest id first, from a full read of the batch."""
+        ids = {self._key(batch, item.item_id): item.item_id for item in batch.items}
+        copies: dict[str, list[dict[str, Any]]] = {}
+        try:
+            for project in self._project.ids():
+                for task in self._api.tasks(project, self._in_batch(batch)):
+                    item_id = ids.get(str((task.get("data") or {}).get("assay_item")))
+                    if item_id is not None:   # anything else somebody put there is not ours to judge
+                        copies.setdefault(item_id, []).append(task)
+        except NotThere:
+            raise self._project.deleted() from None
+        return copies
+
+    def _data(self, batch: Batch, item: Item, fields: Sequence[Field]) -> dict[str, str]:
+        data = {"assay_batch": batch_name(batch), "assay_item": self._key(batch, item.item_id)}
+        for field in fields:
+            data[field.key] = shown_value(field, item.shown.get(field.name, ""))
+        return data
+
+    def _key(self, batch: Batch, item_id: str) -> str:
+        again = [str(batch.asking)] if batch.asking > 1 else []
+        return digest(self._project.mark, str(batch.round), item_id, *again)[:32]
+
+    @staticmethod
+    def _in_batch(batch: Batch) -> Condition:
+        return ("data.assay_batch", "equal", "String", batch_name(batch))
+
+    def _remove_untouched_twins(self, tasks: Sequence[Mapping[str, Any]]) -> int:
+        """Delete the copies nobody touched, as long as one copy stays: the touched ones, or the first."""
+        untouched = [task for task in tasks if not touched(task)]
+        spare = untouched if len(untouched) < len(tasks) else untouched[1:]
+        return sum(self._remove_if_untouched(int(task["project"]), int(task["id"])) for task in spare)
+
+    def _remove_if_untouched(self, project: int, task_id: int) -> bool:
+        """A last look, then delete: the time in which an answer could be lost is one round trip.
+
+        The look is a list of one, because only lists tell of other people's drafts.
+        """
+        try:
+            now = list(self._api.tasks(project, ("id", "equal", "Number", task_id)))
+            if not now or touched(now[0]):
+                return False
+            self._api.change("DELETE", f"api/tasks/{task_id}/")
+        except (NotThere, DeskUnreachable):
+            return False   # gone already, or still there at the next read
+        return True
+
+
+def batch_name(batch: Batch) -> str:
+    """What `assay_batch` holds: `evaluation/0001`, and `evaluation/0001/again-2` of what is asked again."""
+    again = f"/again-{batch.asking}" if batch.asking > 1 else ""
+    return f"{batch.evaluation}/{batch.round:04d}{again}"

@@ -1,0 +1,134 @@
+"""What people will see of an item: which fields belong side by side, and which are pictures or HTML.
+
+    kind    text unless `show_as` says otherwise, or the name says so (`photo`, `page_html`), or every value
+            of the first batch is the address of a picture. HTML is never guessed from a value: text that
+            happens to hold a `<` is text.
+    pair    two fields whose names differ only in how they begin or end: name_a and name_b, left_name and
+            right_name. They are shown in two columns, one line per pair.
+
+A field's name in the desk's own data is made of letters, digits and underscores (`key`), because Label Studio
+reads `$name` in its configuration; what people read (`title`) is the field's name in words.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+from assay.tasks.desks.label_studio.safe_html import sanitised
+
+Kind = Literal["text", "image", "html"]
+KINDS: tuple[Kind, ...] = ("text", "image", "html")
+
+_SUFFIXES = (("_a", "_b"), ("_left", "_right"), ("_1", "_2"))
+_PREFIXES = (("left_", "right_"), ("a_", "b_"))
+_IMAGE_WORDS = {"image", "img", "photo", "picture", "thumbnail", "screenshot"}
+_ADDRESS = re.compile(r"(?:https?://|data:image/(?:png|jpeg|gif|webp);base64,)[^\s<>\"]+", re.IGNORECASE)
+_IMAGE_URL = re.compile(
+    r"https?://[^\s<>\"]+\.(?:png|jpe?g|gif|webp|bmp|svg|avif)(?:[?#]\S*)?", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One display field: its name in the spec, its key in the desk's data, and how it is shown."""
+
+    name: str
+    key: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the page: a single field (`right` is None), or a pair with what their names share."""
+
+    title: str
+    left: Field
+    right: Field | None = None
+
+
+def shown_fields(
+    display: Sequence[str], show_as: Mapping[str, str] | None = None, sample: Iterable[Mapping[str, str]] = ()
+) -> list[Field]:
+    """The fields in the order of `display`; `sample` holds the shown values of some items, to see kinds."""
+    rows = list(sample)
+    fields: list[Field] = []
+    taken: set[str] = set()
+    for name in display:
+        key = "shown_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+        while key in taken:
+            key += "_"
+        taken.add(key)
+        values = [row.get(name, "") for row in rows]
+        fields.append(Field(name=name, key=key, kind=_kind(name, show_as or {}, values)))
+    return fields
+
+
+def shown_value(field: Field, value: str) -> str:
+    """What is uploaded for the field: text as it is, HTML made safe, a picture's address as a picture.
+
+    A value of a picture field that is no address is shown as the text it is.
+    """
+    if field.kind == "html":
+        return sanitised(value)
+    if field.kind == "image":
+        address = value.strip()
+        if _ADDRESS.fullmatch(address):
+            return f'<img src="{escape(address, quote=True)}" style="max-width: 100%">'
+        return escape(value)
+    return value
+
+
+def side_by_side(fields: Sequence[Field]) -> list[Row]:
+    """The lines of the page: each pair once, where its first half stands; everything else alone."""
+    by_name = {field.name: field for field in fields}
+    rows: list[Row] = []
+    placed: set[str] = set()
+    for field in fields:
+        if field.name in placed:
+            continue
+        pair = _pair(field.name, by_name)
+        if pair is None:
+            rows.append(Row(title=_words(field.name), left=field))
+        else:
+            stem, left, right = pair
+            placed |= {left, right}
+            rows.append(Row(title=_words(stem), left=by_name[left], right=by_name[right]))
+    return rows
+
+
+def _kind(name: str, show_as: Mapping[str, str], values: Sequence[str]) -> Kind:
+    for kind in KINDS:
+        if show_as.get(name) == kind:
+            return kind
+    words = re.findall(r"[a-z]+", name.lower())
+    if "html" in words:
+        return "html"
+    if _IMAGE_WORDS.intersection(words):
+        return "image"
+    filled = [value.strip() for value in values if value.strip()]
+    return "image" if filled and all(_IMAGE_URL.fullmatch(value) for value in filled) else "text"
+
+
+def _pair(name: str, names: Mapping[str, Field]) -> tuple[str, str, str] | None:
+    """(shared part, left name, right name) if `name` is half of a pair whose other half is shown too."""
+    for ends in _SUFFIXES:
+        for end in ends:
+            if name.endswith(end) and len(name) > len(end):
+                stem = name.removesuffix(end)
+                left, right = stem + ends[0], stem + ends[1]
+                if left in names and right in names:
+                    return stem, left, right
+    for starts in _PREFIXES:
+        for start in starts:
+            if name.startswith(start) and len(name) > len(start):
+                stem = name.removeprefix(start)
+                left, right = starts[0] + stem, starts[1] + stem
+                if left in names and right in names:
+                    return stem, left, right
+    return None
+
+
+def _words(name: str) -> str:
+    return re.sub(r"[_\s]+", " ", name).strip() or name

@@ -1,0 +1,46 @@
+"""Asking Label Studio to tell us that somebody answered: a webhook of one project, registered once.
+
+It is a hint and nothing more. Label Studio makes one attempt with a timeout of a second, in the middle of the
+annotator's own request, and signs nothing; whatever is lost, the next sweep finds. So no answer travels in it
+(`send_payload` is off), and all it carries is a header with a secret, which every member of the project can
+read in its settings: it protects against strangers, and lets its holder do no more than ask for an advance.
+"""
+
+from collections.abc import Sequence
+
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.protocol import DeskRefused
+
+SECRET_HEADER = "X-Assay-Secret"   # noqa: S105 - a header's name
+ACTIONS = ["ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED", "TASKS_DELETED"]
+
+
+def ensure_webhook(api: LabelStudioApi, projects: Sequence[int], url: str, secret: str) -> bool:
+    """Make these projects send hints to `url`; whether anything had to be changed.
+
+    Registered for the address already: only a secret that was changed since is renewed. Raises DeskRefused if
+    Label Studio does not take the address, and DeskUnreachable if it is away.
+    """
+    headers = {SECRET_HEADER: secret}
+    changed = False
+    for project in projects:
+        found = [hook for hook in api.read("api/webhooks/", {"project": project}) if hook["url"] == url]
+        current = found[0] if found else None
+        if current is not None and current["headers"] == headers and current["is_active"]:
+            continue
+        wanted = {
+            "url": url, "headers": headers, "send_payload": False, "send_for_all_actions": False,
+            "is_active": True, "actions": ACTIONS,
+        }
+        try:
+            if current is None:
+                api.change("POST", "api/webhooks/", {**wanted, "project": project})
+            else:
+                api.change("PATCH", f"api/webhooks/{int(current['id'])}/", wanted)
+        except DeskRefused as error:
+            raise DeskRefused(
+                f"{error}. Label Studio refuses webhooks to loopback and private addresses unless it is "
+                "started with LABEL_STUDIO_SSRF_PROTECTION_ENABLED=false"
+            ) from None
+        changed = True
+    return changed

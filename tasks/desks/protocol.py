@@ -1,0 +1,102 @@
+"""The desk: where people label. Label Studio, a folder of CSV files, or a simulated annotator.
+
+A desk is told what to ask (`post`), and asked what was answered (`collect`). It decides nothing: what an
+answer is worth is adjudication, when to post again is the caller's (`posts/` keys in the ledger).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.errors import AssayError, Unreachable
+
+
+class DeskError(AssayError):
+    """The desk could not do what was asked; the message names the desk, the reason and the remedy."""
+
+
+class DeskUnreachable(DeskError, Unreachable):
+    """The desk did not answer. Nothing is known to be wrong with the evaluation: try again later."""
+
+
+class DeskRefused(DeskError):
+    """The desk answered no: wrong token, missing project, no right to import. A person has to act."""
+
+
+class AmbiguousPost(DeskError):
+    """A post whose reply was lost. It may have happened, or may yet: read the desk before posting again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One item of a batch, as people will see it."""
+
+    item_id: str                 # as in the pool
+    shown: Mapping[str, str]     # display field -> text; the only fields that leave
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Items one round asks about; everything is deduplicated on (evaluation, round, asking, item_id).
+
+    An item that is asked again is a question of its own on the desk, beside the first one: whoever skipped
+    the first is not kept from the second, and answers to the two are never mixed up.
+    """
+
+    evaluation: str
+    round: int
+    items: Sequence[Item]
+    asking: int = 1              # 1: for the first time; 2: the items of the round that are asked again
+
+    def __post_init__(self) -> None:
+        if self.asking < 1:
+            raise ValueError(f"an asking is counted from 1, got {self.asking}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """All answers the desk holds about one batch, from one full read."""
+
+    annotations: Sequence[Annotation]
+    present: frozenset[str]      # item ids now on the desk (posted, not deleted)
+    twins_removed: int = 0       # copies of an item found and removed because nobody had touched them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far people are with a batch, cheaply."""
+
+    asked: int                   # items of the batch
+    on_desk: int                 # distinct items now on the desk
+    answered: int                # distinct items with at least one answer (label or skip)
+
+
+@runtime_checkable
+class Desk(Protocol):
+    """All methods may be called again after any failure; `post` never makes a second copy knowingly."""
+
+    def prepare(self) -> None:
+        """Reach the desk and make it ready (project, folder). Idempotent. DeskUnreachable or DeskRefused."""
+        ...
+
+    def missing(self, batch: Batch) -> list[Item]:
+        """The items of the batch that are not on the desk, by a fresh full read."""
+        ...
+
+    def post(self, batch: Batch, items: Sequence[Item]) -> None:
+        """Put these items of the batch on the desk, in one attempt. AmbiguousPost if the reply was lost."""
+        ...
+
+    def collect(self, batch: Batch) -> Collected:
+        """Everything answered, by one full read; removes untouched twins of items, merges labelled ones."""
+        ...
+
+    def progress(self, batch: Batch) -> Progress:
+        """How far people are. May be slightly stale; never used to close a round."""
+        ...
+
+    def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
+        """Let each of these items be answered by `annotators` different people in all (a tie, or an answer
+        that was none). Idempotent; never lowers what was asked before; items not on the desk are left out."""
+        ...

@@ -1,0 +1,204 @@
+"""The desk without people: annotators who know the answers, for demos, trials and tests.
+
+The labels come from a file (Parquet, CSV or JSONL, local or s3://) with the items' ids and their classes:
+class names, or 1/0 and true/false for the positive and the negative class. An item without a label in its row
+is skipped by everybody; an item without a row is an error, because nobody could ever answer it.
+
+    error_rate   chance that an annotator picks another class; fixed by (seed, item, annotator), so a rerun
+                 errs on the same items, and two annotators err independently
+    annotators   people with error rates of their own; each item goes to `annotators_per_item` of them, drawn
+                 by (seed, item), and to others of them when more are asked for
+    delay        seconds between posting and the answers
+
+What is asked again is answered by other people (simulated-101, ...), who err independently; an item without a
+label is skipped by them too.
+
+What was posted outlives the process: posting writes the items, their labels and the time under
+
+    index/simulated-desk/<evaluation>/<round>/posted-<digest of the items>.json     (<round>-again-2/...)
+
+in the ledger's store, beside the evaluations and not in their record. So `collect` needs no labels file, and
+nothing but posting looks at the clock's past. Answers hold no times: reruns give the same bytes.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.errors import BadInput
+from assay.evalcore.randomness import stream
+from assay.tasks.desks.protocol import Batch, Collected, Item, Progress
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.sources.labelled_rows import labelled_rows
+
+_OTHERS = 100   # the people of the second asking are numbered from here; an item has at most 100 a time
+
+
+class SimulatedDesk:
+    """Annotators simulated-1, simulated-2, ... who answer everything that was posted long enough ago."""
+
+    def __init__(
+        self,
+        labels: str,
+        *,
+        evaluation: str,
+        classes: Sequence[str],
+        store: Store,
+        id_column: str,
+        label_column: str = "label",
+        annotators_per_item: int = 1,
+        error_rate: float = 0.0,
+        annotators: Sequence[tuple[float, float]] | None = None,
+        delay: float = 0.0,
+        seed: int = 0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`classes` with the positive one first; `clock` gives seconds, the same for every process.
+
+        annotators   (false positives, misses) of each; None: as many as are asked, all with `error_rate`
+        """
+        self._labels = labels
+        self._evaluation = evaluation
+        self._classes = list(classes)
+        self._store = store
+        self._id, self._label = id_column, label_column
+        self._annotators = annotators_per_item
+        self._people = None if annotators is None else list(annotators)
+        self._error_rate, self._delay, self._seed, self._clock = error_rate, delay, seed, clock
+
+    def prepare(self) -> None:
+        """Read the labels file once and check it. BadInput names the file, the column and the first value."""
+        for _ in self._rows():
+            pass
+
+    def missing(self, batch: Batch) -> list[Item]:
+        """The items of the batch that were never posted."""
+        posted = {item_id for record in self._posted(batch) for item_id in record["labels"]}
+        return [item for item in batch.items if item.item_id not in posted]
+
+    def post(self, batch: Batch, items: Sequence[Item]) -> None:
+        """Look the items up and record them as posted now."""
+        if not items:
+            return
+        wanted = [item.item_id for item in items]
+        record = {"posted_at": self._clock(), "labels": self._look_up(wanted)}
+        self._store.put(f"{self._prefix(batch)}posted-{_digest(wanted)}.json", json.dumps(record).encode())
+
+    def collect(self, batch: Batch) -> Collected:
+        """Every answer that is due by now."""
+        now = self._clock()
+        extra = self._wanted(batch)
+        present: set[str] = set()
+        answers: dict[str, Annotation] = {}
+        for record in self._posted(batch):
+            present.update(record["labels"])
+            if now >= record["posted_at"] + self._delay:
+                for item_id, label in record["labels"].items():
+                    wanted = max(self._annotators, extra.get(item_id, 0))
+                    for annotator in self._who(batch, item_id, wanted):
+                        answer = self._answer(batch, item_id, label, annotator)
+                        answers[answer.annotation_id] = answer
+        return Collected(annotations=list(answers.values()), present=frozenset(present))
+
+    def progress(self, batch: Batch) -> Progress:
+        """The same read as `collect`, counted."""
+        collected = self.collect(batch)
+        answered = {answer.item_id for answer in collected.annotations}
+        return Progress(asked=len(batch.items), on_desk=len(collected.present), answered=len(answered))
+
+    def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
+        """Record that `annotators` simulated people answer these items."""
+        items = sorted(set(item_ids))
+        key = f"{self._prefix(batch)}more-{annotators:04d}-{_digest(items)}.json"
+        self._store.put(key, json.dumps({"annotators": annotators, "items": items}).encode())
+
+    def _prefix(self, batch: Batch) -> str:
+        again = f"-again-{batch.asking}" if batch.asking > 1 else ""
+        return f"index/simulated-desk/{self._evaluation}/{batch.round:04d}{again}/"
+
+    def _posted(self, batch: Batch) -> list[dict[str, Any]]:
+        prefix = self._prefix(batch) + "posted-"
+        return [json.loads(self._store.get(key)) for key in self._store.keys(prefix)]
+
+    def _wanted(self, batch: Batch) -> dict[str, int]:
+        """Item -> people asked for on top of the rule."""
+        wanted: dict[str, int] = {}
+        for key in self._store.keys(self._prefix(batch) + "more-"):
+            record = json.loads(self._store.get(key))
+            for item_id in record["items"]:
+                wanted[item_id] = max(wanted.get(item_id, 0), record["annotators"])
+        return wanted
+
+    def _who(self, batch: Batch, item_id: str, wanted: int) -> list[int]:
+        """The numbers, from 1, of the people who answer this item; those of them there are."""
+        if self._people is None:
+            return [person + _OTHERS * (batch.asking - 1) for person in range(1, wanted + 1)]
+        rng = stream(self._seed, "", purpose=f"simulated desk: who: {item_id}")
+        order: list[int] = (rng.permutation(len(self._people)) + 1).tolist()
+        others = self._annotators * (batch.asking - 1) % len(order)
+        return (order[others:] + order[:others])[:wanted]
+
+    def _wrong(self, label: str, annotator: int) -> float:
+        """The chance that this person answers wrongly when the truth is `label`."""
+        if self._people is None:
+            return self._error_rate
+        false_positive, miss = self._people[annotator - 1]
+        return miss if label == self._classes[0] else false_positive
+
+    def _answer(self, batch: Batch, item_id: str, label: str | None, annotator: int) -> Annotation:
+        name = f"simulated-{annotator}"
+        if label is not None:
+            rng = stream(self._seed, "", purpose=f"simulated desk: {name}: {item_id}")
+            others = [other for other in self._classes if other != label]
+            if others and rng.random() < self._wrong(label, annotator):
+                label = others[int(rng.integers(len(others)))]
+        return Annotation(
+            item_id=item_id,
+            annotation_id=f"{batch.round:04d}/{item_id}/{name}",
+            annotator=name,
+            kind="skip" if label is None else "label",
+            label=label,
+            updated_at="",
+            raw={},
+            asking=batch.asking,
+        )
+
+    def _look_up(self, wanted: Sequence[str]) -> dict[str, str | None]:
+        """Item -> its class, None where its row has no label. BadInput for an item without a row, or two."""
+        found: dict[str, str | None] = {}
+        ids = pa.array(sorted(set(wanted)), pa.string())
+        for table in self._rows():
+            here = table.filter(pc.is_in(table.column(0), value_set=ids))
+            for item_id, label in zip(here.column(0).to_pylist(), here.column(1).to_pylist(), strict=True):
+                if item_id in found and found[item_id] != label:
+                    raise BadInput(
+                        f"desk.labels: {self._labels}: item {item_id!r} is there twice with different "
+                        "labels; keep one row"
+                    )
+                found[item_id] = label
+        gone = [item_id for item_id in wanted if item_id not in found]
+        if gone:
+            listed = ", ".join(repr(item_id) for item_id in gone[:3])
+            raise BadInput(
+                f"desk.labels: {self._labels}: column {self._id!r} lacks {len(gone)} of {len(wanted)} items "
+                f"that were asked (the first: {listed}); give every item of the pool a row"
+            )
+        return {item_id: found[item_id] for item_id in wanted}
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        """The file's rows as (id, class name or null), both text."""
+        return labelled_rows(self._labels, self._id, self._label, self._classes, key="desk.labels")
+
+
+def _digest(item_ids: Sequence[str]) -> str:
+    hashed = hashlib.sha256()
+    for item_id in sorted(item_ids):
+        encoded = item_id.encode()
+        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
+    return hashed.hexdigest()[:16]

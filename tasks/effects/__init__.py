@@ -1,0 +1,1 @@
+"""Calls that may fail or change the world: retries, Prefect tasks and a log."""

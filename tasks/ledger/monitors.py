@@ -1,0 +1,181 @@
+"""What a monitor leaves in the ledger, as typed values.
+
+    monitors/<name>/spec.json                              what was asked
+    monitors/<name>/windows/<window>/openings/0001.json    an evaluation opened for a window, and why so
+    monitors/<name>/verdicts/000001.json                   a verdict on a window
+
+Openings of one window are numbered, and so are the verdicts of the whole life; whoever creates a key first
+has decided, and everybody goes on with what is there. A window is reissued by a further opening with a higher
+revision (its predictions changed) or a further verdict (its labels, or their number, did); nothing is taken
+back. The state of a monitor is a fold over these keys and those of its evaluations.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.verdicts import Limit, Measured, Verdict
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """An evaluation for a window, decided on and about to begin."""
+
+    window: str
+    number: int                  # over the openings of the window, from 1
+    revision: int                # of the window's predictions, from 0; a higher one replaces the lower ones
+    evaluation: str | None       # its name; None: no labels were left to buy this month
+    labels: int                  # the most it may ask for
+    inherits: str | None         # the evaluation its label model starts from
+    carry: float                 # what one of that one's labels is worth
+    content: str                 # digest of the window's predictions
+    files: str                   # digest of the names, sizes and versions of its files: never compared
+    month: str                   # the calendar month whose label budget pays
+    why: str                     # first, quiet, suspicious, follow-up or late predictions
+    signals: tuple[Signal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One evaluation a verdict rests on."""
+
+    evaluation: str
+    revision: int                # of that evaluation's labels
+    labels: int                  # labelled items
+    bought: int                  # of them, paid for: the others were known from an earlier window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One measure in one place (the pool, or a segment), held against its limits."""
+
+    segment: str | None
+    measured: Measured
+    limits: tuple[Limit, ...]
+    factors: tuple[tuple[float, ...], ...]   # for each limit, the log factors of this window
+    evidence: tuple[float, ...]              # for each limit, log, over the life since the last breach
+    needed: float                            # log evidence that makes a breach
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowVerdict:
+    """What was said of a window, and why."""
+
+    number: int                  # over the life of the monitor
+    window: str
+    revision: int                # of the verdict on this window, from 0
+    measure: str
+    interval: str                # the kind of interval
+    pool: int                    # items in the window
+    parts: tuple[Part, ...]
+    overall: Judged
+    segments: tuple[Judged, ...]
+    labels_to_decide: int | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the window: a segment in breach is a breach."""
+        if any(one.verdict == "breach" for one in self.segments):
+            return "breach"
+        return self.overall.verdict
+
+
+def create_opening(store: Store, monitor: str, opening: Opening) -> Opening:
+    """Put an opening; the one that stands under its number."""
+    key = layout.monitor_opening(monitor, opening.window, opening.number)
+    return _opening(store.put(key, codec.to_json(asdict(opening))), key)
+
+
+def read_openings(store: Store, monitor: str) -> dict[str, list[Opening]]:
+    """Window -> its openings in order, for every window that has one."""
+    found: dict[str, list[Opening]] = {}
+    for key in list(store.keys(layout.monitor_windows(monitor))):
+        opening = _opening(store.get(key), key)
+        found.setdefault(opening.window, []).append(opening)
+    return found
+
+
+def create_verdict(store: Store, monitor: str, verdict: WindowVerdict) -> WindowVerdict:
+    """Put a verdict; the one that stands under its number."""
+    key = layout.monitor_verdict(monitor, verdict.number)
+    return _verdict(store.put(key, codec.to_json(asdict(verdict))), key)
+
+
+def read_verdicts(store: Store, monitor: str) -> list[WindowVerdict]:
+    """All verdicts, in the order they were given."""
+    return [_verdict(store.get(key), key) for key in list(store.keys(layout.monitor_verdicts(monitor)))]
+
+
+def monitors(store: Store) -> list[str]:
+    """The names of the monitors in a store, sorted."""
+    found = []
+    for key in store.keys(layout.MONITORS_PREFIX):
+        name, _, rest = key.removeprefix(layout.MONITORS_PREFIX).partition("/")
+        if rest == "spec.json":
+            found.append(name)
+    return found
+
+
+def read_monitor_spec(store: Store, name: str) -> dict[str, Any] | None:
+    """{"spec": what was asked, "versions": of what registered it}; None if there is no such monitor."""
+    key = layout.monitor_spec(name)
+    try:
+        recorded: dict[str, Any] = codec.from_json(store.get(key), key)
+    except KeyMissing:
+        return None
+    return recorded
+
+
+def _opening(blob: bytes, key: str) -> Opening:
+    data = codec.from_json(blob, key)
+    try:
+        signals = tuple(Signal(**signal) for signal in data.pop("signals"))
+        return Opening(**data, signals=signals)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise _damaged(key, error) from None
+
+
+def _verdict(blob: bytes, key: str) -> WindowVerdict:
+    data = codec.from_json(blob, key)
+    try:
+        return WindowVerdict(**{
+            **data,
+            "parts": tuple(Part(**part) for part in data["parts"]),
+            "overall": _judged(data["overall"]),
+            "segments": tuple(_judged(one) for one in data["segments"]),
+        })
+    except (TypeError, KeyError) as error:
+        raise _damaged(key, error) from None
+
+
+def _judged(data: dict[str, Any]) -> Judged:
+    return Judged(**{
+        **data,
+        "measured": Measured(**data["measured"]),
+        "limits": tuple(Limit(**limit) for limit in data["limits"]),
+        "factors": tuple(tuple(row) for row in data["factors"]),
+        "evidence": tuple(data["evidence"]),
+    })
+
+
+def _damaged(key: str, error: Exception) -> codec.DamagedRecord:
+    return codec.DamagedRecord(f"{key}: damaged ({error}); restore this key from a copy of the ledger")
+
+
+def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> Judged | None:
+    """What was last said of a place that was ok or breach; verdicts in the order they were given."""
+    found = None
+    for verdict in verdicts:
+        for place in (verdict.overall, *verdict.segments):
+            if place.segment == segment and place.verdict != "inconclusive":
+                found = place
+    return found
+
+
+def latest(verdicts: Sequence[WindowVerdict]) -> dict[str, WindowVerdict]:
+    """Window -> the last verdict on it, in the order of the windows' first verdicts."""
+    return {verdict.window: verdict for verdict in verdicts}

@@ -1,0 +1,1 @@
+"""Write-once stores: a local folder, S3 and memory."""

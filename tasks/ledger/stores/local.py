@@ -1,0 +1,247 @@
+"""A store in a local folder: one file per key.
+
+A value is written to a temporary file, flushed to the disk, and then *linked* to its key. A link is made
+whole or not at all, and fails if the key exists: that is the exclusive creation everything rests on (a
+rename would overwrite the winner). The folder is flushed too, or a power cut could forget the link.
+
+    <root>/.temporary/<random>    being written, or left behind by a crash; never a key, swept after a day
+    <root>/<key>                  a value; its file is read-only
+
+A key cannot be a folder of another key. Every process that writes must see the same file system.
+"""
+
+import errno
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from assay.evalcore.errors import AssayError, BadInput
+from assay.tasks.ledger.stores.key_check import (
+    check_discardable,
+    check_key,
+    check_prefix,
+    check_range,
+    is_key,
+)
+from assay.tasks.ledger.stores.protocol import BadKey, KeyMissing, StoreError, StoreUnreachable
+
+LEFTOVER_SECONDS = 24 * 3600  # no writer takes this long: an older temporary file was left by a crash
+_ATTEMPTS = 5
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
+_NO_SUCH_VALUE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
+
+class LocalStore:
+    """A Store in the folder `root`, which is created by the first `put` or `check`."""
+
+    def __init__(self, root: str | Path, *, url: str | None = None) -> None:
+        self.url = str(root) if url is None else url
+        self.root = Path(root).expanduser().absolute()
+        self._temporaries = self.root / ".temporary"
+        self._settled: set[Path] = set()  # folders whose own entry this object has flushed to the disk
+
+    def put(self, key: str, blob: bytes) -> bytes:
+        """See Store.put. The value survives a power cut once this returns, whoever won."""
+        path = self._path(key)
+        with self._explained("write", key):
+            for _ in range(_ATTEMPTS):
+                self._make_folder(path.parent)
+                if not path.exists() and self._create(path, blob):
+                    return blob
+                _flush_folder(path.parent)  # the winner may have been cut off before its own flush
+                with suppress(FileNotFoundError):  # an index key discarded meanwhile: try again
+                    return path.read_bytes()
+        raise StoreError(f"{self.url}: others created and discarded {key!r} {_ATTEMPTS} times; try again")
+
+    def get(self, key: str) -> bytes:
+        """See Store.get."""
+        path = self._path(key)
+        with self._explained("read", key):
+            return path.read_bytes()
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        """See Store.get_range."""
+        check_range(start, length)
+        with self._explained("read", key), self.open(key) as file:
+            file.seek(start)
+            return file.read(length)
+
+    def size(self, key: str) -> int:
+        """See Store.size."""
+        with self._explained("read", key), self.open(key) as file:
+            return os.fstat(file.fileno()).st_size
+
+    def exists(self, key: str) -> bool:
+        """See Store.exists."""
+        path = self._path(key)
+        with self._explained("look for", key):
+            return path.is_file()
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """See Store.keys."""
+        check_prefix(prefix)
+        self._refuse_a_file()
+        with self._explained("list", prefix):
+            near = self._walk(prefix.rpartition("/")[0])
+            return iter(sorted(key for key in near if key.startswith(prefix)))
+
+    def discard(self, key: str) -> None:
+        """See Store.discard."""
+        check_discardable(key)
+        path = self._path(key)
+        with self._explained("discard", key):
+            try:
+                path.unlink()
+            except (FileNotFoundError, NotADirectoryError):
+                return
+            _flush_folder(path.parent)
+
+    def check(self) -> None:
+        """See Store.check: links a file as `put` would, lists the folder, sweeps what crashes left behind."""
+        self._refuse_a_file()
+        probe = self._temporaries / uuid.uuid4().hex
+        with self._explained("write", ".temporary"):
+            self._make_folder(self.root)
+            try:
+                if not self._create(probe, b"probe") or self._create(probe, b"again"):
+                    raise StoreError(f"{self.url}: the file system does not create links exclusively")
+            finally:
+                probe.unlink(missing_ok=True)
+            next(self._walk(""), None)
+            self._sweep()
+
+    def open(self, key: str) -> BinaryIO:
+        """The value as an ordinary read-only file, or KeyMissing."""
+        path = self._path(key)
+        with self._explained("read", key):
+            return path.open("rb")
+
+    def _refuse_a_file(self) -> None:
+        if self.root.exists() and not self.root.is_dir():
+            raise BadInput(f"the store {self.url!r} is a file, not a folder: {self.root}")
+
+    def _path(self, key: str) -> Path:
+        return self.root / check_key(key)
+
+    def _create(self, path: Path, blob: bytes) -> bool:
+        """Whether path is now ours. Leaves a temporary file behind only if the process is killed."""
+        with suppress(FileExistsError):
+            os.mkdir(self._temporaries)
+        temporary = self._temporaries / uuid.uuid4().hex
+        try:
+            _write(temporary, blob)
+            try:
+                os.link(temporary, path)
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if error.errno in _NO_LINKS and not _is_forbidden(path.parent):
+                    raise StoreError(
+                        f"{self.url}: the file system under {self.root} has no hard links "
+                        f"({error.strerror}), so a key cannot be created exclusively; use a local disk, or s3://bucket/prefix"
+                    ) from error
+                raise
+            _flush_folder(path.parent)
+            return True
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _make_folder(self, folder: Path) -> None:
+        """Create folder and what lies above it, each flushed into its parent once per object.
+
+        Also when it existed: the process that made it may have been cut off before its flush.
+        """
+        if folder in self._settled and folder.is_dir():
+            return
+        below_root = folder != self.root and folder.is_relative_to(self.root)
+        if below_root or not folder.parent.is_dir():
+            self._make_folder(folder.parent)
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
+        try:
+            _flush_folder(folder.parent)
+        except PermissionError:
+            if below_root:  # above, the folders are not ours: we may have no right to open them
+                raise
+        self._settled.add(folder)
+
+    def _walk(self, folder: str) -> Iterator[str]:
+        for base, folders, files in os.walk(self.root / folder, onerror=_unless_gone):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            inside = Path(base).relative_to(self.root)
+            yield from (key for name in files if is_key(key := (inside / name).as_posix()))
+
+    def _sweep(self) -> None:
+        """Remove old leftovers. Should a stopped writer wake up after all, its link fails cleanly."""
+        oldest = time.time() - LEFTOVER_SECONDS
+        for leftover in self._temporaries.iterdir():
+            with suppress(FileNotFoundError):
+                if leftover.stat().st_mtime < oldest:
+                    leftover.unlink()
+
+    @contextmanager
+    def _explained(self, doing: str, key: str) -> Iterator[None]:
+        """Turn an OSError into an error of ours that names the store, the key and the remedy."""
+        try:
+            yield
+        except OSError as error:
+            raise self._explain(error, doing, key) from error
+
+    def _explain(self, error: OSError, doing: str, key: str) -> AssayError:
+        what = f"{self.url}: cannot {doing} {key!r}"
+        if doing == "read" and isinstance(error, _NO_SUCH_VALUE):
+            return KeyMissing(f"{self.url}: there is nothing under {key!r}")
+        if isinstance(error, NotADirectoryError | IsADirectoryError):
+            return BadKey(f"{what}: one key cannot be a folder of another ({error.filename})")
+        if error.errno in _FULL:
+            return StoreError(
+                f"{what}: no space left under {self.root}; nothing is half-written. Free some, run again"
+            )
+        if error.errno in _FORBIDDEN:
+            return StoreUnreachable(
+                f"{what}: {error.strerror} ({error.filename}); give this user the right to {doing} there, or "
+                "choose another store"
+            )
+        return StoreError(f"{what}: {error.strerror or error} (under {self.root})")
+
+
+def _write(path: Path, blob: bytes) -> None:
+    """Create path with these bytes, on the disk when this returns; read-only, for it never changes."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
+    try:
+        rest = memoryview(blob)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _flush_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # some file systems cannot flush a folder
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _is_forbidden(folder: Path) -> bool:
+    return not os.access(folder, os.W_OK)
+
+
+def _unless_gone(error: OSError) -> None:
+    """os.walk swallows errors; only a folder that is not there, or no longer, may be passed over."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error

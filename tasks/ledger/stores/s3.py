@@ -1,0 +1,241 @@
+"""A store in an S3 bucket (Amazon's, or any server with conditional writes): one object per key.
+
+A key is created by PutObject with `If-None-Match: *`. 412 means it exists: whoever created it, what lies
+there has won. That may be ourselves, when the reply to an earlier attempt was lost and the client library
+sent the put again; so the answer to a 412 is always to read. 409 means that another conditional write was
+under way and nothing is decided: it is sent again after a random pause.
+
+Server errors, throttling and lost connections are retried by botocore (standard mode); a value whose
+reading breaks off is read again here, which botocore does not do.
+
+    <prefix>/<key>              a value
+    <prefix>/.probe/<random>    a moment's proof, by `check`, that conditional writes work
+
+Endpoint, region and credentials are found as boto3 always does: AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, ...
+Making a client costs a tenth of a second of CPU, so stores made in the same environment share one.
+"""
+
+import os
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from assay.evalcore.errors import AssayError
+from assay.tasks.ledger.stores.key_check import (
+    check_discardable,
+    check_key,
+    check_prefix,
+    check_range,
+    is_key,
+)
+from assay.tasks.ledger.stores.protocol import KeyMissing, StoreError
+from assay.tasks.ledger.stores.s3_errors import (
+    BrokenReply,
+    Conflict,
+    Lost,
+    OutOfRange,
+    configured_endpoint,
+    explain,
+    public_endpoint,
+)
+from assay.tasks.quiet_libraries import quiet_libraries
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+ATTEMPTS = 6            # of one request, by botocore: about a second when nothing listens, more if throttled
+READ_ATTEMPTS = 4       # of reading a value whose connection breaks off
+CONFLICT_ATTEMPTS = 10  # of a put that met another one
+CONNECT_SECONDS = 10
+READ_SECONDS = 60
+T = TypeVar("T")
+
+
+class S3Store:
+    """A Store in `bucket`, under `prefix`. Safe to share between threads.
+
+    Nothing is sent when it is made. The first call looks at the bucket, so that a missing one, wrong
+    credentials or an unreachable server are told before anything is written (some servers create a bucket
+    that is merely written to).
+    """
+
+    def __init__(self, bucket: str, prefix: str = "", *, url: str | None = None) -> None:
+        self.bucket = bucket
+        self.prefix = prefix.strip("/")
+        self.url = url or f"s3://{bucket}/{self.prefix}"
+        self._before = f"{self.prefix}/" if self.prefix else ""
+        self._endpoint = configured_endpoint()
+        self._lock = threading.Lock()
+        self._client: S3Client | None = None
+
+    def put(self, key: str, blob: bytes) -> bytes:
+        """See Store.put."""
+        check_key(key)
+        return _again_after(Conflict, CONFLICT_ATTEMPTS, lambda: self._put_or_read(key, blob))
+
+    def get(self, key: str) -> bytes:
+        """See Store.get."""
+        return self._read(check_key(key))
+
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        """See Store.get_range."""
+        check_key(key)
+        check_range(start, length)
+        if length == 0:  # not expressible as an HTTP range
+            self.size(key)
+            return b""
+        try:
+            return self._read(key, Range=f"bytes={start}-{start + length - 1}")[:length]
+        except OutOfRange:
+            return b""
+
+    def size(self, key: str) -> int:
+        """See Store.size."""
+        return int(self._call("head_object", check_key(key))["ContentLength"])
+
+    def exists(self, key: str) -> bool:
+        """See Store.exists."""
+        try:
+            self.size(key)
+        except KeyMissing:
+            return False
+        return True
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """See Store.keys. Sorted here: not every server lists in the order of the protocol."""
+        check_prefix(prefix)
+        found: list[str] = []
+        continued: dict[str, str] = {}
+        while True:
+            page = self._call("list_objects_v2", prefix, name="Prefix", **continued)
+            found.extend(entry["Key"].removeprefix(self._before) for entry in page.get("Contents", []))
+            if not page.get("IsTruncated"):
+                return iter(sorted({key for key in found if is_key(key)}))
+            continued = {"ContinuationToken": page["NextContinuationToken"]}
+
+    def discard(self, key: str) -> None:
+        """See Store.discard."""
+        self._call("delete_object", check_discardable(key))
+
+    def check(self) -> None:
+        """See Store.check. Also proves that the server refuses a second put: some ignore If-None-Match."""
+        probe = f".probe/{uuid.uuid4().hex}"
+        overwritten = self._create(probe, b"first") and self._create(probe, b"second")
+        self._call("delete_object", probe)
+        if overwritten:
+            raise StoreError(
+                f"{self.url}: the server at {self._endpoint} ignores If-None-Match, so one writer would "
+                "silently overwrite another; the ledger needs a server with conditional writes"
+            )
+
+    def _create(self, key: str, blob: bytes) -> bool:
+        """Whether the key was created now. Conflict if the server has not decided."""
+        try:
+            self._call("put_object", key, Body=blob, IfNoneMatch="*")
+        except Lost:
+            return False
+        return True
+
+    def _put_or_read(self, key: str, blob: bytes) -> bytes:
+        if self._create(key, blob):
+            return blob
+        try:
+            return self.get(key)
+        except KeyMissing:
+            raise Conflict(
+                f"{self.url}: {key!r} could neither be created nor read: others keep discarding it, or it is "
+                "a folder of other keys"
+            ) from None
+
+    def _read(self, key: str, **arguments: str) -> bytes:
+        return _again_after(BrokenReply, READ_ATTEMPTS, lambda: self._read_once(key, **arguments))
+
+    def _read_once(self, key: str, **arguments: str) -> bytes:
+        from botocore.exceptions import BotoCoreError
+        from urllib3.exceptions import HTTPError
+
+        body = self._call("get_object", key, **arguments)["Body"]
+        try:
+            return bytes(body.read())
+        except (BotoCoreError, HTTPError, OSError) as error:
+            raise BrokenReply(
+                f"{self.url}: reading {key!r} broke off {READ_ATTEMPTS} times ({type(error).__name__}); "
+                f"check the network between here and {self._endpoint}"
+            ) from None
+        finally:
+            body.close()
+
+    def _call(self, operation: str, key: str, *, name: str = "Key", **arguments: Any) -> Any:
+        """One request about one key. Errors are ours; boto3's are not chained, they may quote the request."""
+        client = self._connected()
+        return self._explained(
+            lambda: getattr(client, operation)(Bucket=self.bucket, **{name: self._before + key}, **arguments),
+            operation,
+            key,
+        )
+
+    def _connected(self) -> "S3Client":
+        with self._lock:
+            if self._client is None:
+                client = self._explained(lambda: _shared_client(os.getpid(), _environment()), "connecting")
+                self._endpoint = public_endpoint(client.meta.endpoint_url)
+                try:
+                    self._explained(
+                        lambda: client.list_objects_v2(Bucket=self.bucket, Prefix=self._before, MaxKeys=1),
+                        "list_objects_v2",
+                    )
+                except AssayError:
+                    _shared_client.cache_clear()  # its credentials may have been replaced in their file
+                    raise
+                self._client = client
+            return self._client
+
+    def _explained(self, call: Callable[[], T], operation: str, key: str = "") -> T:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            return call()
+        except (ClientError, BotoCoreError, ValueError) as error:
+            raise explain(
+                error, url=self.url, bucket=self.bucket, endpoint=self._endpoint, operation=operation, key=key
+            ) from None
+
+
+def _environment() -> bytes:
+    """A digest of all that boto3 reads from the environment; secrets stay where they are."""
+    relevant = sorted(item for item in os.environ.items() if item[0] == "HOME" or item[0].startswith("AWS_"))
+    return sha256(repr(relevant).encode(errors="surrogateescape")).digest()
+
+
+@lru_cache(maxsize=4)
+def _shared_client(process: int, environment: bytes) -> "S3Client":
+    """A client is safe to share between threads; after a fork its connections are not, hence `process`."""
+    del process, environment  # only there to tell clients apart
+    import boto3
+    from botocore.config import Config
+
+    quiet_libraries()
+    # A session of its own: the default one is shared by the process and is not safe to use from threads.
+    return boto3.session.Session().client(
+        "s3",
+        config=Config(
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+        ),
+    )
+
+
+def _again_after(expected: type[StoreError], attempts: int, call: Callable[[], T]) -> T:
+    """Call again after a random, growing pause while `expected` is raised; the last one goes through."""
+    from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+    return Retrying(
+        retry=retry_if_exception_type(expected),
+        stop=stop_after_attempt(attempts),
+        wait=wait_random_exponential(multiplier=0.05, max=2),
+        reraise=True,
+    )(call)

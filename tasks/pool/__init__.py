@@ -1,0 +1,1 @@
+"""The frozen pool: checked, written once, and read back by cell and rank."""

@@ -1,0 +1,173 @@
+"""The frozen pool: what the ledger keeps of the predictions, and how it is read back.
+
+    pool/part-00000-<digest>.parquet    65,536 rows each, in the order they were read
+        item_id (string), score, probability (float64), prediction (int8; 1 = positive),
+        one column per segment (string), per feature (float64, called "assay.feature.NAME") and per further
+        system (int8, "assay.system.NAME"), source_file (int32), source_row (int64), shown_hash (string or
+        null)
+    pool/manifest.json                  which parts there are; written last, it commits the pool
+    pool/sources.json                   sizes and versions of the source files; never compared
+
+Rows are numbered over the parts in order, from 0. Digests are of values, not of files: every column of a
+part is hashed by itself, as little-endian numbers or as lengths and UTF-8, so another Parquet writer gives
+the same digest. The pool's digest covers what an evaluation depends on; where a row was read from is left
+out, so the same predictions in another format, or cut into other files, are the same pool.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import Partition, cut_by_features
+from assay.evalcore.types import Floats, Ints
+from assay.tasks.ledger import codec, layout, open_reader
+from assay.tasks.ledger.manifest import (
+    PROVENANCE,
+    Manifest,
+    damaged,
+    feature_columns,
+    segment_columns,
+    system_columns,
+)
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import Spec
+
+PART_ROWS = 65_536
+GROUP_ROWS = 4_096           # what reading one row costs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenRow:
+    """One item of the pool, as it was frozen."""
+
+    row: int                         # over the whole pool, from 0
+    item_id: str
+    score: float
+    probability: float
+    prediction: int                  # 0 or 1
+    segments: Mapping[str, str]
+    source_file: int                 # index into Manifest.sources
+    source_row: int                  # in that file, from 0
+    shown_hash: str | None           # of the id and the shown fields; None if nothing is shown
+
+
+def cut_tables(spec: Spec) -> dict[str, list[str]]:
+    """What the spec's method cuts the pool by besides scores, as `build_partition` calls it -> columns."""
+    pool, tables = spec.pool, {}
+    if cut_by_features(method(spec.method)) is not None:
+        tables["features"] = feature_columns(pool.features)
+    if pool.systems:
+        tables["systems"] = system_columns(pool.systems)
+    return tables
+
+
+def table_of(part: pa.Table, columns: Sequence[str]) -> Floats:
+    """These columns (N, D) of a part."""
+    return np.stack([np.array(part.column(name)) for name in columns], axis=1)
+
+
+def part_bytes(table: pa.Table) -> bytes:
+    """A part as Parquet: fixed settings, so that the same rows give the same bytes."""
+    sink = BytesIO()
+    pq.write_table(
+        table, sink,
+        version="2.6", data_page_version="1.0", compression="zstd", compression_level=3,
+        use_dictionary=segment_columns(table.column_names), write_statistics=False, store_schema=False,
+        row_group_size=GROUP_ROWS,
+    )  # fmt: skip
+    return sink.getvalue()
+
+
+def part_digest(table: pa.Table, leave_out: Sequence[str] = ()) -> str:
+    """SHA-256 of the values of a part, column by column; column names and order count."""
+    columns = [
+        [name, _column_digest(table.column(name).combine_chunks())]
+        for name in table.column_names
+        if name not in leave_out
+    ]
+    return hashlib.sha256(codec.to_json({"rows": table.num_rows, "columns": columns})).hexdigest()
+
+
+def pool_digest(parts: Sequence[str]) -> str:
+    """SHA-256 over the digests of the parts without provenance, in order."""
+    return hashlib.sha256(codec.to_json(list(parts))).hexdigest()
+
+
+def rows_by_cell(cell: Ints, n_cells: int) -> bytes:
+    """(N,) the cell of each row -> the rows ordered by cell and then by row, as partitions/ keeps them."""
+    narrow = cell.astype(np.uint16 if n_cells <= 1 << 16 else np.int64)  # 16 bits sort by counting
+    return np.argsort(narrow, kind="stable").astype("<i8", copy=False).tobytes()
+
+
+def digest_of_frozen(store: Store, manifest: Manifest) -> str:
+    """The pool's digest recomputed from its parts. DamagedRecord names a part that is not what it was."""
+    digests = []
+    for key, part in zip(manifest.part_keys, manifest.parts, strict=True):
+        table = read_part(store, key)
+        if table.num_rows != part.rows or part_digest(table) != part.digest:
+            raise damaged(key, "its values are not the ones in the manifest")
+        digests.append(part_digest(table, PROVENANCE))
+    return pool_digest(digests)
+
+
+def frozen_parts(
+    store: Store, part_keys: Sequence[str], columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """The parts in order, one at a time, with these columns (all unless said)."""
+    for key in part_keys:
+        yield read_part(store, key, columns)
+
+
+def read_part(store: Store, key: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """One part. DamagedRecord when its bytes are not a sound part."""
+    with open_reader(store, key) as stream:
+        try:
+            return pq.ParquetFile(stream).read(columns=None if columns is None else list(columns))
+        except (pa.ArrowException, OSError) as error:
+            raise damaged(key, str(error)) from None
+
+
+def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> list[dict[str, Any]]:
+    """These rows of a part (numbered within it), in the order asked, reading only their row groups."""
+    groups = sorted({row // GROUP_ROWS for row in rows})
+    with open_reader(store, key) as stream:
+        try:
+            table = pq.ParquetFile(stream).read_row_groups(groups)
+        except (pa.ArrowException, OSError) as error:
+            raise damaged(key, str(error)) from None
+    start = {group: i * GROUP_ROWS for i, group in enumerate(groups)}
+    places = [start[row // GROUP_ROWS] + row % GROUP_ROWS for row in rows]
+    if max(places, default=-1) >= table.num_rows:
+        raise damaged(key, "it has fewer rows than the manifest says")
+    taken: list[dict[str, Any]] = table.take(pa.array(places, pa.int64())).to_pylist()
+    return taken
+
+
+def load_partition(store: Store, manifest: Manifest) -> Partition:
+    """The partition that was made when the pool was frozen."""
+    key = layout.partition(manifest.evaluation, manifest.partition.digest)
+    data = codec.from_json(store.get(key), key)
+    try:
+        return Partition.from_json(data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged(key, f"not a partition ({type(error).__name__})") from None
+
+
+def _column_digest(column: pa.Array) -> str:
+    digest = hashlib.sha256(str(column.type).encode() + b"\n")
+    if pa.types.is_string(column.type):
+        lengths = pc.binary_length(column).fill_null(-1)        # -1: missing, which is not ""
+        digest.update(np.asarray(lengths, "<i4").tobytes())
+        whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column.fill_null(""))
+        digest.update(pc.binary_join(whole, "")[0].as_buffer())
+    else:
+        digest.update(np.asarray(column).astype(np.asarray(column).dtype.newbyteorder("<")).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,74 @@
+"""Gold: items whose answer is known, mixed into the batches to see how the people who label do.
+
+The file (`desk.gold.labels`: Parquet, CSV or JSONL, local or s3://) holds an id, a class, and the columns of
+`pool.display`, which is all that people see of any item; a gold item looks like any other. It is read once,
+when the pool is frozen, and kept in the ledger as `gold/<digest>.json`, which the pool's manifest names;
+later changes of the file change nothing. Gold items may be items of the pool or not. They are never labels:
+their answers are in no estimate, and no budget counts them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.sources.labelled_rows import labelled_rows
+from assay.tasks.spec.evaluation import Spec
+
+MOST_ITEMS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldItem:
+    """One item of known answer."""
+
+    item_id: str
+    label: int                   # 0 or 1
+    shown: Mapping[str, str]     # display field -> text
+
+
+def freeze_gold(spec: Spec, store: Store) -> str | None:
+    """Read the spec's gold file and put it into the ledger; the digest that names it, None without gold.
+
+    Raises BadInput naming the file, the column and the first offending id.
+    """
+    gold = spec.desk.gold
+    if gold is None:
+        return None
+    classes = [spec.labels.positive, spec.labels.negative]
+    display = spec.pool.display
+    found: dict[str, dict[str, object]] = {}
+    where = f"desk.gold.labels: {gold.labels}"
+    rows = labelled_rows(
+        gold.labels, gold.id or spec.pool.id, gold.label, classes, key="desk.gold.labels", more=display
+    )
+    for batch in rows:
+        for item_id, label, *shown in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if not item_id or label is None:
+                what = "no id" if not item_id else f"no label for {item_id!r}"
+                raise BadInput(f"{where}: a row has {what}; fill it in or drop the row")
+            if item_id in found:
+                raise BadInput(f"{where}: item {item_id!r} is there twice; keep one row")
+            texts = {name: text or "" for name, text in zip(display, shown, strict=True)}
+            found[item_id] = {"item_id": item_id, "label": int(label == classes[0]), "shown": texts}
+            if len(found) > MOST_ITEMS:
+                raise BadInput(f"{where} has more than {MOST_ITEMS:,} rows; take a sample")
+    if not found:
+        raise BadInput(f"{where} has no rows; give some, or drop desk.gold")
+    blob = codec.to_json({"items": [found[item_id] for item_id in sorted(found)]})
+    digest = layout.digest(blob)
+    store.put(layout.gold(spec.name, digest), blob)
+    return digest
+
+
+def load_gold(store: Store, evaluation: str, digest: str | None) -> dict[str, GoldItem]:
+    """Item id -> gold item; nothing where the evaluation has none."""
+    if digest is None:
+        return {}
+    key = layout.gold(evaluation, digest)
+    blob = store.get(key)
+    if layout.digest(blob) != digest:
+        raise DamagedRecord(f"{key}: not what its name says; restore this key from a copy of the ledger")
+    return {item["item_id"]: GoldItem(**item) for item in codec.from_json(blob, key)["items"]}

@@ -1,0 +1,138 @@
+"""From (cell, rank) to the item it stands for, and to what people will see of it.
+
+Statistics address an item by its cell and its place in the cell; the ledger holds which row that is, and the
+frozen parts what the row is. Both are read by ranges: a round costs what its items cost, whatever the size
+of the pool. The shown fields are not frozen: they are read from the source again, for the planned items only,
+and must hash to what was seen when the pool was frozen.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.partition import Partition
+from assay.evalcore.types import Ints
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.pool.checked_rows import shown_hashes
+from assay.tasks.pool.frozen import PART_ROWS, FrozenRow, read_part_rows
+from assay.tasks.sources.reader import read_rows
+from assay.tasks.sources.values import as_text
+from assay.tasks.spec.evaluation import Spec
+
+_ENTRY = 8                  # bytes of a row number
+_BRIDGED = 8_192            # entries it is cheaper to read than to skip with another request
+
+
+class PoolIndex:
+    """The items of one frozen pool, by cell and rank."""
+
+    def __init__(self, store: Store, evaluation: str, manifest: Manifest, partition: Partition) -> None:
+        """`partition` is the one the manifest names."""
+        self._store = store
+        self._manifest = manifest
+        self._sizes = partition.cells.size
+        self._offsets = np.concatenate([[0], np.cumsum(self._sizes)])
+        self._rows_key = layout.partition_rows(evaluation, manifest.partition.digest)
+        self._segments = manifest.segment_names
+        self._cut = manifest.cut_columns
+
+    def rows(self, cells: Ints, ranks: Ints) -> list[FrozenRow]:
+        """The items at (cell, rank), in the order asked; the same item may be asked for twice.
+
+        Raises ValueError for a cell or rank that is not there, DamagedRecord if the ledger is not whole.
+        """
+        cells, ranks = np.asarray(cells, np.int64), np.asarray(ranks, np.int64)
+        if len(cells) == 0:
+            return []
+        if cells.min() < 0 or cells.max() >= len(self._sizes):
+            raise ValueError(f"cells must lie in 0..{len(self._sizes) - 1}")
+        if (ranks < 0).any() or (ranks >= self._sizes[cells]).any():
+            raise ValueError("a rank must be at least 0 and below the size of its cell")
+        numbers = self._row_numbers(self._offsets[cells] + ranks)
+        of_part: defaultdict[int, list[int]] = defaultdict(list)
+        for number in sorted(set(numbers.tolist())):
+            of_part[number // PART_ROWS].append(number)
+        found: dict[int, FrozenRow] = {}
+        part_keys = self._manifest.part_keys
+        for part, wanted in of_part.items():
+            read = read_part_rows(self._store, part_keys[part], [number % PART_ROWS for number in wanted])
+            for number, values in zip(wanted, read, strict=True):
+                segments = {name: values.pop(name) for name in self._segments}
+                for name in self._cut:           # they decided the cells; a round has no use for them
+                    del values[name]
+                found[number] = FrozenRow(row=number, segments=segments, **values)
+        return [found[number] for number in numbers.tolist()]
+
+    def shown(self, spec: Spec, rows: Sequence[FrozenRow]) -> list[dict[str, str]]:
+        """What people will see of these items: display column -> text, in the order of the spec.
+
+        Raises BadInput naming item, file and row where the source is gone or no longer says what it said.
+        """
+        if not spec.pool.display:
+            return [{} for _ in rows]
+        of_file: defaultdict[int, list[int]] = defaultdict(list)
+        for place, row in enumerate(rows):
+            of_file[row.source_file].append(place)
+        shown: list[dict[str, str]] = [{} for _ in rows]
+        for file, places in of_file.items():
+            path = self._manifest.sources[file].path
+            texts = _shown_of_file(spec, path, [rows[place] for place in places])
+            for place, text in zip(places, texts, strict=True):
+                shown[place] = text
+        return shown
+
+    def _row_numbers(self, positions: Ints) -> Ints:
+        """The row numbers at these places of the partition's rows."""
+        wanted = np.unique(positions)
+        found = np.empty(len(wanted), np.int64)
+        for first, last in _runs(wanted):
+            start = int(wanted[first])
+            length = int(wanted[last - 1]) + 1 - start
+            blob = self._store.get_range(self._rows_key, start * _ENTRY, length * _ENTRY)
+            if len(blob) != length * _ENTRY:
+                raise DamagedRecord(
+                    f"{self._rows_key}: too short; restore this key from a copy of the ledger"
+                )
+            found[first:last] = np.frombuffer(blob, "<i8")[wanted[first:last] - start]
+        if len(found) and not (found.min() >= 0 and found.max() < self._manifest.rows):
+            raise DamagedRecord(
+                f"{self._rows_key}: names rows the pool does not have; restore this key from a copy of the "
+                "ledger"
+            )
+        return found[np.searchsorted(wanted, positions)]
+
+
+def _runs(positions: Ints) -> Iterator[tuple[int, int]]:
+    """Slices of the sorted positions that are close enough to be read at once."""
+    breaks = np.flatnonzero(np.diff(positions) > _BRIDGED) + 1
+    bounds = [0, *breaks.tolist(), len(positions)]
+    yield from pairwise(bounds)
+
+
+def _shown_of_file(spec: Spec, path: str, rows: Sequence[FrozenRow]) -> list[dict[str, str]]:
+    pool = spec.pool
+    columns = list(dict.fromkeys([pool.id, *pool.display]))
+    try:
+        table = read_rows(path, [row.source_row for row in rows], columns)
+        texts = {name: as_text(table.column(name).combine_chunks()).fill_null("") for name in columns}
+    except BadInput as error:
+        item = f"item {rows[0].item_id!r} (row {rows[0].source_row + 1})"
+        raise BadInput(f"{item} cannot be shown: {error}") from None
+    fields = [texts[name] for name in pool.display]
+    hashes = shown_hashes(pa.array([row.item_id for row in rows], pa.string()), fields)
+    ids = texts[pool.id].to_pylist()
+    for row, now, hashed in zip(rows, ids, hashes, strict=True):
+        if now != row.item_id or hashed != row.shown_hash:
+            raise BadInput(
+                f"{path} row {row.source_row + 1}: item {row.item_id!r} is not what it was when the pool was "
+                "frozen; restore the file, or begin a new evaluation of the new predictions"
+            )
+    values = [column.to_pylist() for column in fields]
+    return [dict(zip(pool.display, texts_of_row, strict=True)) for texts_of_row in zip(*values, strict=True)]

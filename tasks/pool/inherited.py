@@ -1,0 +1,135 @@
+"""Labels that one evaluation takes over from another, as a file of its own ledger.
+
+    <evaluation>/inherited-<digest>.parquet    item_id, shown_hash (null: nothing was shown), score,
+                                               prediction, label, weight
+
+They are copied when the evaluation begins, with the discount applied, and the manifest names the copy: what
+becomes of the other evaluation later changes nothing here. What the other one had inherited itself comes
+along, worth less, until it is worth nothing (evalcore.monitoring.inheritance).
+
+They serve twice. The label model starts from all of them. And an item that is drawn again under the same id
+and shows people exactly what it showed before keeps its label: nobody is asked twice. An item that shows
+nothing cannot be told from another of the same id, and is asked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited
+from assay.tasks.ledger import codec, layout, rounds
+from assay.tasks.ledger.manifest import load_manifest
+from assay.tasks.ledger.revisions import last_revision, with_revision
+from assay.tasks.ledger.rounds import Decided
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.pool.frozen import load_partition
+from assay.tasks.pool.index import PoolIndex
+from assay.tasks.spec.evaluation import Spec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InheritedLabel:
+    """One labelled item of an earlier evaluation."""
+
+    item_id: str
+    shown_hash: str | None
+    score: float
+    prediction: int
+    label: int
+    weight: float
+
+
+def write_inherited(store: Store, spec: Spec) -> str | None:
+    """Copy what the spec's `warm_start` names; the copy's name below the evaluation, None for a cold start.
+
+    Raises BadInput when the other evaluation does not exist in this store, or has other classes.
+    """
+    if spec.warm_start is None:
+        return None
+    rows = labels_to_inherit(store, spec, spec.warm_start.evaluation, spec.warm_start.discount)
+    blob = _encode(rows)
+    key = layout.inherited(spec.name, layout.digest(blob))
+    store.put(key, blob)
+    return key.removeprefix(f"{spec.name}/")
+
+
+def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) -> list[InheritedLabel]:
+    """The labels of the closed rounds of `source` as they stand, and what it had inherited, discounted."""
+    try:
+        manifest = load_manifest(store, source)
+        recorded = codec.from_json(store.get(layout.spec(source)), layout.spec(source))["spec"]
+    except KeyMissing:
+        raise BadInput(
+            f"warm_start.evaluation: no evaluation named {source!r} has begun in {store.url}; "
+            "name one that has, or leave warm_start out"
+        ) from None
+    if recorded["labels"] != spec.to_json()["labels"]:
+        raise BadInput(
+            f"warm_start.evaluation: {source!r} has other classes ({recorded['labels']}); its labels say "
+            "nothing about these: leave warm_start out"
+        )
+    partition = load_partition(store, manifest)
+    index = PoolIndex(store, source, manifest, partition)
+    found: dict[str, InheritedLabel] = {}
+    closed: list[list[Decided]] = []
+    while (decided := rounds.read_labels(store, source, len(closed) + 1)) is not None:
+        closed.append(decided)
+    for standing in with_revision(closed, last_revision(store, source)):
+        known = [d for d in standing if d.label is not None]
+        rows = index.rows(np.array([d.cell for d in known], int), np.array([d.rank for d in known], int))
+        for d, row in zip(known, rows, strict=True):
+            found[row.item_id] = InheritedLabel(
+                item_id=row.item_id, shown_hash=row.shown_hash, score=row.score,
+                prediction=row.prediction, label=int(d.label or 0), weight=discount,
+            )
+    if manifest.inherited_key is not None:
+        for earlier in read_inherited(store, manifest.inherited_key):
+            weight = earlier.weight * discount
+            if earlier.item_id not in found and weight >= WORTHLESS:
+                found[earlier.item_id] = InheritedLabel(
+                    item_id=earlier.item_id, shown_hash=earlier.shown_hash, score=earlier.score,
+                    prediction=earlier.prediction, label=earlier.label, weight=weight,
+                )
+    return [found[item_id] for item_id in sorted(found)]
+
+
+def read_inherited(store: Store, key: str) -> list[InheritedLabel]:
+    """The inherited labels under a key. DamagedRecord when its bytes are no such file."""
+    columns, _ = codec.from_parquet(store.get(key), key)
+    try:
+        return [InheritedLabel(**dict(zip(columns, row, strict=True)))
+                for row in zip(*columns.values(), strict=True)]
+    except TypeError:
+        raise codec.DamagedRecord(
+            f"{key}: not inherited labels; restore this key from a copy of the ledger"
+        ) from None
+
+
+def as_arrays(rows: Sequence[InheritedLabel]) -> Inherited:
+    """For the label model."""
+    return Inherited(
+        score=np.array([r.score for r in rows], np.float64),
+        prediction=np.array([r.prediction for r in rows], np.int64),
+        label=np.array([r.label for r in rows], np.int64),
+        weight=np.array([r.weight for r in rows], np.float64),
+    )
+
+
+def reusable(rows: Sequence[InheritedLabel]) -> Mapping[tuple[str, str], int]:
+    """(item_id, shown_hash) -> label, of the items that can be told again."""
+    return {(r.item_id, r.shown_hash): r.label for r in rows if r.shown_hash is not None}
+
+
+def _encode(rows: Sequence[InheritedLabel]) -> bytes:
+    import pyarrow as pa
+
+    return codec.to_parquet({
+        "item_id": pa.array([r.item_id for r in rows], pa.string()),
+        "shown_hash": pa.array([r.shown_hash for r in rows], pa.string()),
+        "score": pa.array([r.score for r in rows], pa.float64()),
+        "prediction": pa.array([r.prediction for r in rows], pa.int8()),
+        "label": pa.array([r.label for r in rows], pa.int8()),
+        "weight": pa.array([r.weight for r in rows], pa.float64()),
+    })

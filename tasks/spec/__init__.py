@@ -1,0 +1,1 @@
+"""Specs: what a person writes about an evaluation or a monitor, checked when read."""

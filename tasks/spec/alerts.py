@@ -1,0 +1,132 @@
+"""The `alerts` part of a spec: who is told, of what, how loudly and how often.
+
+A spec names channels; where a channel leads is a secret (the address of a chat's webhook lets anybody write
+there), so it is in an environment variable of whoever delivers, or in a Prefect block, and never here:
+
+    alerts:
+      channels:
+        - {name: ops, env: ASSAY_ALERT_OPS}       # it holds an Apprise URL, or a webhook's address
+        - {name: pager, block: pager-duty-webhook/on-call, min_severity: critical}
+      tell: [breach, recovery, inconclusive]
+      cooldown_hours: 24
+"""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, Strict, field_validator, model_validator
+
+from assay.tasks.spec.parts import Finite, Location, Part, wrong
+
+Severity = Literal["info", "warning", "critical"]
+Kind = Literal["breach", "recovery", "inconclusive", "failure"]
+SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")   # least first
+KINDS: tuple[Kind, ...] = ("breach", "recovery", "inconclusive", "failure")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+_BLOCK = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_RESERVED = "default"   # the channel of those who name none
+
+
+class ChannelChoice(Part):
+    """One channel: a name, and where its address is to be found."""
+
+    name: str = Field(description="a name for the channel: small letters, digits and dashes")
+    env: str | None = Field(default=None, description="the environment variable that holds its address")
+    block: str | None = Field(default=None, description="a Prefect block, such as slack-webhook/ops")
+    min_severity: Severity = Field(default="info", description="less severe alerts are not sent here")
+
+    @field_validator("name")
+    @classmethod
+    def _part_of_keys(cls, name: str) -> str:
+        if not _NAME.fullmatch(name) or name == _RESERVED:
+            raise wrong(f"{name!r} cannot name a channel: 1 to 40 small letters, digits and dashes (and not "
+                        f"{_RESERVED!r}, which is the channel of specs that name none)")
+        return name
+
+    @field_validator("env")
+    @classmethod
+    def _a_name_and_no_address(cls, variable: str | None) -> str | None:
+        if variable is not None and not _VARIABLE.fullmatch(variable):
+            raise wrong("must be the name of an environment variable, in capitals, such as ASSAY_ALERT_OPS; "
+                        "an address holds a secret and never stands in a spec")
+        return variable
+
+    @field_validator("block")
+    @classmethod
+    def _a_block_and_no_address(cls, block: str | None) -> str | None:
+        if block is not None and not _BLOCK.fullmatch(block):
+            raise wrong("must be TYPE/NAME of a Prefect block, such as slack-webhook/ops; an address holds a "
+                        "secret and never stands in a spec")
+        return block
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "ChannelChoice":
+        if (self.env is None) == (self.block is None):
+            have = "both" if self.env is not None else "neither"
+            raise wrong(f"needs exactly one of `env` and `block`, got {have}")
+        return self
+
+
+class AlertSeverity(Part):
+    """How severe each kind of alert is. A recovery is as severe as the breach it ends."""
+
+    breach: Severity = Field(default="critical", description="info, warning or critical")
+    inconclusive: Severity = Field(default="info", description="info, warning or critical")
+    failure: Severity = Field(default="warning", description="info, warning or critical")
+
+    def of(self, kind: Kind) -> Severity:
+        """The severity of an alert of this kind."""
+        severity: Severity = getattr(self, "breach" if kind == "recovery" else kind)
+        return severity
+
+
+class Alerts(Part):
+    """Who is told of what."""
+
+    channels: Annotated[tuple[ChannelChoice, ...], Strict(False)] = Field(
+        default=(), description="where people are told; ASSAY_ALERTS of whoever delivers, if none is named"
+    )
+    tell: Annotated[tuple[Kind, ...], Strict(False)] = Field(
+        default=("breach", "recovery", "failure"), description="kinds of alerts that are raised"
+    )
+    severity: AlertSeverity = Field(default_factory=AlertSeverity, description="how severe each kind is")
+    cooldown_hours: Annotated[Finite, Field(ge=0, le=24 * 365)] = Field(
+        default=24.0, description="hours in which a channel is not told the same thing again"
+    )
+    each_round: bool = Field(
+        default=False, description="judge after every round, not only at the end: more false alarms"
+    )
+    report_url: Location | None = Field(
+        default=None, description="link to the report; {evaluation} stands for the name"
+    )
+
+    @field_validator("channels")
+    @classmethod
+    def _each_name_once(cls, channels: tuple[ChannelChoice, ...]) -> tuple[ChannelChoice, ...]:
+        names = [channel.name for channel in channels]
+        for name in names:
+            if names.count(name) > 1:
+                raise wrong(f"names two channels {name!r}; give them different names")
+        return channels
+
+    @field_validator("tell", mode="before")
+    @classmethod
+    def _known_kinds(cls, value: Any) -> Any:
+        for kind in value if isinstance(value, list | tuple) else ():
+            if kind not in KINDS:
+                raise wrong(f"lists {kind!r}; it may hold {', '.join(KINDS)}")
+        return value
+
+    @field_validator("report_url")
+    @classmethod
+    def _a_web_address(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise wrong(f"{url!r} is not an http:// or https:// address")
+        return url
+
+
+def report_links(alerts: Alerts, *evaluations: str) -> tuple[str, ...]:
+    """Where the reports of these evaluations are, if the spec says so."""
+    address = alerts.report_url
+    return () if address is None else tuple(address.replace("{evaluation}", name) for name in evaluations)

@@ -1,0 +1,104 @@
+"""From pydantic's errors to one message a person can act on.
+
+Each line names the place as `$.path.to.key`, what was wrong and what to write instead.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from assay.tasks.spec.parts import DESKS
+
+_EXPECTED = {
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+    "tuple_type": "must be a list",
+    "finite_number": "must be a finite number",
+    "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
+}
+
+
+def explain(error: ValidationError, root: type[BaseModel]) -> list[str]:
+    """One line for each problem, in the order they were found."""
+    return [line for details in error.errors() for line in _lines(details, root)]
+
+
+def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:
+    loc = _without_tags(details["loc"])
+    where, got = path(loc), details.get("input")
+    match details["type"]:
+        case "keys":
+            for key, text in details["ctx"]["problems"]:
+                yield f"{path([*loc, key])} {text}"
+        case "assay":
+            yield f"{where} {details['msg']}"
+        case "missing":
+            meaning = _description(details["loc"], root)
+            yield f"{where} is missing" + (f"; add it: {meaning}" if meaning else "; add it")
+        case "union_tag_not_found":
+            yield f"{where}.kind is missing; add one of: {', '.join(DESKS)}"
+        case "union_tag_invalid":
+            yield f"{where}.kind must be one of {', '.join(DESKS)}, not {details['ctx']['tag']!r}"
+        case "literal_error":
+            yield f"{where} must be {details['ctx']['expected']}, not {_show(got)}"
+        case "string_type" if isinstance(got, int | float):
+            yield f"{where} must be text, not {_show(got)}; put it in quotes"
+        case kind if kind in _EXPECTED:
+            meaning = _description(details["loc"], root)
+            said = f"{where} {_EXPECTED[kind]}, not {_show(got)}"
+            yield said + (f" ({meaning})" if meaning else "")
+        case _:
+            text = details["msg"].removeprefix("Input should be ").removeprefix("String should ")
+            yield f"{where} must be {text}, not {_show(got)}"
+
+
+def path(loc: Sequence[int | str]) -> str:
+    """`$.pool.display[0]` for ("pool", "display", 0)."""
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc)
+
+
+def _without_tags(loc: Sequence[int | str]) -> list[int | str]:
+    """pydantic puts the kind of desk into the path; the file has no such key."""
+    if len(loc) > 1 and loc[0] == "desk" and loc[1] in DESKS:
+        return ["desk", *loc[2:]]
+    return list(loc)
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "empty"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _description(loc: Sequence[int | str], root: type[BaseModel]) -> str:
+    model: Any = root
+    field: FieldInfo | None = None
+    for step in loc:
+        if isinstance(step, int):
+            continue
+        if step in DESKS:
+            model = DESKS[step]
+            continue
+        field = getattr(model, "model_fields", {}).get(step)
+        if field is None:
+            return ""
+        model = _model_of(field.annotation)
+    return (field.description or "") if field else ""
+
+
+def _model_of(annotation: Any) -> Any:
+    """The Part inside `Part | None` or `tuple[Part, ...]`; None if there is none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for inner in get_args(annotation) if (found := _model_of(inner))), None)

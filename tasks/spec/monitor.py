@@ -1,0 +1,186 @@
+"""The spec of a monitor: an evaluation's spec, with a window of time in its source and a `monitor:` section.
+
+    pool.source    holds {date}, {year}, {month}, {week}, {day} or {hour}, as may a simulated desk's `labels`
+                   and a folder desk's `path` (evalcore.monitoring.calendar says which combinations)
+    threshold      the absolute floor and ceiling
+    monitor.drop   what counts as worse than the reference window, or than the windows before
+
+Every window becomes an evaluation of its own, `<monitor>-<window>`. It carries no threshold: an evaluation's
+own verdict knows nothing of the windows before it, and would be wrong once in a while in a long life. The
+monitor judges.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.monitoring.calendar import Kind, Window, kind_of, named
+from assay.evalcore.monitoring.lifetime import Test
+from assay.evalcore.monitoring.multiplicity import Correction
+from assay.tasks.spec.errors import explain
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.parts import Part, wrong
+from assay.tasks.spec.strict_yaml import read
+
+_LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class Schedule(Part):
+    """When the monitor looks: one of cron and every_minutes."""
+
+    cron: _Text | None = Field(default=None, description='when to look, such as "0 6 * * *"')
+    every_minutes: int | None = Field(default=None, ge=1, description="look every so many minutes")
+    timezone: _Text = Field(default="UTC", description="of the cron expression; windows are always UTC")
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "Schedule":
+        if (self.cron is None) == (self.every_minutes is None):
+            have = "both" if self.cron is not None else "neither"
+            raise wrong(f"needs exactly one of `cron` and `every_minutes`, got {have}")
+        return self
+
+
+class Drop(Part):
+    """What counts as worse than before."""
+
+    by: float = Field(ge=0, lt=1, description="worse by more than this is a breach")
+    than: Literal["reference", "previous"] = Field(
+        default="reference", description="reference (one window) or previous (the windows before)"
+    )
+    windows: int = Field(default=4, ge=1, le=100, description="with previous: how many windows before")
+
+
+class Watch(Part):
+    """The `monitor:` section."""
+
+    first: _Text = Field(description='the first window, such as "2026-11-20"')
+    last: _Text | None = Field(default=None, description="the last window, if there is one")
+    schedule: Schedule = Field(description='when to look: {cron: "0 6 * * *"} or {every_minutes: 60}')
+    settle_hours: float = Field(default=0.0, ge=0, le=8760, description="wait so long after a window's end")
+    late_days: float = Field(
+        default=7.0, ge=0, le=3660, description="predictions that change so long after a window's end count"
+    )
+    reference: _Text | None = Field(default=None, description="window to compare with; the first unless said")
+    drop: Drop | None = Field(default=None, description="what counts as worse than before: {by: 0.03}")
+    error_rate: float = Field(
+        default=0.05, gt=0, lt=0.5, description="chance of one false breach between two real ones"
+    )
+    test: Test = Field(default="e-process", description="e-process, alpha-spending or cusum")
+    correction: Correction = Field(default="e-bh", description="for segments: e-bh or bonferroni")
+    quiet_labels: int | None = Field(
+        default=None, ge=1, description="labels of a window without a signal; else a quarter of the budget"
+    )
+    monthly_labels: int = Field(ge=1, description="the most labels to buy in a calendar month, all windows")
+    follow_ups: int = Field(default=2, ge=0, le=20, description="further batches for an inconclusive window")
+    carry_over: float = Field(
+        default=0.5, ge=0, le=1, description="what a label of the window before is worth to the label model"
+    )
+
+
+class MonitorSpec(Spec):
+    """One monitor, as asked for."""
+
+    monitor: Watch = Field(description="when to look, and what is a breach")
+
+    @field_validator("name")
+    @classmethod
+    def _room_for_windows(cls, name: str) -> str:
+        if len(name) > _LONGEST_NAME:
+            raise wrong(f"has {len(name)} characters; a monitor's name has at most {_LONGEST_NAME}")
+        return name
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> "MonitorSpec":
+        problems: list[tuple[str, str]] = []
+        if self.threshold is None and self.monitor.drop is None:
+            problems.append(("threshold", "and monitor.drop are both missing: nothing could be a breach; add "
+                             "threshold: {min: 0.80}, or monitor.drop: {by: 0.03}"))
+        if self.warm_start is not None:
+            problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
+        try:
+            kind = kind_of(self.pool.source)
+        except BadInput as error:
+            problems.append(("pool.source", str(error)))
+        else:
+            for field in ("first", "last", "reference"):
+                try:
+                    value = getattr(self.monitor, field)
+                    if value is not None:
+                        named(value, kind)
+                except BadInput as error:
+                    problems.append((f"monitor.{field}", str(error)))
+        if problems:
+            raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
+        return self
+
+    @property
+    def kind(self) -> Kind:
+        """How long the windows are."""
+        return kind_of(self.pool.source)
+
+    @property
+    def first(self) -> Window:
+        """The first window."""
+        return named(self.monitor.first, self.kind)
+
+    @property
+    def last(self) -> Window | None:
+        """The last window, if there is one."""
+        return None if self.monitor.last is None else named(self.monitor.last, self.kind)
+
+    @property
+    def reference(self) -> Window:
+        """The window that signals, and a drop from the reference, are told against."""
+        return named(self.monitor.reference or self.monitor.first, self.kind)
+
+    @property
+    def settle(self) -> timedelta:
+        """How long after its end a window is looked at."""
+        return timedelta(hours=self.monitor.settle_hours)
+
+    @property
+    def quiet_labels(self) -> int:
+        """Labels for a window without a signal."""
+        asked = self.monitor.quiet_labels or max(self.budget.labels // 4, 1)
+        return min(asked, self.budget.labels)
+
+    def evaluation(self, window: Window, name: str, labels: int, inherits: str | None, carry: float) -> Spec:
+        """The spec of an evaluation of a window; `inherits`: whose labels its label model starts from."""
+        data = self.to_json()
+        del data["monitor"]
+        data.pop("threshold", None)
+        data["name"] = name
+        data["pool"]["source"] = window.fill(self.pool.source)
+        data["budget"]["labels"] = labels
+        data["batch_size"] = min(self.batch_size, labels)
+        for field in ("labels", "path"):
+            if isinstance(data["desk"].get(field), str):
+                data["desk"][field] = window.fill(data["desk"][field])
+        if inherits is not None and carry > 0:
+            data["warm_start"] = {"evaluation": inherits, "discount": carry}
+        return Spec.from_json(data, origin=f"monitor {self.name}, window {window.name}")
+
+    @staticmethod
+    def from_data(data: Any, origin: str) -> "MonitorSpec":
+        """The inverse of `to_json` (and the check of what a file holds). BadInput names `origin`."""
+        try:
+            return MonitorSpec.model_validate(data)
+        except ValidationError as error:
+            lines = explain(error, MonitorSpec)
+            listed = lines[0] if len(lines) == 1 else "\n  ".join([f"{len(lines)} problems", *lines])
+            raise BadInput(f"{origin}: {listed}") from None
+
+
+def load_monitor_spec(path: Path) -> MonitorSpec:
+    """The monitor in a YAML file. BadInput names the file, every wrong key and what to write instead."""
+    data = read(path)
+    if not isinstance(data, dict) or "monitor" not in data:
+        raise BadInput(
+            f"{path}: has no `monitor:` section; `assay init --monitor` writes a spec that has one"
+        )
+    return MonitorSpec.from_data(data, origin=str(path))
