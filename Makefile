@@ -72,15 +72,15 @@ certify: setup
 recovery recovery-long: export PYTHONPATH = tests
 
 recovery: label-studio
-	$(BIN)/python -m recovery kills --kills 30 --results .cache/recovery-short.jsonl
-	$(BIN)/python -m recovery faults --times 1 --results .cache/recovery-short.jsonl
+	$(BIN)/python -m benchmarks.recovery kills --kills 30 --results .cache/recovery-short.jsonl
+	$(BIN)/python -m benchmarks.recovery faults --times 1 --results .cache/recovery-short.jsonl
 
 recovery-long: label-studio
 	rm -f .cache/recovery.jsonl
-	$(BIN)/python -m recovery kills --kills 200
-	$(BIN)/python -m recovery faults --times 3
-	$(BIN)/python -m recovery many
-	$(BIN)/python -m recovery page
+	$(BIN)/python -m benchmarks.recovery kills --kills 200
+	$(BIN)/python -m benchmarks.recovery faults --times 3
+	$(BIN)/python -m benchmarks.recovery many
+	$(BIN)/python -m benchmarks.recovery page
 
 # Recompile the pins. Registry addresses stay out of the files.
 lock: setup

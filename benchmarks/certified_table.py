@@ -1,4 +1,4 @@
-"""`evalcore/certified.py` from the totals of a certification: the table by which `auto` chooses."""
+"""`evalcore/methods/certified.py` from the totals of a certification: the table by which `auto` chooses."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.evalcore.methods.choice import CANDIDATES, Certified
 
-OUT = Path(__file__).parent.parent / "evalcore" / "certified.py"
+OUT = Path(__file__).parent.parent / "evalcore" / "methods" / "certified.py"
 
 _HEAD = '''"""How methods did in replay, pool by pool: the table by which `auto` chooses.
 
@@ -16,7 +16,7 @@ Written by `python -m benchmarks.certify --write` from {repeats} repeats a pool,
 to be edited by hand.  docs/certification.md has the same runs in full.
 """
 
-from evalcore.methods.choice import Certified
+from assay.evalcore.methods.choice import Certified
 
 TABLE: tuple[Certified, ...] = (
 '''

@@ -130,7 +130,7 @@ def _key(line: dict[str, Any]) -> tuple[str, str, str, int]:
 
 
 def write(cache: Path, names: Sequence[str]) -> None:
-    """docs/certification.md and .csv; and evalcore/certified.py, by which `auto` chooses, from `names`."""
+    """docs/certification.md and .csv; and the table by which `auto` chooses, from `names`."""
     found = totals(cache, "+".join(names))
     rows = certified_table.rows(found, lambda *where: best(found, *where), KIND_OF)
     measured = {key[3] for key in found if key[1] == "recalibrated"}

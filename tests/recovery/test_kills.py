@@ -1,6 +1,6 @@
 """`assay run` killed with SIGKILL: a slice, in folders. `make recovery` does it with real servers."""
 
-from recovery.kills import Arena
+from benchmarks.recovery.kills import Arena
 
 
 def test_a_run_killed_again_and_again_ends_as_if_nothing_had_happened(tmp_path):

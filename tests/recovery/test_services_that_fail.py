@@ -7,8 +7,9 @@ saw is an evaluation that waits, or a message, or nothing.
 import random
 
 import pytest
-from recovery import store_faults
-from recovery.desk_faults import DeskStage, desk_stage
+
+from benchmarks.recovery import store_faults
+from benchmarks.recovery.desk_faults import DeskStage, desk_stage
 
 pytestmark = pytest.mark.services
 

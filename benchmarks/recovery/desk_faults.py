@@ -15,7 +15,6 @@ from pathlib import Path
 from threading import Thread
 
 from doubles.small_pool import small_spec
-from recovery.trials import FaultKind, Trial, judge, run_through
 from services.faulty_proxy import (
     Exchange,
     Fault,
@@ -42,6 +41,7 @@ from assay.tasks.ledger import rounds
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.evaluation import Spec
+from benchmarks.recovery.trials import FaultKind, Trial, judge, run_through
 
 NAME = "faulted"
 TIMEOUT = 3.0          # seconds our client waits for a reply; a minute in production

@@ -15,13 +15,13 @@ import time
 from pathlib import Path
 
 from doubles.small_pool import small_spec
-from recovery.effects_pipe import Follower
-from recovery.trials import FaultKind, Trial, judge
 from services.prefect_server import ROOT, PrefectServer, prefect_server
 
 from assay.flows.evaluation.begin import begin
 from assay.tasks.effects.log import VARIABLE
 from assay.tasks.ledger import open_store, rounds
+from benchmarks.recovery.effects_pipe import Follower
+from benchmarks.recovery.trials import FaultKind, Trial, judge
 
 NAME = "faulted"
 PATIENCE = 60.0     # seconds a sweep may take to end by itself after its server went away

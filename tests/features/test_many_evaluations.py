@@ -4,13 +4,13 @@ import threading
 
 import pytest
 from doubles.counted_store import CountedStore
-from recovery.many import begin_all, many_specs
 from services.ledger_record import record_differences, record_of
 
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.record.opened import open_evaluations
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.memory import MemoryStore
+from benchmarks.recovery.many import begin_all, many_specs
 
 MANY, WORKERS = 200, 4
 QUICK = {"budget": {"labels": 2}, "method": "passive"}

@@ -1,4 +1,4 @@
-"""What a forked process of `recovery.kills` has imported before it begins: everything slow, and no more.
+"""What a forked process of `kills` has imported before it begins: everything slow, and no more.
 
 The SDK of Label Studio imports most of itself when its first client is made.
 """

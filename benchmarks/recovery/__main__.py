@@ -1,4 +1,4 @@
-"""The recovery suite: `python -m recovery PART`, with tests/ on the path (see the Makefile).
+"""The recovery suite: `python -m benchmarks.recovery PART`, with tests/ on the path (see the Makefile).
 
     kills     `assay run` as a process, killed with SIGKILL until so many deaths are reached
     faults    one service fails once, at so many requests of an evaluation, for every kind of fault
@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from recovery.page import page
+from benchmarks.recovery.page import page
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / ".cache" / "recovery.jsonl"
@@ -30,7 +30,7 @@ MOST_KILLS = 12     # of one evaluation, so that many evaluations are killed
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one part of the suite; 0 if nothing was lost, doubled or wrong."""
-    parser = argparse.ArgumentParser(prog="python -m recovery", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.recovery", description=__doc__)
     parser.add_argument("part", choices=["kills", "faults", "many", "page"])
     parser.add_argument("--kills", type=int, default=30, help="processes to kill")
     parser.add_argument("--times", type=int, default=3, help="requests at which each fault is tried")
@@ -66,7 +66,7 @@ def _results(chosen: argparse.Namespace) -> Iterator[tuple[dict[str, Any], str]]
 
 def run_kills(kills: int, seed: int) -> Iterator[tuple[dict[str, Any], str]]:
     """Evaluations until so many processes were killed; each is checked when it is done."""
-    from recovery.kills import VARIANTS, arena
+    from benchmarks.recovery.kills import VARIANTS, arena
 
     done, number = 0, 0
     with _folder() as folder, _s3(folder) as s3, _label_studio() as label_studio:
@@ -99,8 +99,8 @@ def run_faults(times: int, seed: int, services: set[str]) -> Iterator[tuple[dict
 
 
 def _trials(times: int, draw: random.Random, services: set[str]) -> Iterator[Any]:
-    from recovery import desk_faults, store_faults
-    from recovery.prefect_faults import PrefectStage
+    from benchmarks.recovery import desk_faults, store_faults
+    from benchmarks.recovery.prefect_faults import PrefectStage
 
     with _folder() as folder:
         if "disk" in services:
@@ -134,7 +134,7 @@ def _trials(times: int, draw: random.Random, services: set[str]) -> Iterator[Any
 
 def run_many(evaluations: int, services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:
     """Sweeps over so many open evaluations, on a folder and on S3."""
-    from recovery.many import measured_sweeps
+    from benchmarks.recovery.many import measured_sweeps
 
     with _folder() as folder, ExitStack() as running:
         stores = {}

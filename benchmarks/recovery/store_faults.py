@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from doubles.small_pool import small_spec
-from recovery.trials import FaultKind, Trial, judge, run_through
 from services.faulty_proxy import (
     Fault,
     FaultyProxy,
@@ -37,6 +36,7 @@ from assay.tasks.ledger.stores import s3 as s3_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.evaluation import Spec
+from benchmarks.recovery.trials import FaultKind, Trial, judge, run_through
 
 NAME = "faulted"
 READ_SECONDS = 1.5     # our client waits for a reply; a minute in production

@@ -9,9 +9,9 @@ Result = Mapping[str, Any]
 
 _HEAD = """# Recovery: what was broken, and what came of it
 
-Made by `python -m recovery page` from what `make recovery-long` left behind; `make recovery` runs a smaller
-part of it in some minutes, and `make test` a slice. Everything below ran against a real Label Studio, a real
-S3-compatible server (SeaweedFS) and a real Prefect server, started for the purpose.
+Made by `python -m benchmarks.recovery page` from what `make recovery-long` left behind; `make recovery`
+runs a smaller part of it in some minutes, and `make test` a slice. Everything below ran against a real
+Label Studio, a real S3-compatible server (SeaweedFS) and a real Prefect server, started for the purpose.
 
 In every row the final ledger was compared with the ledger of a run nobody disturbed: every key, every column,
 every value, floats to 1e-9; left out are times, random words, and the digests of answers, which hold the

@@ -28,7 +28,7 @@ def files(store: LocalStore) -> set[str]:
 
 KILLED_AT_ITS_LINK = """
 import os, signal, sys
-from tasks.ledger.local_store import LocalStore
+from assay.tasks.ledger.stores.local import LocalStore
 link = os.link
 def cut(source, target):
     if sys.argv[2] == "after":

@@ -35,7 +35,6 @@ from typing import Any
 
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
-from recovery.effects_pipe import Follower
 from services.faulty_proxy import (
     Fault,
     FaultyProxy,
@@ -60,6 +59,7 @@ from assay.tasks.desks.protocol import DeskError
 from assay.tasks.effects.log import VARIABLE, begun_and_not_ended
 from assay.tasks.ledger import open_store, rounds
 from assay.tasks.ledger.stores.protocol import Store
+from benchmarks.recovery.effects_pipe import Follower
 
 NAME = "killed"
 LONGEST_RUN = 600.0        # seconds without an end or a kill: something hangs
@@ -160,7 +160,7 @@ class Arena:
         self._expected: dict[int, Record] = {}
         self._context = multiprocessing.get_context("forkserver")
         light = [f"assay.flows.{part}" for part in ("cli.main", "evaluation.begin", "evaluation.drive")]
-        warm = ["recovery.warm", "boto3"] if servers else light
+        warm = ["benchmarks.recovery.warm", "boto3"] if servers else light
         self._context.set_forkserver_preload([*warm, "scipy.stats", "pyarrow.dataset"])
         predictions, labels = write_small_pool(folder, n=80)
         with labels.open(newline="") as opened:

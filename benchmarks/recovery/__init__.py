@@ -1,0 +1,1 @@
+"""Processes killed and services broken at random moments: the long form of tests/recovery."""
