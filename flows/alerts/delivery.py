@@ -18,6 +18,7 @@ from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.listing import outbox_rows
 from assay.tasks.alerts.outbox import Delivery, NotDelivered, deliver_due, outbox_index
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report import wording
 
@@ -39,9 +40,9 @@ def deliver(
     done: list[Delivery] = []
     for owner in sorted(index if owners is None else index.keys() & set(owners)):
         try:
-            alerts = alert_choices(store, owner)
+            alerts = alert_choices(Ledger(store, owner))
             done += deliver_due(
-                store, owner, open_channels(alerts, environment), now(),
+                Ledger(store, owner), open_channels(alerts, environment), now(),
                 cooldown=timedelta(hours=alerts.cooldown_hours), waiting=index[owner],
             )
         except AssayError as error:
@@ -61,7 +62,7 @@ def outbox_of_all(store: Store, owners: Iterable[str] | None = None) -> list[dic
     for owner in names:
         if owners is not None:
             check_owner(store, owner)
-        rows += outbox_rows(store, owner)
+        rows += outbox_rows(Ledger(store, owner))
     return rows
 
 
@@ -73,7 +74,7 @@ def try_channels(store: Store, owner: str, environment: Mapping[str, str] = os.e
         key="test", kind="failure", severity="critical", subject=f"{owner}: a test of its alerts",
         body="Somebody asked whether this channel works: it does. Nothing is wrong.",
     )
-    for channel in open_channels(alert_choices(store, owner), environment):
+    for channel in open_channels(alert_choices(Ledger(store, owner)), environment):
         try:
             channel.send(alert, owner)
             said = Delivery(owner=owner, key="test", channel=channel.name, status="sent")

@@ -26,6 +26,7 @@ from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.desks.protocol import DeskUnreachable
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds import Outcome, RoundEstimate
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store, StoreUnreachable
 from assay.tasks.report import wording
@@ -65,7 +66,7 @@ def changes(verdicts: Sequence[Verdict | None], finished_at: int | None) -> Iter
 
 
 def raise_verdicts(
-    store: Store, opened: Opened, looks: Sequence[RoundEstimate], outcome: Outcome | None, now: datetime
+    opened: Opened, looks: Sequence[RoundEstimate], outcome: Outcome | None, now: datetime
 ) -> list[Alert]:
     """Raise what the verdicts so far call for, unless it was; the alerts that are new.
 
@@ -74,7 +75,7 @@ def raise_verdicts(
     threshold, alerts = opened.spec.threshold, opened.spec.alerts or _DEFAULTS
     if threshold is None or not looks or not (outcome is not None or alerts.each_round):
         return []
-    told = moments(looks, read_reissues(store, opened.name), outcome is not None)
+    told = moments(looks, read_reissues(opened.ledger), outcome is not None)
     if not alerts.each_round:
         told = [moment for moment in told if moment.final]
     final = next((i for i, moment in enumerate(told) if moment.final), None)
@@ -95,7 +96,7 @@ def raise_verdicts(
             notes=_notes(opened, moment, outcome if moment.final else None),
             links=report_links(alerts, opened.name),
         )
-        if raise_alert(store, opened.name, alert, now):
+        if raise_alert(opened.ledger, alert, now):
             new.append(alert)
     return new
 
@@ -107,12 +108,12 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
     """
     if isinstance(error, DeskUnreachable | StoreUnreachable) or not isinstance(error, AssayError):
         return
-    alerts = alert_choices(store, name)
+    alerts = alert_choices(Ledger(store, name))
     if "failure" not in alerts.tell:
         return
     said = str(error)
     what = f"failure-{layout.digest(said.encode())[:12]}"
-    raise_alert(store, name, Alert(
+    raise_alert(Ledger(store, name), Alert(
         key=f"{what}-{now:%Y%m%d}",
         kind="failure",
         severity=alerts.severity.of("failure"),
@@ -124,11 +125,11 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
 
 
 @retried
-def alert_choices(store: Store, owner: str) -> Alerts:
+def alert_choices(ledger: Ledger) -> Alerts:
     """What the spec of an evaluation, or of a monitor, says about alerts."""
-    key = layout.spec(owner)
+    key = layout.spec(ledger.name)
     try:
-        recorded = codec.from_json(store.get(key), key)
+        recorded = codec.from_json(ledger.get(key), key)
     except KeyMissing:
         return _DEFAULTS
     said = recorded.get("spec", recorded).get("alerts")

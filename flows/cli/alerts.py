@@ -14,7 +14,7 @@ from assay.flows.cli.output import json_option, print_json, store_named, store_o
 @click.option("--test", "test_now", is_flag=True, help="Send a test message to every channel of NAME.")
 @json_option
 def alerts(
-    name: str | None, store: str | None, deliver_now: bool, test_now: bool, as_json: bool
+    name: str | None, where: str | None, deliver_now: bool, test_now: bool, as_json: bool
 ) -> int:
     """List the alerts of NAME, or of everything in the store, and who was told of them.
 
@@ -29,15 +29,15 @@ def alerts(
     """
     from assay.flows.alerts.delivery import deliver, outbox_of_all, try_channels
 
-    ledger = store_named(store)
+    store = store_named(where)
     if test_now and name is None:
         raise click.UsageError("--test needs the NAME whose channels are to be tried")
-    done = try_channels(ledger, name) if test_now and name else []
+    done = try_channels(store, name) if test_now and name else []
     owners = [name] if name else None
-    rows = outbox_of_all(ledger, owners)   # also mends the index, before it is used
+    rows = outbox_of_all(store, owners)   # also mends the index, before it is used
     if deliver_now:
-        done += deliver(ledger, owners)
-        rows = outbox_of_all(ledger, owners)
+        done += deliver(store, owners)
+        rows = outbox_of_all(store, owners)
     failed = any(one.status in ("failed", "expired") for one in done)
     if as_json:
         print_json({
@@ -51,7 +51,7 @@ def alerts(
     for row in rows:
         _print(row)
     if not rows:
-        click.echo(f"no alerts in {ledger.url}" if name is None else f"{name}: no alerts")
+        click.echo(f"no alerts in {store.url}" if name is None else f"{name}: no alerts")
     for one in done:
         why = f": {one.why}" if one.why else ""
         click.echo(f"{one.owner}/{one.key} to {one.channel or 'its channels'}: {one.status}{why}")

@@ -21,7 +21,7 @@ _SIGNS = {"ok": "  ok      ", "warning": "  warning ", "problem": "  PROBLEM "}
               help="Write the suggested spec there; never over another file.")
 @store_option
 @json_option
-def doctor(subject: str, write: Path | None, store: str | None, as_json: bool) -> int:
+def doctor(subject: str, write: Path | None, where: str | None, as_json: bool) -> int:
     """Say what data supports, what is missing, and what an evaluation of it would cost.
 
     FILE is predictions: a file, folder or glob, local or s3://. Its columns are guessed and named. SPEC
@@ -36,7 +36,7 @@ def doctor(subject: str, write: Path | None, store: str | None, as_json: bool) -
     """
     from assay.flows.doctor.examine import examine
 
-    found = examine(subject, lambda spec: store_for(store, spec))
+    found = examine(subject, lambda spec: store_for(where, spec))
     if write is not None:
         _write(write, found.spec)
     if as_json:

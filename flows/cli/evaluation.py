@@ -19,7 +19,6 @@ from assay.flows.cli.output import (
 )
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
-from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.evaluation import load_spec
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar=
 @click.option("--wait", type=click.FloatRange(min=0), default=None, metavar="MINUTES",
               help="Stop waiting for people after so long; 0 looks once [default: wait for ever].")
 @json_option
-def run(spec: Path, store: str | None, wait: float | None, as_json: bool) -> int:
+def run(spec: Path, where: str | None, wait: float | None, as_json: bool) -> int:
     """Begin an evaluation and drive it until it stops.
 
     Shows each round as it closes and waits for people in between. Interrupt it at any time: nothing is lost,
@@ -49,32 +48,32 @@ def run(spec: Path, store: str | None, wait: float | None, as_json: bool) -> int
     from assay.flows.evaluation.drive import Patience, drive
 
     asked = load_spec(spec)
-    ledger = store_for(store, asked)
+    store = store_for(where, asked)
     with Progress(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
         try:
-            opened = begin(ledger, asked, progress=progress.frozen)
+            opened = begin(store, asked, progress=progress.frozen)
         except KeyboardInterrupt:
             raise click.Abort from None
-        ahead = _outlook(ledger, opened, progress)
+        ahead = _outlook(opened, progress)
         for line in before_it_starts(opened, ahead):
             progress.note(line)
         patience = Patience.from_settings(in_all=None if wait is None else wait * 60)
         try:
             standing = drive(
-                ledger, opened.name, patience=patience, on_round=progress.round, on_wait=progress.waiting
+                store, opened.name, patience=patience, on_round=progress.round, on_wait=progress.waiting
             )
         except KeyboardInterrupt:
-            standing = current_standing(ledger, opened)
+            standing = current_standing(opened)
             click.echo(f"interrupted; to resume: assay run {spec}", err=True)
-    return _say(ledger, opened, standing, as_json, ahead)
+    return _say(opened, standing, as_json, ahead)
 
 
 @click.command("begin")
 @spec_argument
 @store_option
 @json_option
-def begin_command(spec: Path, store: str | None, as_json: bool) -> int:
+def begin_command(spec: Path, where: str | None, as_json: bool) -> int:
     """Freeze the pool of a spec and open its evaluation; ask nobody yet.
 
     \b
@@ -84,12 +83,12 @@ def begin_command(spec: Path, store: str | None, as_json: bool) -> int:
     from assay.flows.evaluation.begin import begin
 
     asked = load_spec(spec)
-    ledger = store_for(store, asked)
+    store = store_for(where, asked)
     with Progress(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
-        opened = begin(ledger, asked, progress=progress.frozen)
-        ahead = _outlook(ledger, opened, progress)
-    standing = with_outlook(current_standing(ledger, opened), ahead)
+        opened = begin(store, asked, progress=progress.frozen)
+        ahead = _outlook(opened, progress)
+    standing = with_outlook(current_standing(opened), ahead)
     if as_json:
         print_json(standing.to_json())
     else:
@@ -112,7 +111,7 @@ def begin_command(spec: Path, store: str | None, as_json: bool) -> int:
 @store_option
 @json_option
 def advance_command(
-    name: str, look_again: bool, close_round: bool, round: int | None, store: str | None, as_json: bool
+    name: str, look_again: bool, close_round: bool, round: int | None, where: str | None, as_json: bool
 ) -> int:
     """Do whatever is due in an evaluation, and say what it waits for.
 
@@ -128,30 +127,30 @@ def advance_command(
 
     if round is not None and not close_round:
         raise click.UsageError("--round says which round --close-round closes; give both, or neither")
-    ledger = store_named(store)
-    opened = open_evaluation(ledger, name)
+    store = store_named(where)
+    opened = open_evaluation(store, name)
     with Progress(opened.spec.budget.labels).running() as progress:
         progress.say(f"advancing {name}")
         standing = advance(
-            ledger, name, on_round=progress.round, look_again=look_again, close_round=close_round,
+            store, name, on_round=progress.round, look_again=look_again, close_round=close_round,
             round=round,
         )
-        ahead = _outlook(ledger, opened, progress)
-    return _say(ledger, opened, standing, as_json, ahead)
+        ahead = _outlook(opened, progress)
+    return _say(opened, standing, as_json, ahead)
 
 
-def _outlook(ledger: Store, opened: Opened, progress: Progress) -> "Outlook | None":
+def _outlook(opened: Opened, progress: Progress) -> "Outlook | None":
     """The forecast from where it stands; None once it is finished."""
     from assay.flows.report.forecasting import outlook
 
-    if current_standing(ledger, opened).state == "finished":
+    if current_standing(opened).state == "finished":
         return None
     progress.say("forecasting")
-    return outlook(ledger, opened)
+    return outlook(opened)
 
 
 def _say(
-    ledger: Store, opened: Opened, standing: Standing, as_json: bool, ahead: "Outlook | None" = None
+    opened: Opened, standing: Standing, as_json: bool, ahead: "Outlook | None" = None
 ) -> int:
     standing = with_outlook(standing, ahead)
     if as_json:
@@ -161,6 +160,7 @@ def _say(
 
     print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing), ahead=ahead)
     if standing.known is not None:
-        where = "" if ledger.url == "./assay-ledger" else f" --store {ledger.url}"
+        url = opened.ledger.store.url
+        where = "" if url == "./assay-ledger" else f" --store {url}"
         click.echo(f"  report: assay report {opened.name}{where}")
     return standing.exit_code

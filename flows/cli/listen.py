@@ -16,7 +16,7 @@ from assay.flows.cli.output import store_named, store_option
               "address under which Label Studio reaches it.")
 @click.option("--workers", type=click.IntRange(1, 32), default=2, show_default=True,
               help="Evaluations advanced at the same time.")
-def listen(store: str | None, host: str, port: int, register: str | None, workers: int) -> int:
+def listen(where: str | None, host: str, port: int, register: str | None, workers: int) -> int:
     """Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.
 
     A webhook is a hint: what is lost is found by the next sweep, so keep the sweep scheduled. The secret is
@@ -35,12 +35,12 @@ def listen(store: str | None, host: str, port: int, register: str | None, worker
         raise click.BadParameter(
             f"{register!r} is not an http:// or https:// address", param_hint="--register"
         )
-    ledger = store_named(store)
-    ledger.check()
+    store = store_named(where)
+    store.check()
     if os.environ.get("PREFECT_API_URL"):
         events.tell_from_anywhere()
     serve(
-        ledger, secret, host=host, port=port, workers=workers, register=register,
-        ready=lambda taken: click.echo(f"listening on http://{host}:{taken} for {ledger.url}", err=True),
+        store, secret, host=host, port=port, workers=workers, register=register,
+        ready=lambda taken: click.echo(f"listening on http://{host}:{taken} for {store.url}", err=True),
     )
     return 0

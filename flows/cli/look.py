@@ -24,7 +24,7 @@ from assay.tasks.ledger.stores.protocol import Store
 @click.argument("name", required=False)
 @store_option
 @json_option
-def status(name: str | None, store: str | None, as_json: bool) -> int:
+def status(name: str | None, where: str | None, as_json: bool) -> int:
     """Say where an evaluation stands, or all of them, from the ledger alone.
 
     With a NAME the exit code is the evaluation's (5 while it is not finished); without one it is 0,
@@ -35,16 +35,16 @@ def status(name: str | None, store: str | None, as_json: bool) -> int:
       assay status
       assay status restaurant-dedup --json | jq .state
     """
-    ledger = store_named(store)
+    store = store_named(where)
     if name is None:
-        return _all(ledger, as_json)
-    opened = open_evaluation(ledger, name)
-    standing = current_standing(ledger, opened)
+        return _all(store, as_json)
+    opened = open_evaluation(store, name)
+    standing = current_standing(opened)
     ahead = None
     if standing.state != "finished":
         from assay.flows.report.forecasting import outlook
 
-        ahead = outlook(ledger, opened)
+        ahead = outlook(opened)
     if as_json:
         print_json(with_outlook(standing, ahead).to_json())
     else:
@@ -54,19 +54,19 @@ def status(name: str | None, store: str | None, as_json: bool) -> int:
     return standing.exit_code
 
 
-def _all(ledger: Store, as_json: bool) -> int:
+def _all(store: Store, as_json: bool) -> int:
     standings: list[Standing] = []
     damaged: dict[str, str] = {}
-    for name in begun_evaluations(ledger):
+    for name in begun_evaluations(store):
         try:
-            standings.append(current_standing(ledger, open_evaluation(ledger, name)))
+            standings.append(current_standing(open_evaluation(store, name)))
         except AssayError as error:   # one damaged record must not hide the others
             damaged[name] = str(error)
     if as_json:
         listed: list[dict[str, Any]] = [standing.to_json() for standing in standings]
-        print_json({"store": ledger.url, "evaluations": listed, **({"damaged": damaged} if damaged else {})})
+        print_json({"store": store.url, "evaluations": listed, **({"damaged": damaged} if damaged else {})})
     elif not standings and not damaged:
-        click.echo(f"no evaluation has begun in {ledger.url}")
+        click.echo(f"no evaluation has begun in {store.url}")
     for standing in standings if not as_json else []:
         print_standing(standing, note=False)
     for name, message in damaged.items():
@@ -82,7 +82,7 @@ def _all(ledger: Store, as_json: bool) -> int:
               help="Add evidence.zip: probabilities, seeds, digests, versions, who saw which fields.")
 @store_option
 @json_option
-def report(name: str, out: Path | None, evidence: bool, store: str | None, as_json: bool) -> int:
+def report(name: str, out: Path | None, evidence: bool, where: str | None, as_json: bool) -> int:
     """Write an evaluation's report: HTML for people, JSON and Parquet for programs.
 
     The exit code is the evaluation's, as for `status`.
@@ -94,17 +94,17 @@ def report(name: str, out: Path | None, evidence: bool, store: str | None, as_js
     from assay.flows.report.gather import report_data
     from assay.tasks.report import write_files, write_report
 
-    ledger = store_named(store)
-    opened = open_evaluation(ledger, name)
-    standing = current_standing(ledger, opened)
+    store = store_named(where)
+    opened = open_evaluation(store, name)
+    standing = current_standing(opened)
     folder = out or Path(f"assay-report-{name}")
-    files = write_report(report_data(ledger, opened, standing), folder)
+    files = write_report(report_data(opened, standing), folder)
     written = [files.html, files.json, files.parquet]
     if evidence:
         from assay.flows.report.evidence import gather_evidence
         from assay.tasks.report.evidence import evidence_zip
 
-        write_files({"evidence.zip": evidence_zip(gather_evidence(ledger, opened))}, folder)
+        write_files({"evidence.zip": evidence_zip(gather_evidence(opened))}, folder)
         written.append(folder / "evidence.zip")
     if as_json:
         print_json(standing.to_json())

@@ -19,7 +19,7 @@ from assay.tasks.spec.monitor import load_monitor_spec
 @click.option("--window", default=None, metavar="WINDOW",
               help="With --once: this window only, due or not, such as 2026-11-20.")
 @json_option
-def monitor(spec: Path, store: str | None, once: bool, window: str | None, as_json: bool) -> int:
+def monitor(spec: Path, where: str | None, once: bool, window: str | None, as_json: bool) -> int:
     """Watch a stream of predictions: every window of time becomes an evaluation, and gets a verdict.
 
     Registers the monitor of SPEC in its ledger and, as a scheduled deployment, with the Prefect server at
@@ -34,12 +34,12 @@ def monitor(spec: Path, store: str | None, once: bool, window: str | None, as_js
     if window is not None and not once:
         raise click.UsageError("--window goes with --once")
     asked = load_monitor_spec(spec)
-    ledger = store_for(store, asked)
-    register(ledger, asked)
+    store = store_for(where, asked)
+    register(store, asked)
     if not once:
         from assay.flows.monitor.deployment import deploy_monitor
 
-        deployed = deploy_monitor(asked, ledger.url)
+        deployed = deploy_monitor(asked, store.url)
         if as_json:
             print_json({"monitor": asked.name, "deployment": deployed})
         else:
@@ -51,8 +51,8 @@ def monitor(spec: Path, store: str | None, once: bool, window: str | None, as_js
                 "path or s3:// is found by all", err=True,
             )
         return 0
-    done = tick(ledger, asked.name, now=datetime.now(UTC), only=window)
-    history = read_monitor_history(ledger, asked.name)
+    done = tick(store, asked.name, now=datetime.now(UTC), only=window)
+    history = read_monitor_history(store, asked.name)
     if as_json:
         print_json(history.to_json() | _tick_json(done))
     else:
@@ -69,7 +69,7 @@ def monitor(spec: Path, store: str | None, once: bool, window: str | None, as_js
               help="Also write history.html, history.json and history.parquet here.")
 @store_option
 @json_option
-def history(name: str, out: Path | None, store: str | None, as_json: bool) -> int:
+def history(name: str, out: Path | None, where: str | None, as_json: bool) -> int:
     """A monitor's windows: the measure with its interval, the verdicts, and what they cost.
 
     \b
@@ -77,7 +77,7 @@ def history(name: str, out: Path | None, store: str | None, as_json: bool) -> in
       assay history dedup
       assay history dedup --out history/ --store s3://bucket/ledger
     """
-    told = read_monitor_history(store_named(store), name)
+    told = read_monitor_history(store_named(where), name)
     if as_json:
         print_json(told.to_json())
     else:

@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 store_option = click.option(
-    "--store", default=None, metavar="WHERE",
+    "--store", "where", default=None, metavar="WHERE",
     help="The ledger: a folder or s3://bucket/prefix [default: ASSAY_STORE, else ./assay-ledger].",
 )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
               help="Demand that the newest seal is this one, as noted when it was made.")
 @store_option
 @json_option
-def verify(name: str, seal: str | None, store: str | None, as_json: bool) -> int:
+def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int:
     """Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.
 
     Of a monitor (NAME, or monitors/NAME where an evaluation has the same name): its verdicts.
@@ -34,13 +34,13 @@ def verify(name: str, seal: str | None, store: str | None, as_json: bool) -> int
     from assay.flows.verify.ledger import verify as recompute
 
     expected = checked_seal(seal)
-    ledger = store_named(store)
-    if _is_monitor(ledger, name):
+    store = store_named(where)
+    if _is_monitor(store, name):
         from assay.flows.verify.monitor import verify_monitor
 
-        result = verify_monitor(ledger, name.removeprefix(layout.MONITORS_PREFIX))
+        result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX))
     else:
-        result = recompute(ledger, name, expected)
+        result = recompute(store, name, expected)
     if as_json:
         print_json(result.to_json())
     else:
@@ -48,11 +48,11 @@ def verify(name: str, seal: str | None, store: str | None, as_json: bool) -> int
     return 0 if result.verified else 1
 
 
-def _is_monitor(ledger: Store, name: str) -> bool:
+def _is_monitor(store: Store, name: str) -> bool:
     if name.startswith(layout.MONITORS_PREFIX):
         return True
     layout.check_name(name)
-    return not ledger.exists(layout.spec(name)) and ledger.exists(layout.monitor_spec(name))
+    return not store.exists(layout.spec(name)) and store.exists(layout.spec(layout.monitor(name)))
 
 
 def _print(result: "Verification") -> None:

@@ -22,6 +22,7 @@ from assay.flows.report.gather import report_data
 from assay.tasks.desks import open_desk
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool import febrl
 from assay.tasks.report import ReportFiles, write_report
@@ -74,7 +75,7 @@ def run_demo(
         )
     compared = _random_sampling(spec, pool, standing)
     say("writing the report")
-    data = report_data(store, opened, standing, truth=pool.truth, random_sampling=compared)
+    data = report_data(opened, standing, truth=pool.truth, random_sampling=compared)
     return Demo(
         opened=opened,
         standing=standing,
@@ -133,7 +134,7 @@ def _desk(
     person = SimulatedPerson(LabelStudioApi(server.url, server.token), spec.name, _labels(pool.labels))
 
     def answer(standing: Standing) -> None:
-        planned = rounds.read_plan(store, spec.name, standing.rounds + 1)
+        planned = rounds.read_plan(Ledger(store, spec.name), standing.rounds + 1)
         if planned is not None:
             person.answer(planned)
 

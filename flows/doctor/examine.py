@@ -20,6 +20,7 @@ from assay.tasks.doctor.places import look_at_desk, look_at_store
 from assay.tasks.doctor.roles import Roles, guess_roles, sample
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import suggest_spec
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.sources.column_names import column_names
@@ -224,7 +225,7 @@ def _places(spec: Spec, store_of: Callable[[Spec], Store]) -> list[Finding]:
 
 def _name(spec: Spec, store: Store) -> Finding:
     try:
-        recorded = read_spec(store, spec.name)["spec"]
+        recorded = read_spec(Ledger(store, spec.name))["spec"]
     except KeyMissing:
         return ok("name", f"{spec.name!r} is free in {store.url}")
     if recorded == spec.to_json():

@@ -45,13 +45,13 @@ def evaluate(
     """
     if bool(evaluation) == bool(spec_file):
         raise BadInput("give either `evaluation`, the name of one that has begun, or `spec_file`")
-    ledger = open_store(store or Settings().store)
+    opened_store = open_store(store or Settings().store)
     if spec_file:
         spec = load_spec(Path(spec_file))
-        ledger = open_store(store or spec.store or Settings().store)
-        evaluation = begin(ledger, spec).name
-    standing = drive(ledger, evaluation, patience=Patience.from_settings(in_all=wait_minutes * 60))
-    deliver(ledger, [evaluation])   # what does not arrive now, a sweep sends again
+        opened_store = open_store(store or spec.store or Settings().store)
+        evaluation = begin(opened_store, spec).name
+    standing = drive(opened_store, evaluation, patience=Patience.from_settings(in_all=wait_minutes * 60))
+    deliver(opened_store, [evaluation])   # what does not arrive now, a sweep sends again
     first = standing.known.estimates[0] if standing.known else None
     value = f"{first.measure} {first.value:.4f}" if first and first.value is not None else "no estimate yet"
     if standing.state != "finished":
@@ -68,15 +68,15 @@ def sweep(store: str = "", look_again: bool = False, look_back_days: float = 30.
     look_back_days   and those of evaluations whose last round closed within so many days; 0: open ones only
     """
     settings = Settings()
-    ledger = open_store(store or settings.store)
+    opened_store = open_store(store or settings.store)
     result = sweep_store(
-        ledger, workers=settings.sweep_workers, look_again=look_again,
+        opened_store, workers=settings.sweep_workers, look_again=look_again,
         look_back=timedelta(days=look_back_days),
     )
     rows = result.rows()
     if rows:
         events.table("assay-sweep", rows, "Open evaluations")
-    told = deliver(ledger)
+    told = deliver(opened_store)
     message = "; ".join(filter(None, [result.summary(), summary(told)]))
     if result.failed:
         first = sorted(result.failed)[0]
@@ -106,11 +106,11 @@ def monitor(name: str, store: str = "") -> State:
     name    of a monitor that `assay monitor SPEC` registered
     store   where its ledger is; ASSAY_STORE unless given
     """
-    ledger = open_store(store or Settings().store)
-    done = tick(ledger, name, now=utc_now())
-    told = read_monitor_history(ledger, name).to_json()
-    events.monitor_ticked(ledger.url, name, told, [news_of(verdict) for verdict in done.verdicts])
-    deliver(ledger, [layout.monitor(name)])
+    opened_store = open_store(store or Settings().store)
+    done = tick(opened_store, name, now=utc_now())
+    told = read_monitor_history(opened_store, name).to_json()
+    events.monitor_ticked(opened_store.url, name, told, [news_of(verdict) for verdict in done.verdicts])
+    deliver(opened_store, [layout.monitor(name)])
     if done.failed:
         first = sorted(done.failed)[0]
         return Failed(message=f"{done.summary()}; window {first}: {done.failed[first]}")

@@ -23,6 +23,7 @@ from assay.flows.record.opened import begun_evaluations, open_evaluations, utc_n
 from assay.flows.record.standing import Standing
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout, rounds
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 
 _log = logging.getLogger("assay.sweep")
@@ -127,7 +128,7 @@ def _finished_since(store: Store, since: datetime) -> list[str]:
     found = []
     for name in begun_evaluations(store):
         try:
-            outcome = rounds.read_outcome(store, name)
+            outcome = rounds.read_outcome(Ledger(store, name))
             key = layout.times(name, outcome.rounds) if outcome else ""
             if outcome and datetime.fromisoformat(codec.from_json(store.get(key), key)["closed"]) >= since:
                 found.append(name)

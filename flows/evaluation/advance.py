@@ -44,6 +44,7 @@ from assay.tasks import events
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import codec, layout, rounds
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
 from assay.tasks.ledger.rounds import Decided, Outcome, PlannedRound, RoundEstimate
 from assay.tasks.ledger.seals import seal_outcome, seal_rounds
@@ -82,13 +83,12 @@ def advance(
     are away or refuse.
     """
     opened = open_evaluation(store, evaluation)
-    outcome = _read_outcome(store, evaluation)
+    outcome = _read_outcome(opened.ledger)
 
     def asker() -> Asker:
         return Asker(
-            store=store,
+            ledger=opened.ledger,
             desk=desk if desk is not None else desk_of(store, opened.spec),
-            evaluation=evaluation,
             classes=opened.classes,
             annotators=opened.spec.desk.annotators_per_item,
             repost_after=repost_delay(opened) if repost_after is None else repost_after,
@@ -103,22 +103,22 @@ def advance(
             raise NoRoundToClose(
                 f"evaluation {evaluation!r} is finished, with {outcome.rounds} rounds: none of it is open"
             )
-        seal_outcome(store, evaluation, outcome.rounds)
+        seal_outcome(opened.ledger, outcome.rounds)
         reviser = None
-        if last_revision(store, evaluation) is not None or look_again:
+        if last_revision(opened.ledger) is not None or look_again:
             reviser = Reviser(
-                store=store, opened=opened, folded=_fold(store, opened), finished=True
+                opened=opened, folded=_fold(opened), finished=True
             )
             reviser.catch_up()
-        _leave_finished(store, opened, outcome, now())
+        _leave_finished(opened, outcome, now())
         if look_again and reviser is not None:
-            _enter_index(store, evaluation)   # a look that is cut short is carried through by a sweep
+            _enter_index(opened.ledger)   # a look that is cut short is carried through by a sweep
             reviser.look_again(asker())
-            _leave_finished(store, opened, outcome, now())
-        return current_standing(store, opened)
-    _enter_index(store, evaluation)
+            _leave_finished(opened, outcome, now())
+        return current_standing(opened)
+    _enter_index(opened.ledger)
     return _Run(
-        store=store, opened=opened, asker=asker(), annotating=Annotating(store, opened), now=now,
+        opened=opened, asker=asker(), annotating=Annotating(opened), now=now,
         on_round=on_round, look_again=look_again, close_round=close_round, round=round,
     ).go()
 
@@ -141,7 +141,6 @@ def repost_delay(opened: Opened) -> timedelta:
 class _Run:
     """One call of `advance`."""
 
-    store: Store
     opened: Opened
     asker: Asker
     annotating: Annotating
@@ -152,24 +151,24 @@ class _Run:
     round: int | None
 
     def go(self) -> Standing:
-        folded = _fold(self.store, self.opened)
+        folded = _fold(self.opened)
         to_close = self._to_close(folded) if self.close_round else None
         looked = False
         while True:
             if folded.estimate_due:
                 folded = self._estimate(folded)
             # whoever wrote the last estimate may have died before what follows it, and its seal
-            _write_annotators(self.store, self.opened, self.annotating, folded)
-            seal_rounds(self.store, self.opened.name, folded.state.round)
+            _write_annotators(self.opened, self.annotating, folded)
+            seal_rounds(self.opened.ledger, folded.state.round)
             self._revise(folded, look=not looked)
             looked = True
-            raise_verdicts(self.store, self.opened, folded.looks, None, self.now())
+            raise_verdicts(self.opened, folded.looks, None, self.now())
             reason = why_stop(self.opened.rule, folded)
             if reason is not None:
                 return self._stop(folded, reason)
             planned = folded.open_round or self._plan(folded)
             folded = replace(folded, open_round=planned)
-            _ensure_design(self.store, self.opened.name, planned)
+            _ensure_design(self.opened.ledger, planned)
             closed = [r.planned for r in folded.closed]
             rule = self.annotating.rule(planned, closed)
             answers = self.asker.ask(
@@ -179,7 +178,7 @@ class _Run:
                 waiting_for = {**answers.waiting, "desk": self.opened.spec.desk.kind}
                 return self._standing(folded, "waiting", waiting_for=waiting_for)
             decided = _write_labels(
-                self.store, self.opened.name, planned.number, answers.decided, answers.gold
+                self.opened.ledger, planned.number, answers.decided, answers.gold
             )
             for before in closed[-1:]:
                 self.asker.clear(before, self.annotating.gold_items(before))
@@ -206,7 +205,7 @@ class _Run:
         """Reissue what closed rounds changed; where asked to, or where answers are missing, look again."""
         if not folded.state.round:
             return
-        reviser = Reviser(store=self.store, opened=self.opened, folded=folded, finished=False)
+        reviser = Reviser(opened=self.opened, folded=folded, finished=False)
         if look and (self.look_again or folded.state.nonresponse.unanswered):
             reviser.look_again(self.asker, only_gaps=not self.look_again)
         else:
@@ -214,21 +213,21 @@ class _Run:
 
     def _standing(self, folded: Fold, state: State, **more: Any) -> Standing:
         known = folded.looks[-1] if folded.looks else None
-        reissued = retried(reissued_at)(self.store, self.opened.name, known)
+        reissued = retried(reissued_at)(self.opened.ledger, known)
         return standing_of(self.opened, state, known, reissued=reissued, **more)
 
     def _plan(self, folded: Fold) -> PlannedRound:
         size = min(self.opened.spec.batch_size, self.opened.rule.budget - folded.asked)
         draws = plan_draws(self.opened.question, folded.state, size)
-        planned = plan_round(self.store, self.opened, folded, draws, self.annotating)
-        return _write_plan(self.store, self.opened.name, planned)
+        planned = plan_round(self.opened, folded, draws, self.annotating)
+        return _write_plan(self.opened.ledger, planned)
 
     def _estimate(self, folded: Fold) -> Fold:
         """Write down what the round just closed says."""
         computed = folded.estimate(self.opened.question, self.opened.segments)
-        known = _write_estimate(self.store, self.opened.name, computed)
-        _write_time(self.store, layout.times(self.opened.name, known.round), "closed", self.now())
-        events.round_closed(self.store.url, self.opened.name, known)
+        known = _write_estimate(self.opened.ledger, computed)
+        _write_time(self.opened.ledger, layout.times(self.opened.name, known.round), "closed", self.now())
+        events.round_closed(self.opened.ledger.store.url, self.opened.name, known)
         _log.info("%s: round %d closed, %d labels", self.opened.name, known.round, known.labels)
         if self.on_round:
             self.on_round(known)
@@ -237,8 +236,7 @@ class _Run:
     def _stop(self, folded: Fold, reason: StopReason) -> Standing:
         known = folded.looks[-1]
         outcome = _write_outcome(
-            self.store,
-            self.opened.name,
+            self.opened.ledger,
             Outcome(
                 stopped_by=reason,
                 verdict=verdict_on(self.opened, known),
@@ -247,92 +245,93 @@ class _Run:
                 undecided=known.undecided,
             ),
         )
-        seal_outcome(self.store, self.opened.name, outcome.rounds)
+        seal_outcome(self.opened.ledger, outcome.rounds)
         # before it leaves the index: whoever is cut off here comes back
-        raise_verdicts(self.store, self.opened, folded.looks, outcome, self.now())
-        _leave_index(self.store, self.opened.name)
-        events.evaluation_finished(self.store.url, self.opened.name, known, outcome)
+        raise_verdicts(self.opened, folded.looks, outcome, self.now())
+        _leave_index(self.opened.ledger)
+        events.evaluation_finished(self.opened.ledger.store.url, self.opened.name, known, outcome)
         _log.info("%s: finished (%s)", self.opened.name, outcome.stopped_by)
         return self._standing(folded, "finished", outcome=outcome)
 
 
-def _leave_finished(store: Store, opened: Opened, outcome: Outcome, now: datetime) -> None:
+def _leave_finished(opened: Opened, outcome: Outcome, now: datetime) -> None:
     """Tell what is to be told, and only then leave the index: whoever is cut off before comes back."""
     if opened.spec.threshold is not None:
-        raise_verdicts(store, opened, _history(store, opened.name), outcome, now)
-    _leave_index(store, opened.name)
+        raise_verdicts(opened, _history(opened.ledger), outcome, now)
+    _leave_index(opened.ledger)
 
 
-def _fold(store: Store, opened: Opened) -> Fold:
-    return retried(fold)(store, opened.name, opened.question)
-
-
-@retried
-def _history(store: Store, evaluation: str) -> list[RoundEstimate]:
-    return read_history(store, evaluation)
+def _fold(opened: Opened) -> Fold:
+    return retried(fold)(opened.ledger, opened.question)
 
 
 @retried
-def _read_outcome(store: Store, evaluation: str) -> Outcome | None:
-    return rounds.read_outcome(store, evaluation)
+def _history(ledger: Ledger) -> list[RoundEstimate]:
+    return read_history(ledger)
 
 
 @retried
-def _ensure_design(store: Store, evaluation: str, planned: PlannedRound) -> None:
+def _read_outcome(ledger: Ledger) -> Outcome | None:
+    return rounds.read_outcome(ledger)
+
+
+@retried
+def _ensure_design(ledger: Ledger, planned: PlannedRound) -> None:
     """The plan's writer may have died before it wrote the design the plan carries."""
-    if not store.exists(layout.design(evaluation, planned.number)):
-        rounds.write_design(store, evaluation, planned)
+    if not ledger.exists(layout.design(ledger.name, planned.number)):
+        rounds.write_design(ledger, planned)
 
 
 @effect("write-plan")
-def _write_plan(store: Store, evaluation: str, planned: PlannedRound) -> PlannedRound:
-    winner = rounds.write_plan(store, evaluation, planned)
-    rounds.write_design(store, evaluation, winner)
+def _write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
+    winner = rounds.write_plan(ledger, planned)
+    rounds.write_design(ledger, winner)
     return winner
 
 
 @effect("write-labels")
 def _write_labels(
-    store: Store, evaluation: str, number: int, decided: list[Decided],
+    ledger: Ledger, number: int, decided: list[Decided],
     gold: Mapping[str, tuple[str, ...]],
 ) -> list[Decided]:
-    return rounds.write_labels(store, evaluation, number, decided, gold)
+    return rounds.write_labels(ledger, number, decided, gold)
 
 
 @retried
-def _write_annotators(store: Store, opened: Opened, annotating: Annotating, folded: Fold) -> None:
+def _write_annotators(opened: Opened, annotating: Annotating, folded: Fold) -> None:
     """Put how the people do after the last closed round, unless that is sealed already."""
     number = folded.state.round
     key = layout.annotators(opened.name, number)
-    if number == 0 or store.exists(layout.seal(opened.name, number)) or store.exists(key):
+    ledger = opened.ledger
+    if number == 0 or ledger.exists(layout.seal(ledger.name, number)) or ledger.exists(key):
         return
     record = annotators_record(opened, annotating, folded)
     if record is not None:
-        store.put(key, codec.to_json(record))
+        ledger.put(key, codec.to_json(record))
 
 
 @effect("write-estimate")
-def _write_estimate(store: Store, evaluation: str, estimate: RoundEstimate) -> RoundEstimate:
-    return rounds.write_estimate(store, evaluation, estimate)
+def _write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
+    return rounds.write_estimate(ledger, estimate)
 
 
 @effect("write-outcome")
-def _write_outcome(store: Store, evaluation: str, outcome: Outcome) -> Outcome:
-    return rounds.write_outcome(store, evaluation, outcome)
+def _write_outcome(ledger: Ledger, outcome: Outcome) -> Outcome:
+    return rounds.write_outcome(ledger, outcome)
 
 
 @retried
-def _write_time(store: Store, key: str, what: str, moment: datetime) -> None:
-    store.put(key, codec.to_json({what: moment.isoformat()}))
+def _write_time(ledger: Ledger, key: str, what: str, moment: datetime) -> None:
+    ledger.put(key, codec.to_json({what: moment.isoformat()}))
 
 
 @retried
-def _enter_index(store: Store, evaluation: str) -> None:
+def _enter_index(ledger: Ledger) -> None:
     """The index may have been lost; sweeps find what is in it."""
-    if not store.exists(layout.open_index(evaluation)):
-        store.put(layout.open_index(evaluation), b"")
+    if not ledger.exists(layout.open_index(ledger.name)):
+        ledger.put(layout.open_index(ledger.name), b"")
 
 
 @retried
-def _leave_index(store: Store, evaluation: str) -> None:
-    store.discard(layout.open_index(evaluation))
+def _leave_index(ledger: Ledger) -> None:
+    ledger.store.discard(layout.open_index(ledger.name))

@@ -24,6 +24,7 @@ from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.inherited import write_inherited
@@ -63,7 +64,7 @@ def begin(
 
     manifest = _freeze(spec, store, progress, claim)
     _refuse_if_taken(store, spec)
-    _mark_begun(store, spec.name, now())
+    _mark_begun(Ledger(store, spec.name), now())
     _log.info("%s: began with %d items", spec.name, manifest.rows)
     return open_evaluation(store, spec.name)
 
@@ -84,7 +85,7 @@ def _check_store(store: Store) -> None:
 
 @retried
 def _refuse_if_taken(store: Store, spec: Spec) -> None:
-    recorded, ours = read_spec(store, spec.name)["spec"], spec.to_json()
+    recorded, ours = read_spec(Ledger(store, spec.name))["spec"], spec.to_json()
     if recorded == ours:
         return
     differs = sorted(k for k in {*recorded, *ours} if recorded.get(k) != ours.get(k))
@@ -113,7 +114,7 @@ def _claim(store: Store, spec: Spec) -> None:
 
 
 @retried
-def _mark_begun(store: Store, name: str, moment: datetime) -> None:
-    store.put(layout.begun(name), codec.to_json({"begun": moment.isoformat()}))
+def _mark_begun(ledger: Ledger, moment: datetime) -> None:
+    ledger.put(layout.begun(ledger.name), codec.to_json({"begun": moment.isoformat()}))
 
 

@@ -21,9 +21,9 @@ from assay.flows.record.segmenting import ClosedRound, chances_of
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import Part
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
 from assay.tasks.ledger.rounds import RoundEstimate
-from assay.tasks.ledger.stores.protocol import Store
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,25 +136,25 @@ def surprise(measured: Measured, limit: Limit) -> Floats:
 
 
 @retried
-def is_finished(store: Store, evaluation: str) -> bool:
+def is_finished(ledger: Ledger) -> bool:
     """Whether an evaluation has stopped, and whoever stopped it lived to seal it."""
-    return store.exists(layout.final_seal(evaluation))
+    return ledger.exists(layout.final_seal(ledger.name))
 
 
 @retried
-def revision_of(store: Store, evaluation: str) -> int:
+def revision_of(ledger: Ledger) -> int:
     """How often the labels of an evaluation were corrected since its rounds were closed."""
-    last = last_revision(store, evaluation)
+    last = last_revision(ledger)
     return last.number if last else 0
 
 
 @retried
-def read_part(store: Store, evaluation: str) -> PartEvidence:
+def read_part(ledger: Ledger) -> PartEvidence:
     """What a finished evaluation says."""
-    opened = open_evaluation(store, evaluation)
-    folded = fold(store, evaluation, opened.question)
+    opened = open_evaluation(ledger.store, ledger.name)
+    folded = fold(ledger, opened.question)
     known = folded.looks[-1]
-    reissued = reissued_at(store, evaluation, known)
+    reissued = reissued_at(ledger, known)
     if reissued is None:
         return PartEvidence(opened=opened, folded=folded, known=known)
     return PartEvidence(opened=opened, folded=folded, known=reissued.known, revision=reissued.number)

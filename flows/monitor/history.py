@@ -7,7 +7,9 @@ from typing import Any
 from assay.flows.monitor.opening import current
 from assay.flows.monitor.tick import open_monitor
 from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import Judged, Opening, WindowVerdict, latest, read_openings, read_verdicts
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -68,8 +70,9 @@ class History:
 def read_monitor_history(store: Store, name: str) -> History:
     """The history of a monitor. Raises UnknownMonitor."""
     spec = open_monitor(store, name)
-    openings = read_openings(store, name)
-    standing = latest(read_verdicts(store, name))
+    ledger = Ledger(store, layout.monitor(name))
+    openings = read_openings(ledger)
+    standing = latest(read_verdicts(ledger))
     return History(spec=spec, rows=tuple(_row(w, openings[w], standing.get(w)) for w in sorted(openings)))
 
 

@@ -21,6 +21,7 @@ from assay.evalcore.monitoring.calendar import Window
 from assay.evalcore.monitoring.signals import Signal, Traffic, is_quiet, signals
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening, latest
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.window_traffic import WindowTraffic, frozen_traffic, read_traffic
 from assay.tasks.spec.monitor import MonitorSpec
@@ -36,7 +37,7 @@ def current(openings: Sequence[Opening]) -> list[Opening]:
 
 
 def open_window(
-    store: Store, spec: MonitorSpec, window: Window, openings: Openings,
+    ledger: Ledger, spec: MonitorSpec, window: Window, openings: Openings,
     verdicts: Sequence[WindowVerdict], now: datetime,
 ) -> Opening | None:
     """Decide on an evaluation for a window: its first, or of predictions that changed. None: unchanged.
@@ -47,14 +48,14 @@ def open_window(
     seen = read_traffic(spec.evaluation(window, spec.name, 1, None, 0))
     if before and seen.content == before[-1].content:
         return None
-    reference = _reference(store, spec, window, openings)
+    reference = _reference(ledger.store, spec, window, openings)
     measured = [] if reference is None else signals(seen.traffic, reference, spec.measures[0])
     revision = before[-1].revision + 1 if before else 0
     why = "late predictions" if before else _why(measured)
     wanted = spec.quiet_labels if why == "quiet" else spec.budget.labels
     name = f"{spec.name}-{window.name}" + (f"-r{revision}" if revision else "")
     inherits = _inherits(spec, window, openings, verdicts)
-    return _create(store, spec, openings, verdicts, now, seen, Opening(
+    return _create(ledger, spec, openings, verdicts, now, seen, Opening(
         window=window.name, number=len(before) + 1, revision=revision, evaluation=name,
         labels=min(wanted, seen.rows), inherits=inherits, carry=spec.monitor.carry_over if inherits else 0.0,
         content=seen.content, files=seen.files, month=f"{now:%Y-%m}", why=why, signals=tuple(measured),
@@ -62,7 +63,7 @@ def open_window(
 
 
 def open_follow_up(
-    store: Store, spec: MonitorSpec, verdict: WindowVerdict, openings: Openings,
+    ledger: Ledger, spec: MonitorSpec, verdict: WindowVerdict, openings: Openings,
     verdicts: Sequence[WindowVerdict], now: datetime,
 ) -> Opening | None:
     """A further batch for a window whose verdict is inconclusive; None where the rule allows none."""
@@ -82,7 +83,7 @@ def open_follow_up(
         labels=min(verdict.labels_to_decide, spec.budget.labels), content=first.content, files=first.files,
         month=f"{now:%Y-%m}", why="follow-up",
     )
-    return _create(store, spec, openings, verdicts, now, None, opening)
+    return _create(ledger, spec, openings, verdicts, now, None, opening)
 
 
 def left_this_month(
@@ -100,7 +101,7 @@ def left_this_month(
 
 
 def _create(
-    store: Store, spec: MonitorSpec, openings: Openings, verdicts: Sequence[WindowVerdict], now: datetime,
+    ledger: Ledger, spec: MonitorSpec, openings: Openings, verdicts: Sequence[WindowVerdict], now: datetime,
     seen: WindowTraffic | None, wanted: Opening,
 ) -> Opening:
     left = left_this_month(spec, openings, verdicts, now)
@@ -109,14 +110,14 @@ def _create(
         fields |= {"evaluation": None, "labels": 0, "inherits": None, "carry": 0.0}
     else:
         fields["labels"] = min(wanted.labels, left)
-    opening = _put(store, spec.name, Opening(**fields))
+    opening = _put(ledger, Opening(**fields))
     _log.info("%s, window %s: %s, %d labels", spec.name, opening.window, opening.why, opening.labels)
     return opening
 
 
 @effect("open-window")
-def _put(store: Store, monitor: str, opening: Opening) -> Opening:
-    return create_opening(store, monitor, opening)
+def _put(ledger: Ledger, opening: Opening) -> Opening:
+    return create_opening(ledger, opening)
 
 
 def _why(measured: Sequence[Signal]) -> str:
@@ -133,7 +134,7 @@ def _reference(store: Store, spec: MonitorSpec, window: Window, openings: Openin
     for opening in reversed(openings.get(name, ())):
         if opening.evaluation is not None:
             try:
-                return frozen_traffic(store, opening.evaluation)
+                return frozen_traffic(Ledger(store, opening.evaluation))
             except KeyMissing:
                 continue
     return None

@@ -12,19 +12,21 @@ from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import Judged, WindowVerdict, last_certain
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.spec.alerts import Alerts, Kind, report_links
 from assay.tasks.spec.monitor import MonitorSpec
 
 
-def tell(store: Store, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequence[WindowVerdict]) -> None:
+def tell(
+    ledger: Ledger, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequence[WindowVerdict]
+) -> None:
     """Raise the alerts of a verdict, once. `verdicts`: all of them, this one included."""
     earlier = [v for v in verdicts if v.number < verdict.number]
     for place in (verdict.overall, *verdict.segments):
         kind = _kind(place, last_certain(earlier, place.segment))
         if kind is not None and kind in _choices(spec).tell:
             alert = _alert(spec, verdict, place, kind, _before(earlier, verdict.window, place.segment))
-            raise_alert(store, layout.monitor(spec.name), alert)
+            raise_alert(ledger, alert)
 
 
 def news_of(verdict: WindowVerdict) -> dict[str, Any]:
@@ -37,11 +39,11 @@ def news_of(verdict: WindowVerdict) -> dict[str, Any]:
     }
 
 
-def tell_failure(store: Store, spec: MonitorSpec, window: str, message: str) -> None:
+def tell_failure(ledger: Ledger, spec: MonitorSpec, window: str, message: str) -> None:
     """Raise that a window could not be worked on; the same message once."""
     if "failure" not in _choices(spec).tell:
         return
-    raise_alert(store, layout.monitor(spec.name), Alert(
+    raise_alert(ledger, Alert(
         key=f"failed-{layout.digest(f'{window} {message}'.encode())[:16]}",
         severity=_choices(spec).severity.of("failure"),
         kind="failure",

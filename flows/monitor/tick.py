@@ -41,6 +41,7 @@ from assay.tasks.ledger.monitors import (
     read_openings,
     read_verdicts,
 )
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.window_traffic import files_digest
 from assay.tasks.spec.evaluation import Spec
@@ -81,10 +82,11 @@ class Tick:
 def register(store: Store, spec: MonitorSpec) -> None:
     """Put a monitor into the ledger, or find it there. Raises MonitorNameTaken for another of its name."""
     retried(store.check)()
-    recorded = retried(read_monitor_spec)(store, spec.name)
+    ledger = Ledger(store, layout.monitor(spec.name))
+    recorded = retried(read_monitor_spec)(ledger)
     if recorded is None:
         blob = codec.to_json({"spec": spec.to_json(), "versions": versions()})
-        recorded = codec.from_json(_put_spec(store, spec.name, blob), layout.monitor_spec(spec.name))
+        recorded = codec.from_json(_put_spec(ledger, blob), layout.spec(ledger.name))
     ours = spec.to_json()
     if recorded["spec"] != ours:
         differs = sorted(k for k in {*recorded["spec"], *ours} if recorded["spec"].get(k) != ours.get(k))
@@ -95,15 +97,15 @@ def register(store: Store, spec: MonitorSpec) -> None:
 
 
 @effect("register-monitor")
-def _put_spec(store: Store, name: str, blob: bytes) -> bytes:
-    return store.put(layout.monitor_spec(name), blob)
+def _put_spec(ledger: Ledger, blob: bytes) -> bytes:
+    return ledger.put(layout.spec(ledger.name), blob)
 
 
 @retried
 def open_monitor(store: Store, name: str) -> MonitorSpec:
     """The spec of a registered monitor. Raises UnknownMonitor."""
-    layout.check_name(name)
-    recorded = read_monitor_spec(store, name)
+    ledger = Ledger(store, layout.monitor(layout.check_name(name)))
+    recorded = read_monitor_spec(ledger)
     if recorded is None:
         known = monitors(store)
         have = f"it holds {', '.join(known[:5])}" if known else "it holds none"
@@ -111,7 +113,7 @@ def open_monitor(store: Store, name: str) -> MonitorSpec:
             f"no monitor named {name!r} is in {store.url}; {have}. Register one with `assay monitor SPEC`, "
             "or say where to look with --store or ASSAY_STORE"
         )
-    return MonitorSpec.from_data(recorded["spec"], origin=layout.monitor_spec(name))
+    return MonitorSpec.from_data(recorded["spec"], origin=layout.spec(ledger.name))
 
 
 def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> Tick:
@@ -123,7 +125,7 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     Raises UnknownMonitor, BadInput for a window that is none, and whatever the store raises.
     """
     spec = open_monitor(store, name)
-    run = _Ticking(store=store, spec=spec, now=now, tick=Tick(monitor=name))
+    run = _Ticking(ledger=Ledger(store, layout.monitor(name)), spec=spec, now=now, tick=Tick(monitor=name))
     run.read()
     windows = [named(only, spec.kind)] if only else list(due(spec.first, spec.last, now, spec.settle))
     for window in windows:
@@ -143,7 +145,8 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
 
     Raises UnknownMonitor, and whatever the store raises.
     """
-    run = _Ticking(store=store, spec=open_monitor(store, name), now=now, tick=Tick(monitor=name))
+    spec = open_monitor(store, name)
+    run = _Ticking(ledger=Ledger(store, layout.monitor(name)), spec=spec, now=now, tick=Tick(monitor=name))
     run.read()
     # others may have waited for the reference to be judged
     windows = sorted(run.openings) if window == run.spec.reference.name else [window]
@@ -157,7 +160,7 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
 class _Ticking:
     """One call of `tick`."""
 
-    store: Store
+    ledger: Ledger       # of the monitor
     spec: MonitorSpec
     now: datetime
     tick: Tick
@@ -166,8 +169,8 @@ class _Ticking:
 
     def read(self) -> None:
         """What the ledger says."""
-        self.openings = retried(read_openings)(self.store, self.spec.name)
-        self.verdicts = retried(read_verdicts)(self.store, self.spec.name)
+        self.openings = retried(read_openings)(self.ledger)
+        self.verdicts = retried(read_verdicts)(self.ledger)
 
     def attempt(self, window: str, work: Callable[[], bool]) -> bool:
         """Do one window's work; an error is kept for the summary and holds up nothing else."""
@@ -178,7 +181,7 @@ class _Ticking:
         except AssayError as error:
             _log.error("%s, window %s: %s", self.spec.name, window, error)
             self.tick.failed[window] = str(error)
-            tell_failure(self.store, self.spec, window, str(error))
+            tell_failure(self.ledger, self.spec, window, str(error))
             return False
 
     def open(self, window: Window) -> bool:
@@ -186,12 +189,12 @@ class _Ticking:
         known = list(self.openings.get(window.name, []))
         opening = None
         if not known or self._may_have_changed(window, known[-1]):
-            opening = open_window(self.store, self.spec, window, self.openings, self.verdicts, self.now)
+            opening = open_window(self.ledger, self.spec, window, self.openings, self.verdicts, self.now)
         if opening is not None:
             self._note(opening)
             for replaced in known:
                 if replaced.evaluation is not None and opening.revision > replaced.revision:
-                    _stop_sweeping(self.store, replaced.evaluation)
+                    _stop_sweeping(Ledger(self.ledger.store, replaced.evaluation))
         elif known and not self._is_late(window):
             self._look_again(window.name)
         # the next window, which may be opened in the same call, is held against this one and inherits from it
@@ -213,8 +216,8 @@ class _Ticking:
         """Read the answers of finished evaluations once more: those that changed become a revision."""
         for opening in current(self.openings[window]):
             name = str(opening.evaluation)
-            if opening.evaluation is not None and is_finished(self.store, name):
-                advance(self.store, name, look_again=True)
+            if opening.evaluation is not None and is_finished(Ledger(self.ledger.store, name)):
+                advance(self.ledger.store, name, look_again=True)
 
     def go_on(self, window: str) -> bool:
         """Advance, judge and follow up one window; whether anything moved."""
@@ -226,13 +229,13 @@ class _Ticking:
             return False
         standing = latest(self.verdicts).get(window)
         names = [str(opening.evaluation) for opening in parts]
-        rests_on = tuple((name, revision_of(self.store, name)) for name in names)
+        rests_on = tuple((name, revision_of(Ledger(self.ledger.store, name))) for name in names)
         if standing is None or _basis(standing.parts) != rests_on:
-            self._judge(window, [read_part(self.store, name) for name in names])
+            self._judge(window, [read_part(Ledger(self.ledger.store, name)) for name in names])
             return True
-        tell(self.store, self.spec, standing, self.verdicts)   # a crash may have come between
+        tell(self.ledger, self.spec, standing, self.verdicts)   # a crash may have come between
         further = open_follow_up(
-            self.store, self.spec, standing, self.openings, self.verdicts, self.now
+            self.ledger, self.spec, standing, self.openings, self.verdicts, self.now
         )
         if further is None:
             return False
@@ -246,10 +249,10 @@ class _Ticking:
     def _advance(self, opening: Opening) -> bool:
         """Take an evaluation as far as it goes; whether it is finished."""
         name = str(opening.evaluation)
-        if is_finished(self.store, name):
+        if is_finished(Ledger(self.ledger.store, name)):
             return True
-        begin(self.store, self._spec_of(opening), now=lambda: self.now)
-        standing = advance(self.store, name)
+        begin(self.ledger.store, self._spec_of(opening), now=lambda: self.now)
+        standing = advance(self.ledger.store, name)
         if standing.state != "finished":
             waits = standing.waiting_for or {}
             self.tick.waiting[name] = f"{waits.get('items', 0)} items on the {waits.get('desk', '')} desk"
@@ -272,24 +275,24 @@ class _Ticking:
 
     def _judge(self, window: str, evidence: Sequence[PartEvidence]) -> None:
         verdict = judge(self.spec, window, evidence, self.verdicts)
-        winner = _write_verdict(self.store, self.spec.name, verdict)
+        winner = _write_verdict(self.ledger, verdict)
         if winner.window != window:
             self.read()   # another tick judged another window first: judge again after it
             return
         self.verdicts.append(winner)
         self.tick.verdicts.append(winner)
-        tell(self.store, self.spec, winner, self.verdicts)
+        tell(self.ledger, self.spec, winner, self.verdicts)
 
 
 @effect("write-verdict")
-def _write_verdict(store: Store, monitor: str, verdict: WindowVerdict) -> WindowVerdict:
-    return create_verdict(store, monitor, verdict)
+def _write_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
+    return create_verdict(ledger, verdict)
 
 
 @retried
-def _stop_sweeping(store: Store, evaluation: str) -> None:
+def _stop_sweeping(ledger: Ledger) -> None:
     """Its predictions were replaced: it stays as far as it got, and nothing rests on it."""
-    store.discard(layout.open_index(evaluation))
+    ledger.store.discard(layout.open_index(ledger.name))
 
 
 def _basis(parts: Sequence[Part]) -> tuple[tuple[str, int], ...]:

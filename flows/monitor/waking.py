@@ -15,6 +15,7 @@ from assay.tasks import events
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import read_openings
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 
 
@@ -40,9 +41,10 @@ def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
     """
     for at in (i for i, letter in enumerate(evaluation) if letter == "-"):
         monitor = evaluation[:at]
-        if not store.exists(layout.monitor_spec(monitor)):
+        ledger = Ledger(store, layout.monitor(monitor))
+        if not ledger.exists(layout.spec(ledger.name)):
             continue
-        for window, openings in read_openings(store, monitor).items():
+        for window, openings in read_openings(ledger).items():
             if any(opening.evaluation == evaluation for opening in openings):
                 return monitor, window
     return None

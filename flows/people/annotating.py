@@ -19,7 +19,6 @@ from assay.tasks.desks.protocol import Item
 from assay.tasks.ledger import rounds as records
 from assay.tasks.ledger.answers import read_answers
 from assay.tasks.ledger.rounds import Decided, PlannedRound
-from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.gold import GoldItem, load_gold
 
 
@@ -27,10 +26,10 @@ class Annotating:
     """The gold, the rule and the closed rounds' answers of one evaluation."""
 
     def __init__(
-        self, store: Store, opened: Opened, decided: Sequence[Sequence[Decided]] | None = None
+        self, opened: Opened, decided: Sequence[Sequence[Decided]] | None = None
     ) -> None:
         """decided: what the items of the closed rounds came to, unless it is what they were closed with."""
-        self._store, self._opened, self._decided = store, opened, decided
+        self._ledger, self._opened, self._decided = opened.ledger, opened, decided
         self._gold: dict[str, GoldItem] | None = None
         # a closed round's answers cannot change
         self.answers_of = cache(self._answers_of)
@@ -39,7 +38,7 @@ class Annotating:
     def gold(self) -> Mapping[str, GoldItem]:
         """Gold items by id."""
         if self._gold is None:
-            self._gold = load_gold(self._store, self._opened.name, self._opened.manifest.gold)
+            self._gold = load_gold(self._ledger, self._opened.manifest.gold)
         return self._gold
 
     def rule(self, planned: PlannedRound, before: Sequence[PlannedRound]) -> Rule:
@@ -91,12 +90,11 @@ class Annotating:
         }
 
     def _answers_of(self, number: int) -> list[Annotation]:
-        name = self._opened.name
         if self._decided is not None:
             decided = self._decided[number - 1]
         else:
-            decided = records.read_labels(self._store, name, number) or []
-        gold = records.read_gold_answers(self._store, name, number)
+            decided = records.read_labels(self._ledger, number) or []
+        gold = records.read_gold_answers(self._ledger, number)
         named = [digest for one in decided for digest in one.annotations]
         named += [digest for digests in gold.values() for digest in digests]
-        return read_answers(self._store, name, number, named)
+        return read_answers(self._ledger, number, named)

@@ -53,9 +53,9 @@ from assay.tasks.desks.effects import collect_answers, missing_items, post_items
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, Desk, DeskError, Item
 from assay.tasks.ledger.answers import digests_by_item, read_answers, store_answers, stored_answers
 from assay.tasks.ledger.closing import decide_to_close, read_closing
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.posts import Post, create_post, mark_arrived, read_posts
 from assay.tasks.ledger.rounds import Decided, PlannedRound
-from assay.tasks.ledger.stores.protocol import Store
 
 _log = logging.getLogger("assay.asking")
 
@@ -73,9 +73,8 @@ class Answers:
 class Asker:
     """Everything asking needs to know."""
 
-    store: Store
+    ledger: Ledger
     desk: Desk
-    evaluation: str
     classes: Mapping[str, int]           # class name -> 0 or 1
     annotators: int                      # people asked per item
     repost_after: timedelta
@@ -93,7 +92,7 @@ class Asker:
         the others, and no label comes of them. close: close the round with what is there; NothingToStandFor
         if that cannot be.
         """
-        batch = first_batch(self.evaluation, planned, gold, self.seed)
+        batch = first_batch(self.ledger.name, planned, gold, self.seed)
         if not batch.items:
             return Answers(decided=decide(planned, self.classes, {}, {}))
         mixed_in = [item.item_id for item in gold]
@@ -101,7 +100,7 @@ class Asker:
         again = self._asked_again(batch)
         if not first.unsettled and self.deadline.ask_again:
             again |= to_ask_again(first.outcomes, mixed_in)
-        second = self._judge(batch_again(self.evaluation, planned, again), rule) if again else None
+        second = self._judge(batch_again(self.ledger.name, planned, again), rule) if again else None
         outcomes = _both(first, second)
         open_first = {i for i in first.unsettled if outcomes[i] is first.outcomes[i]}
         open_second = {i for i in second.unsettled if outcomes[i] is second.outcomes[i]} if second else set()
@@ -109,7 +108,7 @@ class Asker:
         decided = self._decide(planned, first, second, rule, early=early)
         if early:
             late = self.deadline.passed(first.posts, self.now())
-            why = read_closing(self.store, self.evaluation, batch.round)
+            why = read_closing(self.ledger, batch.round)
             obstacle = self._obstacle(planned, decided)
             if close and why is None:
                 if obstacle is not None:
@@ -118,9 +117,9 @@ class Asker:
                     raise NothingToStandFor(
                         f"round {batch.round} cannot be closed: nobody has answered anything of it yet"
                     )
-                why = decide_to_close(self.store, self.evaluation, batch.round, "request")
+                why = decide_to_close(self.ledger, batch.round, "request")
             if late and self.deadline.then == "close" and why is None and obstacle is None:
-                why = decide_to_close(self.store, self.evaluation, batch.round, "deadline")
+                why = decide_to_close(self.ledger, batch.round, "deadline")
             if why is None or obstacle is not None:
                 told = self.deadline.told(first.posts, self.now())
                 if obstacle is not None and (why or (late and self.deadline.then == "close")):
@@ -128,7 +127,7 @@ class Asker:
                 if open_first or second is None:
                     return self._wait(first, open_first, told)
                 return self._wait(second, open_second, told)
-        elif read_closing(self.store, self.evaluation, batch.round) is not None:
+        elif read_closing(self.ledger, batch.round) is not None:
             # somebody decided to close it early, and the last answers came in: recorded by the same rule
             decided = self._decide(planned, first, second, rule, early=True)
         digests = digests_by_item(first.answers)
@@ -139,19 +138,19 @@ class Asker:
 
     def clear(self, planned: PlannedRound, gold: Sequence[Item] = ()) -> None:
         """Remove untouched copies of a closed round that came late. Its labels stay as they are."""
-        if len(read_posts(self.store, self.evaluation, planned.number)) < 2:
+        if len(read_posts(self.ledger, planned.number)) < 2:
             return
         try:
             removed = collect_answers(
-                self.desk, first_batch(self.evaluation, planned, gold, self.seed)
+                self.desk, first_batch(self.ledger.name, planned, gold, self.seed)
             ).twins_removed
         except DeskError as error:   # tidying up is no reason to stop
             _log.warning("%s, round %d: late copies were not looked for: %s",
-                         self.evaluation, planned.number, error)
+                         self.ledger.name, planned.number, error)
             return
         if removed:
             _log.info("%s, round %d: removed %d copies that came late",
-                      self.evaluation, planned.number, removed)
+                      self.ledger.name, planned.number, removed)
 
     def look_again(
         self, planned: PlannedRound, decided: Sequence[Decided]
@@ -161,9 +160,9 @@ class Asker:
         Nothing is posted. See `flows.revisions.revise` for what a look makes of an item.
         """
         rule = Rule(annotators=self.annotators, classes=self.classes, number=planned.number)
-        first = self._look(first_batch(self.evaluation, planned), rule)
+        first = self._look(first_batch(self.ledger.name, planned), rule)
         again = self._asked_again(first.batch)
-        second = self._look(batch_again(self.evaluation, planned, again), rule) if again else None
+        second = self._look(batch_again(self.ledger.name, planned, again), rule) if again else None
         fresh = {one.item_id: one for one in self._decide(planned, first, second, rule, early=True)}
         outcomes = _both(first, second)
         present = first.present | (second.present if second else frozenset())
@@ -194,7 +193,7 @@ class Asker:
             return True
         said = [
             {(a.annotator, a.asking, a.kind, a.label) for a in
-             read_answers(self.store, self.evaluation, number, one.annotations)}
+             read_answers(self.ledger, number, one.annotations)}
             for one in (before, after)
         ]
         return said[0] == said[1]
@@ -245,46 +244,46 @@ class Asker:
 
     def _posts(self, batch: Batch) -> list[Post]:
         """The attempts of this asking."""
-        posts = read_posts(self.store, self.evaluation, batch.round)
+        posts = read_posts(self.ledger, batch.round)
         return [post for post in posts if post.asking == batch.asking]
 
     def _asked_again(self, batch: Batch) -> set[str]:
-        posts = read_posts(self.store, self.evaluation, batch.round)
+        posts = read_posts(self.ledger, batch.round)
         return {item_id for post in posts if post.asking > 1 for item_id in post.items}
 
     def _attempts(self, batch: Batch) -> int:
         """Attempts of the round so far. Read before what is due is decided: whoever decides the same at the
         same moment goes for the same key, and only one gets it."""
-        return len(read_posts(self.store, self.evaluation, batch.round))
+        return len(read_posts(self.ledger, batch.round))
 
     def _post(self, batch: Batch, items: Sequence[Item], attempt: int) -> None:
         """Create this posts/ key and, if it is ours, post."""
         item_ids = [item.item_id for item in items]
         ours = create_post(
-            self.store, self.evaluation, batch.round, attempt, item_ids, self.now(), batch.asking
+            self.ledger, batch.round, attempt, item_ids, self.now(), batch.asking
         )
         if ours:
             try:
                 post_items(self.desk, batch, items)
             except AmbiguousPost as error:
-                _log.warning("%s, round %d: %s; reading the desk", self.evaluation, batch.round, error)
+                _log.warning("%s, round %d: %s; reading the desk", self.ledger.name, batch.round, error)
 
     def _look(self, batch: Batch, rule: Rule, gold: Sequence[str] = ()) -> Judged:
         """Read the desk in full, keep what was read, and judge it."""
         collected = collect_answers(self.desk, batch)
         if collected.twins_removed:
             _log.info("%s, round %d: removed %d untouched copies from the desk",
-                      self.evaluation, batch.round, collected.twins_removed)
-        store_answers(self.store, self.evaluation, batch.round, collected.annotations)
+                      self.ledger.name, batch.round, collected.twins_removed)
+        store_answers(self.ledger, batch.round, collected.annotations)
         posts = self._posts(batch)
         if posts and not posts[-1].arrived and collected.present.issuperset(posts[-1].items):
-            mark_arrived(self.store, self.evaluation, batch.round, posts[-1].attempt)
+            mark_arrived(self.ledger, batch.round, posts[-1].attempt)
             posts = self._posts(batch)
         ids = [item.item_id for item in batch.items]
         answers = list(collected.annotations)
         gone = set(ids) - collected.present
         if gone:
-            kept = stored_answers(self.store, self.evaluation, batch.round, gone)
+            kept = stored_answers(self.ledger, batch.round, gone)
             answers += [answer for answer in kept if answer.asking == batch.asking]
         asked = [item_id for item_id in ids if item_id not in gold]
         outcomes = settle(rule, asked, gold, answers, collected.present)

@@ -8,19 +8,18 @@ from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.rounds import PlannedRound
-from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.index import PoolIndex
 
 
 @retried
 def plan_round(
-    store: Store, opened: Opened, folded: Fold, draws: RoundPlan, annotating: Annotating
+    opened: Opened, folded: Fold, draws: RoundPlan, annotating: Annotating
 ) -> PlannedRound:
     """Look up the items of a round that was drawn.
 
     Raises BadInput where the source no longer shows what it showed when the pool was frozen.
     """
-    index = PoolIndex(store, opened.name, opened.manifest, opened.partition)
+    index = PoolIndex(opened.ledger, opened.manifest, opened.partition)
     rows = index.rows(draws.cell, draws.rank)
     asked = [t for t, ask in enumerate(draws.ask) if ask]
     inherited = {t: opened.inherited.get((rows[t].item_id, rows[t].shown_hash or "")) for t in asked}

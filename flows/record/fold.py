@@ -22,8 +22,8 @@ from assay.evalcore.evaluation.revision import as_if_decided
 from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
 from assay.flows.record.segmenting import ClosedRound, Segments, by_segment
 from assay.tasks.ledger import rounds
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds import Decided, PlannedRound, RoundEstimate
-from assay.tasks.ledger.stores.protocol import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,20 +119,20 @@ def _sensitivity(
     )
 
 
-def fold(store: Store, evaluation: str, question: Question) -> Fold:
+def fold(ledger: Ledger, question: Question) -> Fold:
     """Read the rounds of an evaluation."""
     folded = Fold(state=begin(question), positives=0)
     while True:
         number = folded.state.round + 1
-        planned = rounds.read_plan(store, evaluation, number)
+        planned = rounds.read_plan(ledger, number)
         if planned is None:
             return folded
         folded = replace(folded, open_round=planned)
-        decided = rounds.read_labels(store, evaluation, number)
+        decided = rounds.read_labels(ledger, number)
         if decided is None:
             return folded
         folded = folded.close(question, decided)
-        known = rounds.read_estimate(store, evaluation, number)
+        known = rounds.read_estimate(ledger, number)
         if known is None:
             return folded
         folded = replace(folded, looks=(*folded.looks, known))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from assay.flows.record.reissued import Reissued
 from assay.tasks.effects.calls import retried
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate, read_revisions
 from assay.tasks.ledger.rounds import RoundEstimate
-from assay.tasks.ledger.stores.protocol import Store
 
 Reissue = tuple[Revision, RoundEstimate]
 
@@ -66,12 +66,12 @@ def moments(
 
 
 @retried
-def read_reissues(store: Store, evaluation: str) -> list[Reissue]:
+def read_reissues(ledger: Ledger) -> list[Reissue]:
     """The complete revisions with their estimates; hardly any evaluation has one."""
-    if last_revision(store, evaluation) is None:
+    if last_revision(ledger) is None:
         return []
     pairs = [
-        (one, read_revised_estimate(store, evaluation, one.number))
-        for one in read_revisions(store, evaluation)
+        (one, read_revised_estimate(ledger, one.number))
+        for one in read_revisions(ledger)
     ]
     return [(one, estimate) for one, estimate in pairs if estimate is not None]

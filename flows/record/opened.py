@@ -17,6 +17,7 @@ from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.manifest import Manifest, manifest_from
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.frozen import load_partition
 from assay.tasks.pool.inherited import as_arrays, read_inherited, reusable
@@ -31,7 +32,7 @@ class UnknownEvaluation(BadInput):
 class Opened:
     """What was asked, of which pool."""
 
-    name: str
+    ledger: Ledger
     spec: Spec
     versions: Mapping[str, str]   # of what began it
     manifest: Manifest
@@ -40,6 +41,11 @@ class Opened:
     rule: StoppingRule
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
+
+    @property
+    def name(self) -> str:
+        """The evaluation's."""
+        return self.ledger.name
 
     @property
     def segments(self) -> Mapping[str, Mapping[str, int]]:
@@ -68,9 +74,9 @@ def utc_now() -> datetime:
 @retried
 def open_evaluation(store: Store, name: str) -> Opened:
     """Read what an evaluation is. Raises UnknownEvaluation if none of this name has begun."""
-    layout.check_name(name)
+    ledger = Ledger(store, layout.check_name(name))
     try:
-        recorded = read_spec(store, name)
+        recorded = read_spec(ledger)
         manifest_blob = store.get(layout.manifest(name))
     except KeyMissing:
         raise UnknownEvaluation(_unknown(store, name)) from None
@@ -80,7 +86,7 @@ def open_evaluation(store: Store, name: str) -> Opened:
     key = manifest.inherited_key
     taken_over = [] if key is None else read_inherited(store, key)
     return Opened(
-        name=name,
+        ledger=ledger,
         spec=spec,
         versions=recorded["versions"],
         manifest=manifest,
@@ -109,11 +115,11 @@ def _why(recorded: Mapping[str, Any], method_name: str) -> str | None:
     return str(auto["reason"]) if isinstance(auto, dict) and auto.get("method") == method_name else None
 
 
-def read_spec(store: Store, name: str) -> dict[str, Any]:
+def read_spec(ledger: Ledger) -> dict[str, Any]:
     """spec.json: {"spec": what was asked, "versions": of what began it}, and where the method was left to the
     certified table "auto": {"method", "reason"}. KeyMissing if there is none."""
-    key = layout.spec(name)
-    recorded: dict[str, Any] = codec.from_json(store.get(key), key)
+    key = layout.spec(ledger.name)
+    recorded: dict[str, Any] = codec.from_json(ledger.get(key), key)
     return recorded
 
 

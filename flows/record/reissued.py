@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from assay.tasks.ledger import rounds
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate
 from assay.tasks.ledger.rounds import RoundEstimate
-from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report.data import Moved
 
 
@@ -31,23 +31,23 @@ def moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple[Moved, ..
     )
 
 
-def reissued_at(store: Store, evaluation: str, known: RoundEstimate | None) -> Reissued | None:
+def reissued_at(ledger: Ledger, known: RoundEstimate | None) -> Reissued | None:
     """The newest revision, if its estimates are those after the same round as `known`; else None."""
-    last = last_revision(store, evaluation)
+    last = last_revision(ledger)
     if last is None or known is None or last.rounds != known.round:
         return None
-    estimate = read_revised_estimate(store, evaluation, last.number)
+    estimate = read_revised_estimate(ledger, last.number)
     return None if estimate is None else Reissued(
-        number=last.number, known=estimate, items=len(_differing(store, evaluation, last))
+        number=last.number, known=estimate, items=len(_differing(ledger, last))
     )
 
 
-def _differing(store: Store, evaluation: str, revision: Revision) -> list[str]:
+def _differing(ledger: Ledger, revision: Revision) -> list[str]:
     """Items whose label a revision has otherwise than their round."""
     closed: dict[int, dict[str, int]] = {}
     for item in revision.items:
         if item.round not in closed:
-            decided = rounds.read_labels(store, evaluation, item.round) or []
+            decided = rounds.read_labels(ledger, item.round) or []
             closed[item.round] = {one.item_id: one.code for one in decided}
     return [
         item.decided.item_id for item in revision.items

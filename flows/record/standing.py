@@ -9,8 +9,8 @@ from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.flows.record.opened import Opened
 from assay.flows.record.reissued import Reissued, moved, reissued_at
 from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds import Outcome, RoundEstimate
-from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report import EstimateRow
 from assay.tasks.report.data import Moved
 from assay.tasks.report.machine import estimate_json, joint_part, revision_part
@@ -157,25 +157,25 @@ def _note(opened: Opened, known: RoundEstimate | None) -> str:
     return f"{note} Wide intervals: {', '.join(wide)}." if wide else note
 
 
-def current_standing(store: Store, opened: Opened) -> Standing:
+def current_standing(opened: Opened) -> Standing:
     """Where an evaluation stands by its ledger alone: no desk is asked, nothing is written."""
-    outcome = records.read_outcome(store, opened.name)
-    history = read_history(store, opened.name)
+    outcome = records.read_outcome(opened.ledger)
+    history = read_history(opened.ledger)
     known = history[-1] if history else None
-    reissued = reissued_at(store, opened.name, known)
+    reissued = reissued_at(opened.ledger, known)
     if outcome is not None:
         return standing_of(opened, "finished", known, outcome=outcome, reissued=reissued)
     number = len(history) + 1
-    planned = records.read_plan(store, opened.name, number)
-    if planned is None or records.read_labels(store, opened.name, number) is not None:
+    planned = records.read_plan(opened.ledger, number)
+    if planned is None or records.read_labels(opened.ledger, number) is not None:
         return standing_of(opened, "open", known, reissued=reissued)
     waiting_for = {"round": number, "items": len(planned.to_people()), "desk": opened.spec.desk.kind}
     return standing_of(opened, "waiting", known, waiting_for=waiting_for, reissued=reissued)
 
 
-def read_history(store: Store, evaluation: str) -> list[RoundEstimate]:
+def read_history(ledger: Ledger) -> list[RoundEstimate]:
     """The estimates after every closed round."""
     history: list[RoundEstimate] = []
-    while (known := records.read_estimate(store, evaluation, len(history) + 1)) is not None:
+    while (known := records.read_estimate(ledger, len(history) + 1)) is not None:
         history.append(known)
     return history

@@ -8,33 +8,33 @@ from assay.flows.record.versions import versions
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.posts import read_posts
 from assay.tasks.ledger.revisions import Revision, read_revised_estimate, read_revisions, with_revision
 from assay.tasks.ledger.rounds import Decided, PlannedRound
-from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report.evidence import DrawRow, Evidence, ExposureRow, RevisedRow
 
 
 @retried
-def gather_evidence(store: Store, opened: Opened) -> Evidence:
+def gather_evidence(opened: Opened) -> Evidence:
     """Read all rounds, and every answer ever stored."""
     people = _People()
     draws: list[DrawRow] = []
     exposures: list[ExposureRow] = []
     number = 1
-    while (planned := records.read_plan(store, opened.name, number)) is not None:
-        decided = records.read_labels(store, opened.name, number)
+    while (planned := records.read_plan(opened.ledger, number)) is not None:
+        decided = records.read_labels(opened.ledger, number)
         draws += _draws(opened, planned, decided)
-        exposures += _exposures(store, opened, planned, people)
+        exposures += _exposures(opened, planned, people)
         number += 1
-    revisions = read_revisions(store, opened.name)
-    facts = _facts(store, opened, number - 1)
+    revisions = read_revisions(opened.ledger)
+    facts = _facts(opened, number - 1)
     return Evidence(
         evaluation=opened.name,
-        facts={**facts, "revisions": [_revision(store, opened.name, one) for one in revisions]},
+        facts={**facts, "revisions": [_revision(opened.ledger, one) for one in revisions]},
         draws=draws,
         exposures=exposures,
-        revised=_revised(store, opened.name, revisions, people),
+        revised=_revised(opened.ledger, revisions, people),
     )
 
 
@@ -70,15 +70,15 @@ def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None)
 
 
 def _exposures(
-    store: Store, opened: Opened, planned: PlannedRound, people: _People
+    opened: Opened, planned: PlannedRound, people: _People
 ) -> list[ExposureRow]:
     """What was planned to be shown counts as shown; every answer ever seen counts, used or not."""
     answered: dict[tuple[str, int], set[str]] = {}
-    for key in store.keys(layout.annotations(opened.name, planned.number)):
-        data = codec.from_json(store.get(key), key)
+    for key in opened.ledger.keys(layout.annotations(opened.name, planned.number)):
+        data = codec.from_json(opened.ledger.get(key), key)
         answered.setdefault((data["item_id"], data.get("asking", 1)), set()).add(data["annotator"])
     first = [*(planned.item_id[t] for t in planned.to_people()), *planned.gold]
-    posts = read_posts(store, opened.name, planned.number)
+    posts = read_posts(opened.ledger, planned.number)
     again = dict.fromkeys(item_id for post in posts if post.asking > 1 for item_id in post.items)
     fields = list(opened.spec.pool.display)
     return [
@@ -91,11 +91,11 @@ def _exposures(
 
 
 def _revised(
-    store: Store, name: str, revisions: Sequence[Revision], people: _People
+    ledger: Ledger, revisions: Sequence[Revision], people: _People
 ) -> list[RevisedRow]:
     """Every label a revision changed, beside what it was before."""
     rounds = max((one.rounds for one in revisions), default=0)
-    closed = [records.read_labels(store, name, number) or [] for number in range(1, rounds + 1)]
+    closed = [records.read_labels(ledger, number) or [] for number in range(1, rounds + 1)]
     rows = []
     for before, revision in zip([None, *revisions], revisions, strict=False):
         was = {
@@ -112,13 +112,14 @@ def _revised(
     return rows
 
 
-def _revision(store: Store, name: str, revision: Revision) -> dict[str, Any]:
+def _revision(ledger: Ledger, revision: Revision) -> dict[str, Any]:
     """A revision in numbers and digests."""
-    known = read_revised_estimate(store, name, revision.number)
+    known = read_revised_estimate(ledger, revision.number)
     written = (
         layout.revision_labels, layout.revision_estimate, layout.revision_annotators, layout.revision_seal
     )
-    digests = {key(name, revision.number): _digest(store, key(name, revision.number)) for key in written}
+    keys = [key(ledger.name, revision.number) for key in written]
+    digests = {key: _digest(ledger, key) for key in keys}
     return {
         "revision": revision.number,
         "rounds": revision.rounds,
@@ -132,12 +133,12 @@ def _revision(store: Store, name: str, revision: Revision) -> dict[str, Any]:
     }
 
 
-def _facts(store: Store, opened: Opened, rounds: int) -> dict[str, Any]:
+def _facts(opened: Opened, rounds: int) -> dict[str, Any]:
     name, manifest = opened.name, opened.manifest
-    outcome = records.read_outcome(store, name)
-    seals = {str(n): _digest(store, layout.seal(name, n)) for n in range(1, rounds + 1)}
+    outcome = records.read_outcome(opened.ledger)
+    seals = {str(n): _digest(opened.ledger, layout.seal(name, n)) for n in range(1, rounds + 1)}
     closed = [digest for digest in seals.values() if digest]
-    final = _digest(store, layout.final_seal(name))
+    final = _digest(opened.ledger, layout.final_seal(name))
     return {
         "evaluation": name,
         "spec": opened.spec.to_json(),
@@ -156,11 +157,12 @@ def _facts(store: Store, opened: Opened, rounds: int) -> dict[str, Any]:
             "stopped_by": outcome.stopped_by, "verdict": outcome.verdict, "rounds": outcome.rounds,
             "labels": outcome.labels, "undecided": outcome.undecided,
         },
-        "digests": {key: _digest(store, key) for key in (layout.spec(name), layout.manifest(name))},
+        "digests": {key: _digest(opened.ledger, key)
+                    for key in (layout.spec(name), layout.manifest(name))},
         "seals": {"rounds": seals, "outcome": final, "last": final or (closed[-1] if closed else None)},
         "versions": {"began": dict(opened.versions), "this_pack": versions()},
     }
 
 
-def _digest(store: Store, key: str) -> str | None:
-    return layout.digest(store.get(key)) if store.exists(key) else None
+def _digest(ledger: Ledger, key: str) -> str | None:
+    return layout.digest(ledger.get(key)) if ledger.exists(key) else None

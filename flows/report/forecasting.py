@@ -11,7 +11,6 @@ from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger.stores.protocol import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +31,9 @@ class Outlook:
         return [f"forecast: {in_words(f, self.budget)}" for f in told]
 
 
-def outlook(store: Store, opened: Opened) -> Outlook | None:
+def outlook(opened: Opened) -> Outlook | None:
     """The forecast from where the ledger stands; None where there is nothing to wait for."""
-    folded = retried(fold)(store, opened.name, opened.question)
+    folded = retried(fold)(opened.ledger, opened.question)
     threshold = opened.spec.threshold
     limits = None if threshold is None else (threshold.min, threshold.max)
     return outlook_of(opened.question, folded.state, opened.rule, opened.spec.batch_size, limits)

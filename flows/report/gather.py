@@ -11,7 +11,8 @@ from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.stores.protocol import KeyMissing
 from assay.tasks.report import PoolSummary, ReportData, RoundRow
 from assay.tasks.report.annotators import pseudonymous
 
@@ -22,7 +23,6 @@ class NothingToReport(BadInput):
 
 @retried
 def report_data(
-    store: Store,
     opened: Opened,
     standing: Standing,
     *,
@@ -66,7 +66,7 @@ def report_data(
                 round=known.round, asked=known.asked, labels=known.labels, positives=known.positives,
                 estimates=estimate_rows(known),
             )
-            for known in read_history(store, opened.name)
+            for known in read_history(opened.ledger)
         ],
         waiting_for=standing.waiting_for,
         stopped_by=standing.stopped_by,
@@ -79,14 +79,14 @@ def report_data(
         positive=spec.labels.positive,
         negative=spec.labels.negative,
         undecided=standing.undecided,
-        annotators=_annotators(store, opened.name, standing.rounds, standing.revision),
+        annotators=_annotators(opened.ledger, standing.rounds, standing.revision),
         unanswered=standing.known.unanswered,
         revision=standing.revision,
         moved=standing.moved,
         revised_items=standing.revised_items,
         joint=standing.known.joint,
-        began=_time(store, layout.begun(opened.name), "begun"),
-        finished=_time(store, layout.times(opened.name, standing.rounds), "closed")
+        began=_time(opened.ledger, layout.begun(opened.name), "begun"),
+        finished=_time(opened.ledger, layout.times(opened.name, standing.rounds), "closed")
         if standing.state == "finished" else None,
         truth=truth,
         random_sampling=random_sampling,
@@ -115,32 +115,33 @@ def labels_to_decide(opened: Opened, standing: Standing) -> int | None:
     return max(needed - known.labels, 1) if needed <= opened.manifest.rows else None
 
 
-def _annotators(store: Store, name: str, number: int, revision: int) -> dict[str, Any]:
+def _annotators(ledger: Ledger, number: int, revision: int) -> dict[str, Any]:
     """How the people did up to a round, or by the newest revision, under names of the report's own."""
-    record = _json_at(store, layout.revision_annotators(name, revision)) if revision else None
-    record = record or _json_at(store, layout.annotators(name, number))
+    record = _json_at(ledger, layout.revision_annotators(ledger.name, revision)) if revision else None
+    record = record or _json_at(ledger, layout.annotators(ledger.name, number))
     if record is None:
         return {"people": [], "agreement": [],
                 "correction": {"reason": UNTESTED, "known_from": [], "estimates": []}}
+    key = layout.identity(ledger.name)
     try:
-        salt = codec.from_json(store.get(layout.identity(name)), layout.identity(name))["identity"]
+        salt = codec.from_json(ledger.get(key), key)["identity"]
     except KeyMissing:   # a desk of the tests has no identity
-        salt = name
+        salt = ledger.name
     # one of a round is by the answers it was closed with, whatever was revised since
     return pseudonymous({"revision": 0, **record}, salt)
 
 
-def _json_at(store: Store, key: str) -> dict[str, Any] | None:
+def _json_at(ledger: Ledger, key: str) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = codec.from_json(store.get(key), key)
+        found: dict[str, Any] = codec.from_json(ledger.get(key), key)
     except KeyMissing:
         return None
     return found
 
 
-def _time(store: Store, key: str, what: str) -> str | None:
+def _time(ledger: Ledger, key: str, what: str) -> str | None:
     try:
-        blob = store.get(key)
+        blob = ledger.get(key)
     except KeyMissing:
         return None
     time: str = codec.from_json(blob, key)[what]

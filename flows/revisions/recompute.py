@@ -15,7 +15,6 @@ from assay.flows.record.opened import Opened
 from assay.flows.record.segmenting import ClosedRound
 from assay.tasks.ledger.revisions import Revision, with_revision
 from assay.tasks.ledger.rounds import Decided, shares_of_draws
-from assay.tasks.ledger.stores.protocol import Store
 
 
 def revised_fold(opened: Opened, closed: Sequence[ClosedRound], revision: Revision) -> Fold:
@@ -45,13 +44,13 @@ def revised_fold(opened: Opened, closed: Sequence[ClosedRound], revision: Revisi
 
 
 def revised_annotators(
-    store: Store, opened: Opened, closed: Sequence[ClosedRound], revision: Revision
+    opened: Opened, closed: Sequence[ClosedRound], revision: Revision
 ) -> dict[str, Any] | None:
     """How the people do by the answers of now; None if there is nothing to say, as with a round's record.
 
     Answers to gold are those the rounds were closed with: a look does not read gold again.
     """
-    annotating = Annotating(store, opened, with_revision([one.decided for one in closed], revision))
+    annotating = Annotating(opened, with_revision([one.decided for one in closed], revision))
     record = annotators_record(opened, annotating, revised_fold(opened, closed, revision))
     return None if record is None else {**record, "revision": revision.number}
 

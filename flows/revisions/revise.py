@@ -46,7 +46,6 @@ from assay.tasks.ledger.revisions import (
 )
 from assay.tasks.ledger.rounds import Decided, RoundEstimate
 from assay.tasks.ledger.seals import seal_revision
-from assay.tasks.ledger.stores.protocol import Store
 
 _log = logging.getLogger("assay.revising")
 TRIES = 10   # looks at a desk that changes under our eyes
@@ -56,7 +55,6 @@ TRIES = 10   # looks at a desk that changes under our eyes
 class Reviser:
     """Revises one evaluation; `folded` holds its closed rounds, all of them estimated and sealed."""
 
-    store: Store
     opened: Opened
     folded: Fold
     finished: bool
@@ -69,7 +67,7 @@ class Reviser:
         self._complete(last)
         if last.rounds < self.folded.state.round:
             last = write_revision(
-                self.store, self.opened.name, reissued(last, self.folded.state.round, self.finished)
+                self.opened.ledger, reissued(last, self.folded.state.round, self.finished)
             )
             self._complete(last)
         return last
@@ -89,7 +87,7 @@ class Reviser:
             mine = Revision(
                 number=number, rounds=self.folded.state.round, finished=self.finished, items=items
             )
-            written = write_revision(self.store, self.opened.name, mine)
+            written = write_revision(self.opened.ledger, mine)
             self._complete(written)
             if written == mine:
                 changed = len(mine.changed)
@@ -104,20 +102,20 @@ class Reviser:
         )
 
     def _complete(self, revision: Revision) -> None:
-        if read_revised_estimate(self.store, self.opened.name, revision.number) is None:
+        if read_revised_estimate(self.opened.ledger, revision.number) is None:
             write_revised_estimate(
-                self.store, self.opened.name, revision.number, self.estimate(revision)
+                self.opened.ledger, revision.number, self.estimate(revision)
             )
-        if not self.store.exists(layout.revision_seal(self.opened.name, revision.number)):
+        if not self.opened.ledger.exists(layout.revision_seal(self.opened.name, revision.number)):
             record = revised_annotators(
-                self.store, self.opened, self.folded.closed[: revision.rounds], revision
+                self.opened, self.folded.closed[: revision.rounds], revision
             )
             if record is not None:
-                write_revised_annotators(self.store, self.opened.name, revision.number, record)
-            seal_revision(self.store, self.opened.name, revision)
+                write_revised_annotators(self.opened.ledger, revision.number, record)
+            seal_revision(self.opened.ledger, revision)
 
     def _last(self) -> Revision | None:
-        return retried(last_revision)(self.store, self.opened.name)
+        return retried(last_revision)(self.opened.ledger)
 
     def _changes(
         self, asker: Asker, effective: Sequence[Sequence[Decided]], last: Revision | None, only_gaps: bool
@@ -139,7 +137,7 @@ class Reviser:
                 if after.code != before.code:
                     changed = True
                     digests = set(before.annotations) ^ set(after.annotations)
-                    by = annotators_of(self.store, self.opened.name, number, digests)
+                    by = annotators_of(self.opened.ledger, number, digests)
                     found[number, before.item_id] = RevisedItem(
                         round=number, decided=after, changed=True, by=by
                     )

@@ -23,6 +23,7 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.differences import Difference
 from assay.tasks.ledger.integrity import Integrity, check_integrity
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 
 
@@ -71,13 +72,13 @@ def verify(store: Store, name: str, seal: str | None = None) -> Verification:
     Raises UnknownEvaluation if nothing of this name is in the store, and StoreError if it is away.
     """
     layout.check_name(name)
-    found = retried(check_integrity)(store, name)
+    found = retried(check_integrity)(Ledger(store, name))
     if found.keys.isdisjoint({layout.spec(name), layout.manifest(name)}) and not found.rounds:
         open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
     if seal is not None and seal.lower() != found.last_seal:
         newest = found.last_seal_key or layout.seal(name, max(found.rounds, 1))
         found.add(newest, f"the newest seal has the digest {found.last_seal}, not {seal}")
-    rounds, labels, revisions = _recompute(store, found)
+    rounds, labels, revisions = _recompute(found)
     return Verification(
         evaluation=name,
         finished=found.finished,
@@ -92,9 +93,9 @@ def verify(store: Store, name: str, seal: str | None = None) -> Verification:
     )
 
 
-def _recompute(store: Store, found: Integrity) -> tuple[int, int, int]:
+def _recompute(found: Integrity) -> tuple[int, int, int]:
     """Rounds, labels and revisions recomputed in full."""
-    name = found.evaluation
+    name = found.ledger.name
     manifest = found.manifest
     base = {layout.spec(name), layout.manifest(name)}
     if manifest is not None:
@@ -106,19 +107,19 @@ def _recompute(store: Store, found: Integrity) -> tuple[int, int, int]:
         return 0, 0, 0
     key = layout.spec(name)
     try:
-        opened = open_evaluation(store, name)
+        opened = open_evaluation(found.ledger.store, name)
         _note_versions(opened, found)
         key = layout.manifest(name)
-        for difference in pool_differences(store, opened):
+        for difference in pool_differences(opened):
             found.add(difference.key, difference.difference)
     except (StoreUnreachable, UnknownEvaluation):
         raise
     except UNREADABLE as error:
         found.add(key, f"cannot be recomputed: {type(error).__name__}: {error}")
         return 0, 0, 0
-    check = RoundsCheck(store, opened, found)
+    check = RoundsCheck(opened, found)
     check.run()
-    revisions = RevisionsCheck(store, opened, found, check.folded)
+    revisions = RevisionsCheck(opened, found, check.folded)
     revisions.run()
     return check.closed, check.labels, revisions.checked
 

@@ -20,6 +20,7 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.differences import Difference, in_one_sentence, value_differences
 from assay.tasks.ledger.monitors import WindowVerdict, latest, read_openings, read_verdicts
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -27,30 +28,31 @@ from assay.tasks.spec.monitor import MonitorSpec
 def verify_monitor(store: Store, name: str) -> Verification:
     """Recompute a monitor's verdicts. Raises UnknownMonitor, and StoreError if the store is away."""
     spec = open_monitor(store, name)
-    there = frozenset(retried(_keys)(store, name))
-    found = sorted({*_strangers(there, name), *_openings(store, spec), *_verdicts(store, spec)})
-    verdicts = [key for key in there if key.startswith(layout.monitor_verdicts(name))]
+    ledger = Ledger(store, layout.monitor(name))
+    there = frozenset(retried(_keys)(ledger))
+    found = sorted({*_strangers(there, ledger.name), *_openings(ledger, spec), *_verdicts(ledger, spec)})
+    verdicts = [key for key in there if key.startswith(layout.monitor_verdicts(ledger.name))]
     return Verification(
-        evaluation=layout.monitor(name), finished=False, rounds=len(verdicts), labels=0, keys=len(there),
+        evaluation=ledger.name, finished=False, rounds=len(verdicts), labels=0, keys=len(there),
         keys_checked=len(verdicts), seal=None, differences=tuple(found),
         notes=(f"{len(verdicts)} verdicts recomputed; its evaluations are verified by their own names",),
     )
 
 
-def _keys(store: Store, name: str) -> list[str]:
-    return list(store.keys(f"{layout.monitor(name)}/"))
+def _keys(ledger: Ledger) -> list[str]:
+    return list(ledger.keys(f"{ledger.name}/"))
 
 
-def _strangers(there: frozenset[str], name: str) -> Iterator[Difference]:
-    known = (layout.monitor_windows(name), layout.monitor_verdicts(name), layout.alerts(layout.monitor(name)))
-    for key in there - {layout.monitor_spec(name)}:
+def _strangers(there: frozenset[str], owner: str) -> Iterator[Difference]:
+    known = (layout.monitor_windows(owner), layout.monitor_verdicts(owner), layout.alerts(owner))
+    for key in there - {layout.spec(owner)}:
         if not key.startswith(known):
             yield Difference(key=key, difference="is not a key of a monitor")
 
 
-def _openings(store: Store, spec: MonitorSpec) -> Iterator[Difference]:
-    for window, several in retried(read_openings)(store, spec.name).items():
-        key = layout.monitor_opening(spec.name, window, 1)
+def _openings(ledger: Ledger, spec: MonitorSpec) -> Iterator[Difference]:
+    for window, several in retried(read_openings)(ledger).items():
+        key = layout.monitor_opening(ledger.name, window, 1)
         try:
             named(window, spec.kind)
         except AssayError as error:
@@ -59,17 +61,17 @@ def _openings(store: Store, spec: MonitorSpec) -> Iterator[Difference]:
             yield Difference(key=key, difference="the openings of this window are not numbered from 1 on")
 
 
-def _verdicts(store: Store, spec: MonitorSpec) -> Iterator[Difference]:
-    verdicts = retried(read_verdicts)(store, spec.name)
+def _verdicts(ledger: Ledger, spec: MonitorSpec) -> Iterator[Difference]:
+    verdicts = retried(read_verdicts)(ledger)
     newest = latest(verdicts)
     for i, verdict in enumerate(verdicts):
-        key = layout.monitor_verdict(spec.name, i + 1)
+        key = layout.monitor_verdict(ledger.name, i + 1)
         if verdict.number != i + 1:
             yield Difference(key=key, difference="is missing, or numbered wrongly")
             return
-        if newest[verdict.window] is verdict or _unrevised(store, verdict):
+        if newest[verdict.window] is verdict or _unrevised(ledger.store, verdict):
             try:
-                parts = [read_part(store, part.evaluation) for part in verdict.parts]
+                parts = [read_part(Ledger(ledger.store, part.evaluation)) for part in verdict.parts]
                 computed = judge(spec, verdict.window, parts, verdicts[:i])
             except StoreUnreachable:
                 raise
@@ -86,4 +88,4 @@ def _verdicts(store: Store, spec: MonitorSpec) -> Iterator[Difference]:
 
 def _unrevised(store: Store, verdict: WindowVerdict) -> bool:
     """Whether the labels it rests on are still the ones that stand."""
-    return all(revision_of(store, part.evaluation) == part.revision for part in verdict.parts)
+    return all(revision_of(Ledger(store, part.evaluation)) == part.revision for part in verdict.parts)

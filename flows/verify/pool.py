@@ -11,29 +11,28 @@ from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.differences import Difference, in_one_sentence, value_differences
-from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.frozen import cut_tables, digest_of_frozen, frozen_parts, rows_by_cell, table_of
 
 
 @retried
-def pool_differences(store: Store, opened: Opened) -> list[Difference]:
+def pool_differences(opened: Opened) -> list[Difference]:
     """What the manifest and the partition say otherwise than the rows. Reads every part twice."""
     return [
         Difference(key=key, difference=in_one_sentence(found))
         for key, found in (
-            (layout.manifest(opened.name), [*_of_manifest(store, opened), *_of_spec(opened)]),
-            *_of_partition(store, opened),
+            (layout.manifest(opened.name), [*_of_manifest(opened), *_of_spec(opened)]),
+            *_of_partition(opened),
         )
         if found
     ]
 
 
-def _of_manifest(store: Store, opened: Opened) -> Iterator[str]:
+def _of_manifest(opened: Opened) -> Iterator[str]:
     manifest = opened.manifest
-    digest = digest_of_frozen(store, manifest)
+    digest = digest_of_frozen(opened.ledger.store, manifest)
     segments: dict[str, Counter[str]] = {name: Counter() for name in manifest.segment_names}
     rows, low, high, positives = 0, np.inf, -np.inf, 0
-    for part in frozen_parts(store, manifest.part_keys, ["score", "prediction", *segments]):
+    for part in frozen_parts(opened.ledger.store, manifest.part_keys, ["score", "prediction", *segments]):
         score = np.array(part.column("score"))
         rows += part.num_rows
         low, high = min(low, float(score.min())), max(high, float(score.max()))
@@ -63,11 +62,11 @@ def _of_spec(opened: Opened) -> Iterator[str]:
         yield "the segments are not those of the spec"
 
 
-def _of_partition(store: Store, opened: Opened) -> Iterator[tuple[str, list[str]]]:
+def _of_partition(opened: Opened) -> Iterator[tuple[str, list[str]]]:
     columns = ["score", "probability", "prediction"]
     tables = cut_tables(opened.spec)
     wanted = [*columns, *(name for names in tables.values() for name in names)]
-    parts = list(frozen_parts(store, opened.manifest.part_keys, wanted))
+    parts = list(frozen_parts(opened.ledger.store, opened.manifest.part_keys, wanted))
     score, probability, prediction = (
         np.concatenate([np.array(part.column(name)) for part in parts]) for name in columns
     )
@@ -79,5 +78,5 @@ def _of_partition(store: Store, opened: Opened) -> Iterator[tuple[str, list[str]
     found = list(value_differences(opened.partition.to_json(), partition.to_json()))
     yield layout.partition(opened.name, digest), found
     key = layout.partition_rows(opened.name, digest)
-    same = rows_by_cell(cell, partition.cells.n_cells) == store.get(key)
+    same = rows_by_cell(cell, partition.cells.n_cells) == opened.ledger.get(key)
     yield key, [] if same else ["the cells hold other rows than recomputed"]

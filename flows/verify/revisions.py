@@ -16,14 +16,14 @@ from assay.tasks.ledger.differences import in_one_sentence, same_number, value_d
 from assay.tasks.ledger.integrity import Integrity
 from assay.tasks.ledger.revisions import RevisedItem, Revision, read_revisions, with_revision
 from assay.tasks.ledger.seals import sealed_by_revision, sealed_in
-from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.ledger.stores.protocol import StoreUnreachable
 
 
 class RevisionsCheck:
     """Recomputes the revisions of one evaluation; what it finds goes into `found`."""
 
-    def __init__(self, store: Store, opened: Opened, found: Integrity, folded: Fold) -> None:
-        self._store, self._opened, self._found, self._folded = store, opened, found, folded
+    def __init__(self, opened: Opened, found: Integrity, folded: Fold) -> None:
+        self._ledger, self._opened, self._found, self._folded = opened.ledger, opened, found, folded
         self.checked = 0   # revisions recomputed in full
 
     def run(self) -> None:
@@ -37,7 +37,7 @@ class RevisionsCheck:
                 if key in self._found.damaged:
                     break
                 if number == 1:
-                    all_of_them = read_revisions(self._store, name)
+                    all_of_them = read_revisions(self._ledger)
                 revision = all_of_them[number - 1]
                 if self._answers_are_damaged(revision):
                     break
@@ -97,7 +97,7 @@ class RevisionsCheck:
             if not item.changed and was != item.decided:
                 yield f"{what}: is not as the revision before has it"
             digests = set(was.annotations) ^ set(item.decided.annotations) if item.changed else set()
-            by = annotators_of(self._store, self._opened.name, item.round, digests)
+            by = annotators_of(self._ledger, item.round, digests)
             if by != item.by:
                 yield f"{what}: changed by {item.by!r}, but the answers are by {by!r}"
             yield from self._label(what, item)
@@ -108,7 +108,7 @@ class RevisionsCheck:
         answers = []
         for digest in one.annotations:
             key = layout.annotation(self._opened.name, item.round, digest)
-            answer = Annotation(**codec.from_json(self._store.get(key), key))
+            answer = Annotation(**codec.from_json(self._ledger.get(key), key))
             if answer.item_id != one.item_id:
                 yield f"{what}: names an answer about {answer.item_id!r}"
             answers.append(answer)
@@ -132,7 +132,7 @@ class RevisionsCheck:
         computed = revised_fold(self._opened, closed, revision).estimate(
             self._opened.question, self._opened.segments
         )
-        stored = codec.from_json(self._store.get(key), key)
+        stored = codec.from_json(self._ledger.get(key), key)
         plain = codec.from_json(codec.to_json(asdict(computed)), key)
         yield from value_differences(stored, as_far_as(stored, plain))
 
@@ -142,11 +142,11 @@ class RevisionsCheck:
         if key not in self._found.keys - self._found.damaged:
             return
         closed = self._folded.closed[: revision.rounds]
-        computed = revised_annotators(self._store, self._opened, closed, revision)
+        computed = revised_annotators(self._opened, closed, revision)
         if computed is None:
             yield "should not be there"
             return
-        stored = codec.from_json(self._store.get(key), key)
+        stored = codec.from_json(self._ledger.get(key), key)
         yield from value_differences(stored, codec.from_json(codec.to_json(computed), key))
 
     def _sealed(self, revision: Revision) -> Iterator[str]:
@@ -156,7 +156,7 @@ class RevisionsCheck:
         if key in self._found.keys - self._found.damaged:
             wanted = {*sealed_by_revision(name, revision), *_answers(name, revision)}
             people = layout.revision_annotators(name, revision.number)
-            sealed = set(sealed_in(self._store.get(key), key, name))
+            sealed = set(sealed_in(self._ledger.get(key), key, name))
             wanted |= {people} & (self._found.keys | sealed)
             if sealed != wanted:
                 yield "does not seal what the revision rests on"

@@ -35,7 +35,7 @@ from assay.tasks.ledger.integrity import Integrity
 from assay.tasks.ledger.posts import read_posts, removed_on_purpose
 from assay.tasks.ledger.rounds import Decided, PlannedRound
 from assay.tasks.ledger.seals import sealed_in
-from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.ledger.stores.protocol import StoreUnreachable
 from assay.tasks.pool.checked_rows import shown_hashes
 from assay.tasks.pool.index import PoolIndex
 
@@ -48,12 +48,12 @@ UNREADABLE = (AssayError, ValueError, KeyError, TypeError, IndexError, Attribute
 class RoundsCheck:
     """Recomputes the rounds of one evaluation; what it finds goes into `found`."""
 
-    def __init__(self, store: Store, opened: Opened, found: Integrity) -> None:
+    def __init__(self, opened: Opened, found: Integrity) -> None:
         self.closed = 0               # rounds recomputed in full
         self.labels = 0
-        self._store, self._opened, self._found = store, opened, found
-        self._annotating = Annotating(store, opened)
-        self._index = PoolIndex(store, opened.name, opened.manifest, opened.partition)
+        self._ledger, self._opened, self._found = opened.ledger, opened, found
+        self._annotating = Annotating(opened)
+        self._index = PoolIndex(opened.ledger, opened.manifest, opened.partition)
         self._key = layout.plan(opened.name, 1)   # what is being looked at
         self.folded = Fold(state=begin(opened.question), positives=0)   # of the rounds recomputed
 
@@ -84,7 +84,7 @@ class RoundsCheck:
         self._key = layout.labels(name, number)
         if self._key in self._found.damaged or self._key not in self._found.keys:
             return None
-        decided = rounds.read_labels(self._store, name, number)
+        decided = rounds.read_labels(self._ledger, number)
         if decided is None or self._answers_are_damaged(number, decided):
             return None
         rule = self._annotating.rule(planned, [r.planned for r in folded.closed])
@@ -94,11 +94,11 @@ class RoundsCheck:
         computed = folded.estimate(self._opened.question, self._opened.segments)
         known = computed
         if self._key in self._found.keys:
-            stored = codec.from_json(self._store.get(self._key), self._key)
+            stored = codec.from_json(self._ledger.get(self._key), self._key)
             plain = codec.from_json(codec.to_json(asdict(computed)), self._key)
             wrong = list(value_differences(stored, as_far_as(stored, plain)))
             self._say(wrong)
-            known = computed if wrong else rounds.read_estimate(self._store, name, number) or computed
+            known = computed if wrong else rounds.read_estimate(self._ledger, number) or computed
         self.closed, self.labels = number, folded.state.labels
         self.folded = replace(folded, looks=(*folded.looks, known))
         self._annotators(self.folded)
@@ -110,7 +110,7 @@ class RoundsCheck:
         if self._key in self._found.keys - self._found.damaged:
             computed = annotators_record(self._opened, self._annotating, folded)
             plain = codec.from_json(codec.to_json(computed), self._key)
-            stored = codec.from_json(self._store.get(self._key), self._key)
+            stored = codec.from_json(self._ledger.get(self._key), self._key)
             self._say(list(value_differences(stored, plain)) if plain else ["should not be there"])
 
     def _planned(self, folded: Fold, number: int) -> PlannedRound | None:
@@ -118,7 +118,7 @@ class RoundsCheck:
         self._key = layout.plan(name, number)
         if self._key in self._found.damaged:
             return None
-        planned = rounds.read_plan(self._store, name, number)
+        planned = rounds.read_plan(self._ledger, number)
         if planned is None:
             return None
         reason = why_stop(self._opened.rule, folded)
@@ -134,7 +134,7 @@ class RoundsCheck:
         self._say(wrong)
         if layout.design(name, number) in self._found.keys - self._found.damaged:
             self._key = layout.design(name, number)
-            written = rounds.read_design(self._store, name, number).to_columns()
+            written = rounds.read_design(self._ledger, number).to_columns()
             self._say(_column_differences(written, draws.design.to_columns()))
         return planned
 
@@ -188,17 +188,17 @@ class RoundsCheck:
         for one in decided:
             for digest in one.annotations:
                 key = layout.annotation(self._opened.name, planned.number, digest)
-                answer = Annotation(**codec.from_json(self._store.get(key), key))
+                answer = Annotation(**codec.from_json(self._ledger.get(key), key))
                 if answer.item_id != one.item_id:
                     yield f"{one.item_id!r}: names an answer about {answer.item_id!r}"
                 answers.append(answer)
-        gold = rounds.read_gold_answers(self._store, self._opened.name, planned.number)
+        gold = rounds.read_gold_answers(self._ledger, planned.number)
         if not set(gold) <= set(planned.gold):
             yield "names answers to gold that was not mixed in"
         named = [digest for digests in gold.values() for digest in digests]
-        answers += read_answers(self._store, self._opened.name, planned.number, named)
+        answers += read_answers(self._ledger, planned.number, named)
         aside = any(one.reason == "deleted" for one in decided)
-        posts = read_posts(self._store, self._opened.name, planned.number) if aside else []
+        posts = read_posts(self._ledger, planned.number) if aside else []
         removed = {
             item_id
             for asking in (1, 2)
@@ -253,8 +253,8 @@ class RoundsCheck:
         if seal not in self._found.keys or seal in self._found.damaged:
             return
         prefix = layout.annotations(name, number)
-        sealed = {key for key in sealed_in(self._store.get(seal), seal, name) if key.startswith(prefix)}
-        gold = rounds.read_gold_answers(self._store, name, number)
+        sealed = {key for key in sealed_in(self._ledger.get(seal), seal, name) if key.startswith(prefix)}
+        gold = rounds.read_gold_answers(self._ledger, number)
         digests = [*(one.annotations for one in decided), *gold.values()]
         named = {layout.annotation(name, number, digest) for several in digests for digest in several}
         if sealed != named:
@@ -267,7 +267,7 @@ class RoundsCheck:
         if self._key not in self._found.keys:
             return
         try:
-            stored = codec.from_json(self._store.get(self._key), self._key)
+            stored = codec.from_json(self._ledger.get(self._key), self._key)
         except codec.DamagedRecord as error:
             self._say([f"cannot be read: {error}"])
             return

@@ -31,6 +31,7 @@ from assay.tasks.alerts.alert import Alert, alert_bytes, alert_from, rank
 from assay.tasks.alerts.tries import claim, read_tries, settle, told_before
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.spec.alerts import Severity
 
@@ -79,28 +80,28 @@ class Waiting:
     raised: datetime | None   # None: the index was rebuilt, and nobody knows
 
 
-def raise_alert(store: Store, owner: str, alert: Alert, now: datetime | None = None) -> bool:
+def raise_alert(ledger: Ledger, alert: Alert, now: datetime | None = None) -> bool:
     """Put an alert into the outbox, once: False when it was there already.
 
     Safe to repeat, and whoever raises an alert should, until what caused it is closed for good: a crash
     between cause and alert must not swallow it.
     """
-    won = _raise(store, owner, alert, now or datetime.now(UTC))
+    won = _raise(ledger, alert, now or datetime.now(UTC))
     if won:
-        _log.info("%s: raised %s (%s)", owner, alert.key, alert.severity)
+        _log.info("%s: raised %s (%s)", ledger.name, alert.key, alert.severity)
         said = {"kind": alert.kind, "severity": alert.severity, "subject": alert.subject}
-        events.alert_raised(store.url, owner, alert.key, said)
+        events.alert_raised(ledger.store.url, ledger.name, alert.key, said)
     return won
 
 
 @effect("raise-alert")
-def _raise(store: Store, owner: str, alert: Alert, now: datetime) -> bool:
-    key = layout.alert(owner, alert.key)
-    if store.exists(key):
+def _raise(ledger: Ledger, alert: Alert, now: datetime) -> bool:
+    key = layout.alert(ledger.name, alert.key)
+    if ledger.exists(key):
         return False
     # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
-    store.put(layout.alert_index(owner, alert.key), codec.to_json({"raised": now.isoformat()}))
-    return store.put(key, alert_bytes(alert)) == alert_bytes(alert)
+    ledger.put(layout.alert_index(ledger.name, alert.key), codec.to_json({"raised": now.isoformat()}))
+    return ledger.put(key, alert_bytes(alert)) == alert_bytes(alert)
 
 
 @retried
@@ -121,8 +122,7 @@ def outbox_index(store: Store) -> dict[str, list[Waiting]]:
 
 
 def deliver_due(
-    store: Store,
-    owner: str,
+    ledger: Ledger,
     channels: Sequence[Channel],
     now: datetime,
     *,
@@ -134,11 +134,11 @@ def deliver_due(
     waiting   the alerts to look at; those of the index unless given
     """
     if waiting is None:
-        waiting = outbox_index(store).get(owner, [])
+        waiting = outbox_index(ledger.store).get(ledger.name, [])
     done: list[Delivery] = []
     stuck: set[tuple[str, str]] = set()   # (channel, group) whose earlier alert is still to be told
     for one in waiting:
-        alert = _read(store, owner, one.key)
+        alert = _read(ledger, one.key)
         if alert is None:
             continue   # raised this very moment, or its writer was cut off and will come back
         settled = True
@@ -149,7 +149,7 @@ def deliver_due(
             if lane in stuck:
                 settled = False
                 continue
-            outcome = _deliver(store, owner, one, alert, channel, now, cooldown)
+            outcome = _deliver(ledger, one, alert, channel, now, cooldown)
             if isinstance(outcome, Delivery):
                 done.append(outcome)
             if outcome is None or (isinstance(outcome, Delivery) and outcome.status == "failed"):
@@ -158,46 +158,47 @@ def deliver_due(
         if not channels:
             settled = _too_old(one, now)   # nobody to tell: kept for a while, should somebody say whom
         if settled:
-            _discard(store, layout.alert_index(owner, one.key))
+            _discard(ledger.store, layout.alert_index(ledger.name, one.key))
     return done
 
 
 def _deliver(
-    store: Store, owner: str, one: Waiting, alert: Alert, channel: Channel, now: datetime, cooldown: timedelta
+    ledger: Ledger, one: Waiting, alert: Alert, channel: Channel, now: datetime, cooldown: timedelta
 ) -> Delivery | Literal["settled"] | None:
     """What was done about one alert on one channel; None: nothing, it is not due yet."""
 
     def ended(status: Status, why: str = "") -> Delivery:
-        return Delivery(owner=owner, key=alert.key, channel=channel.name, status=status, why=why)
+        return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status=status, why=why)
 
-    sent_key = layout.alert_sent(owner, alert.key, channel.name)
-    if _exists(store, sent_key):
+    sent_key = layout.alert_sent(ledger.name, alert.key, channel.name)
+    if _exists(ledger.store, sent_key):
         return "settled"
-    held = _reason_to_hold(store, owner, alert, channel.name, now, cooldown)
+    held = _reason_to_hold(ledger, alert, channel.name, now, cooldown)
     if held:
-        settle(store, sent_key, "held", now, held)
+        settle(ledger.store, sent_key, "held", now, held)
         return ended("held", held)
     if channel.problem:   # another machine may be able to: no attempt is noted
         return ended("failed", channel.problem)
-    tries = read_tries(store, owner, alert.key, channel.name)
+    tries = read_tries(ledger, alert.key, channel.name)
     if _too_old(one, now) and tries:
-        settle(store, sent_key, "expired", now, "given up")
+        settle(ledger.store, sent_key, "expired", now, "given up")
         return ended("expired", "it could not be delivered for days and was given up")
     if tries and now < tries[-1].next_at:
         return None
     attempt = len(tries) + 1
-    if not claim(store, layout.alert_try(owner, alert.key, channel.name, attempt), now):
+    if not claim(ledger.store, layout.alert_try(ledger.name, alert.key, channel.name, attempt), now):
         return None
-    if _exists(store, sent_key):   # told between our two looks
+    if _exists(ledger.store, sent_key):   # told between our two looks
         return "settled"
     try:
-        send_alert(channel, alert, owner)
+        send_alert(channel, alert, ledger.name)
     except NotDelivered as error:
-        _log.warning("%s: alert %s did not reach %s: %s", owner, alert.key, channel.name, error)
-        settle(store, layout.alert_failed(owner, alert.key, channel.name, attempt), "failed", now, str(error))
+        _log.warning("%s: alert %s did not reach %s: %s", ledger.name, alert.key, channel.name, error)
+        failed_key = layout.alert_failed(ledger.name, alert.key, channel.name, attempt)
+        settle(ledger.store, failed_key, "failed", now, str(error))
         return ended("failed", str(error))
-    settle(store, sent_key, "sent", now)
-    _log.info("%s: %s was told of %s", owner, channel.name, alert.key)
+    settle(ledger.store, sent_key, "sent", now)
+    _log.info("%s: %s was told of %s", ledger.name, channel.name, alert.key)
     return ended("sent")
 
 
@@ -208,11 +209,11 @@ def send_alert(channel: Channel, alert: Alert, owner: str) -> None:
 
 
 def _reason_to_hold(
-    store: Store, owner: str, alert: Alert, channel: str, now: datetime, cooldown: timedelta
+    ledger: Ledger, alert: Alert, channel: str, now: datetime, cooldown: timedelta
 ) -> str:
     """Why this channel need not be told, or nothing."""
     last: tuple[datetime, Alert] | None = None
-    for told_at, told in told_before(store, owner, channel):
+    for told_at, told in told_before(ledger, channel):
         if told.group == alert.group and (last is None or told_at >= last[0]):
             last = (told_at, told)
     if alert.kind == "recovery":
@@ -225,10 +226,10 @@ def _reason_to_hold(
 
 
 @retried
-def _read(store: Store, owner: str, key: str) -> Alert | None:
-    ledger_key = layout.alert(owner, key)
+def _read(ledger: Ledger, key: str) -> Alert | None:
+    ledger_key = layout.alert(ledger.name, key)
     try:
-        return alert_from(store.get(ledger_key), ledger_key)
+        return alert_from(ledger.get(ledger_key), ledger_key)
     except KeyMissing:
         return None
 

@@ -12,6 +12,7 @@ from uuid import uuid4
 from assay.tasks.alerts.alert import Alert, alert_from
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 
 CLAIM = timedelta(minutes=5)            # longer than any channel may take to send
@@ -38,28 +39,28 @@ class Try:
 
 
 @retried
-def read_tries(store: Store, owner: str, key: str, channel: str) -> list[Try]:
+def read_tries(ledger: Ledger, key: str, channel: str) -> list[Try]:
     """The attempts to tell this channel of an alert, in order."""
-    prefix = layout.alert_tries(owner, key)
-    names = {name.removeprefix(prefix): name for name in store.keys(prefix)}
+    prefix = layout.alert_tries(ledger.name, key)
+    names = {name.removeprefix(prefix): name for name in ledger.keys(prefix)}
     found = []
     for name, full in names.items():
         match = _TRY.fullmatch(name)
         if match and match[1] == channel:
             failed = name.removesuffix(".json") + ".failed.json" in names
-            found.append(Try(number=int(match[2]), at=_time_in(store, full), failed=failed))
+            found.append(Try(number=int(match[2]), at=_time_in(ledger.store, full), failed=failed))
     return sorted(found, key=lambda one: one.number)
 
 
 @retried
-def told_before(store: Store, owner: str, channel: str) -> list[tuple[datetime, Alert]]:
+def told_before(ledger: Ledger, channel: str) -> list[tuple[datetime, Alert]]:
     """What this channel was told by this owner, and when."""
     found = []
     ending = f".sent/{channel}.json"
-    for key in store.keys(layout.alerts(owner)):
-        if key.endswith(ending) and codec.from_json(store.get(key), key)["status"] == "sent":
+    for key in ledger.keys(layout.alerts(ledger.name)):
+        if key.endswith(ending) and codec.from_json(ledger.get(key), key)["status"] == "sent":
             alert = key.removesuffix(ending) + ".json"
-            found.append((_time_in(store, key), alert_from(store.get(alert), alert)))
+            found.append((_time_in(ledger.store, key), alert_from(ledger.get(alert), alert)))
     return found
 
 

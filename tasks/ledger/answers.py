@@ -7,28 +7,28 @@ from typing import Any
 from assay.evalcore.annotators.annotation import Annotation
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.owner import Ledger
 
 
 @effect("store-answers")
-def store_answers(store: Store, evaluation: str, round: int, answers: Sequence[Annotation]) -> None:
+def store_answers(ledger: Ledger, round: int, answers: Sequence[Annotation]) -> None:
     """Copy the answers that are not in the ledger yet."""
-    there = set(store.keys(layout.annotations(evaluation, round)))
+    there = set(ledger.keys(layout.annotations(ledger.name, round)))
     for answer in answers:
         blob = answer_bytes(answer)
-        key = layout.annotation(evaluation, round, layout.digest(blob))
+        key = layout.annotation(ledger.name, round, layout.digest(blob))
         if key not in there:
-            store.put(key, blob)
+            ledger.put(key, blob)
 
 
 @retried
 def stored_answers(
-    store: Store, evaluation: str, round: int, item_ids: Collection[str]
+    ledger: Ledger, round: int, item_ids: Collection[str]
 ) -> list[Annotation]:
     """What the ledger holds about these items."""
     answers = []
-    for key in store.keys(layout.annotations(evaluation, round)):
-        data = codec.from_json(store.get(key), key)
+    for key in ledger.keys(layout.annotations(ledger.name, round)):
+        data = codec.from_json(ledger.get(key), key)
         if data["item_id"] in item_ids:
             answers.append(Annotation(**data))
     return answers
@@ -36,18 +36,18 @@ def stored_answers(
 
 @retried
 def read_answers(
-    store: Store, evaluation: str, round: int, digests: Iterable[str]
+    ledger: Ledger, round: int, digests: Iterable[str]
 ) -> list[Annotation]:
     """The answers of these names, in the order of the names. KeyMissing if one is gone."""
-    names = [layout.annotation(evaluation, round, digest) for digest in sorted(set(digests))]
-    return [Annotation(**codec.from_json(store.get(key), key)) for key in names]
+    names = [layout.annotation(ledger.name, round, digest) for digest in sorted(set(digests))]
+    return [Annotation(**codec.from_json(ledger.get(key), key)) for key in names]
 
 
 def annotators_of(
-    store: Store, evaluation: str, round: int, digests: Iterable[str]
+    ledger: Ledger, round: int, digests: Iterable[str]
 ) -> tuple[str, ...]:
     """Who gave these answers of a round, as the desk's opaque ids, sorted."""
-    return tuple(sorted({answer.annotator for answer in read_answers(store, evaluation, round, digests)}))
+    return tuple(sorted({answer.annotator for answer in read_answers(ledger, round, digests)}))
 
 
 def answer_bytes(answer: Annotation) -> bytes:

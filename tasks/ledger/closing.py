@@ -8,24 +8,25 @@ from typing import Literal
 
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.stores.protocol import KeyMissing
 
 Why = Literal["deadline", "request"]
 
 
 @effect("close-early")
-def decide_to_close(store: Store, evaluation: str, round: int, why: Why) -> Why:
+def decide_to_close(ledger: Ledger, round: int, why: Why) -> Why:
     """Put the decision; the reason that stands."""
-    key = layout.closing(evaluation, round)
-    stands: Why = codec.from_json(store.put(key, codec.to_json({"why": why})), key)["why"]
+    key = layout.closing(ledger.name, round)
+    stands: Why = codec.from_json(ledger.put(key, codec.to_json({"why": why})), key)["why"]
     return stands
 
 
-def read_closing(store: Store, evaluation: str, round: int) -> Why | None:
+def read_closing(ledger: Ledger, round: int) -> Why | None:
     """Why the round is closed early, or None if it is not."""
-    key = layout.closing(evaluation, round)
+    key = layout.closing(ledger.name, round)
     try:
-        why: Why = codec.from_json(store.get(key), key)["why"]
+        why: Why = codec.from_json(ledger.get(key), key)["why"]
     except KeyMissing:
         return None
     return why

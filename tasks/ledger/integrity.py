@@ -19,8 +19,8 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.differences import Difference
 from assay.tasks.ledger.manifest import Manifest, manifest_from, partition_digest
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.seals import seal_bytes, sealed_at_the_end, sealed_by_bytes, sealed_in
-from assay.tasks.ledger.stores.protocol import Store
 
 _ROUND = re.compile(r"rounds/(\d{4,})/(.+)")
 _ALERT = r"alerts/[A-Za-z0-9][A-Za-z0-9_-]*(\.json|\.sent/[^/]+\.json|\.tries/[^/]+\.json)"
@@ -40,7 +40,7 @@ _STEPS = (layout.plan, layout.design, layout.labels, layout.estimate, layout.sea
 class Integrity:
     """What was found."""
 
-    evaluation: str
+    ledger: Ledger
     keys: frozenset[str]                 # all there are
     rounds: int                          # with any key
     finished: bool                       # an outcome, or its seal, is there
@@ -64,45 +64,45 @@ class Integrity:
             self.differences.append(found)
 
 
-def check_integrity(store: Store, evaluation: str) -> Integrity:
+def check_integrity(ledger: Ledger) -> Integrity:
     """Read every key of the evidence and compare digests. Only what the store raises is raised."""
-    there = frozenset(store.keys(f"{evaluation}/"))
-    numbers = [int(m[1]) for key in there if (m := _ROUND.fullmatch(_below(key, evaluation)))]
-    revised = [int(m[1]) for key in there if (m := _REVISION.fullmatch(_below(key, evaluation)))]
+    there = frozenset(ledger.keys(f"{ledger.name}/"))
+    numbers = [int(m[1]) for key in there if (m := _ROUND.fullmatch(_below(key, ledger.name)))]
+    revised = [int(m[1]) for key in there if (m := _REVISION.fullmatch(_below(key, ledger.name)))]
     found = Integrity(
-        evaluation=evaluation,
+        ledger=ledger,
         keys=there,
         revisions=max(revised, default=0),
         rounds=max(numbers, default=0),
-        finished=not there.isdisjoint((layout.outcome(evaluation), layout.final_seal(evaluation))),
+        finished=not there.isdisjoint((layout.outcome(ledger.name), layout.final_seal(ledger.name))),
     )
-    _read_manifest(store, found)
+    _read_manifest(found)
     for key in _required(found):
         if key not in there:
             found.add(key, "is missing")
-    _check_seals(store, found)
-    _check_names(store, found)
+    _check_seals(found)
+    _check_names(found)
     _check_others(found)
     return found
 
 
-def _read_manifest(store: Store, found: Integrity) -> None:
-    key = layout.manifest(found.evaluation)
+def _read_manifest(found: Integrity) -> None:
+    key = layout.manifest(found.ledger.name)
     if key not in found.keys:
         return
     try:
-        found.manifest = manifest_from(store.get(key), key)
+        found.manifest = manifest_from(found.ledger.get(key), key)
     except DamagedRecord as error:
         found.add(key, f"cannot be read: {error}")
         return
-    if found.manifest.evaluation != found.evaluation:
+    if found.manifest.evaluation != found.ledger.name:
         found.add(key, f"belongs to another evaluation, {found.manifest.evaluation!r}")
         found.manifest = None
 
 
 def _required(found: Integrity) -> Iterator[str]:
     """Keys that must be there, given those that are."""
-    name = found.evaluation
+    name = found.ledger.name
     yield layout.spec(name)
     yield layout.manifest(name)
     yield from _frozen(found)
@@ -125,15 +125,15 @@ def _frozen(found: Integrity) -> list[str]:
     if found.manifest is None:
         return []
     digest = found.manifest.partition.digest
-    pair = [layout.partition(found.evaluation, digest), layout.partition_rows(found.evaluation, digest)]
+    pair = [layout.partition(found.ledger.name, digest), layout.partition_rows(found.ledger.name, digest)]
     inherited = found.manifest.inherited_key
-    gold = [layout.gold(found.evaluation, found.manifest.gold)] if found.manifest.gold else []
+    gold = [layout.gold(found.ledger.name, found.manifest.gold)] if found.manifest.gold else []
     return [*found.manifest.part_keys, *([] if inherited is None else [inherited]), *gold, *pair]
 
 
-def _check_seals(store: Store, found: Integrity) -> None:
+def _check_seals(found: Integrity) -> None:
     """From the last seal back: each vouches for the one before."""
-    name = found.evaluation
+    name = found.ledger.name
     seals: list[tuple[str, int]] = [(layout.seal(name, n), n) for n in range(found.rounds, 0, -1)]
     if found.finished:
         seals.insert(0, (layout.final_seal(name), 0))
@@ -141,11 +141,11 @@ def _check_seals(store: Store, found: Integrity) -> None:
     for number in range(found.revisions, 0, -1):
         key = layout.revision_seal(name, number)
         if key in found.keys:
-            _check_revision_seal(store, found, key, number, vouched)
+            _check_revision_seal(found, key, number, vouched)
     for key, number in seals:
         if key not in found.keys:
             continue
-        blob = store.get(key)
+        blob = found.ledger.get(key)
         found.checked.add(key)
         if found.last_seal is None:
             found.last_seal, found.last_seal_key = layout.digest(blob), key
@@ -166,15 +166,15 @@ def _check_seals(store: Store, found: Integrity) -> None:
             odd = sorted((sealed.keys() - answers) ^ wanted)
             found.add(key, f"does not seal what it must: {', '.join(odd)}")
         for covered in sorted(sealed.keys() & (wanted | answers)):
-            _compare(store, found, key, covered, sealed[covered], vouched)
+            _compare(found, key, covered, sealed[covered], vouched)
 
 
 def _check_revision_seal(
-    store: Store, found: Integrity, key: str, number: int, vouched: set[str]
+    found: Integrity, key: str, number: int, vouched: set[str]
 ) -> None:
     """A revision's seal; which round and answers it must cover is judged by recomputing the revision."""
-    name = found.evaluation
-    blob = store.get(key)
+    name = found.ledger.name
+    blob = found.ledger.get(key)
     found.checked.add(key)
     if found.last_seal is None:
         found.last_seal, found.last_seal_key = layout.digest(blob), key
@@ -191,13 +191,13 @@ def _check_revision_seal(
     if not wanted.issubset(sealed):
         found.add(key, f"does not seal what it must: {', '.join(sorted(wanted - sealed.keys()))}")
     for covered in sorted(sealed):
-        _compare(store, found, key, covered, sealed[covered], vouched)
+        _compare(found, key, covered, sealed[covered], vouched)
 
 
 def _compare(
-    store: Store, found: Integrity, seal: str, covered: str, digest: str, vouched: set[str]
+    found: Integrity, seal: str, covered: str, digest: str, vouched: set[str]
 ) -> None:
-    now = layout.digest(store.get(covered)) if covered in found.keys else None
+    now = layout.digest(found.ledger.get(covered)) if covered in found.keys else None
     found.checked.add(covered)
     if now == digest:
         vouched.add(covered)
@@ -208,35 +208,35 @@ def _compare(
         found.add(seal, f"does not fit {covered}: one of the two was changed, and no later seal says which")
 
 
-def _check_names(store: Store, found: Integrity) -> None:
+def _check_names(found: Integrity) -> None:
     """Keys that carry the digest of their bytes."""
-    name = found.evaluation
+    name = found.ledger.name
     for key in sorted(found.keys):
         in_round = _ROUND.fullmatch(_below(key, name))
         answer = _ANSWER.fullmatch(in_round[2]) if in_round else None
         if answer:
             found.checked.add(key)
-            if layout.digest(store.get(key)) != answer[1]:
+            if layout.digest(found.ledger.get(key)) != answer[1]:
                 found.add(key, "its bytes are not those its name is the digest of")
     if found.manifest is None:
         return
     for key in _frozen(found)[:-2]:
         if key in found.keys:
             found.checked.add(key)
-            digest = layout.digest(store.get(key))
+            digest = layout.digest(found.ledger.get(key))
             if not key.endswith((f"-{digest[:16]}.parquet", f"/gold/{digest}.json")):
                 found.add(key, "its bytes are not those its name is the digest of")
     pair = _frozen(found)[-2:]
     if found.keys.issuperset(pair):
         found.checked.update(pair)
-        if partition_digest(*(store.get(key) for key in pair)) != found.manifest.partition.digest:
+        if partition_digest(*(found.ledger.get(key) for key in pair)) != found.manifest.partition.digest:
             for key, other in (pair, pair[::-1]):
                 found.add(key, f"its bytes, with those of {other}, are not those its name is the digest of")
 
 
 def _check_others(found: Integrity) -> None:
     """Keys nobody asked for."""
-    name = found.evaluation
+    name = found.ledger.name
     expected = {*_required(found)}
     left_over = 0
     for key in sorted(found.keys - expected):

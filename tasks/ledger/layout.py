@@ -230,30 +230,25 @@ def alert_index(owner: str, key: str) -> str:
 
 
 def monitor(name: str) -> str:
-    """A monitor as the owner of its keys and alerts: no slash at the end."""
+    """A monitor as the owner of its keys: the name of its ledger. `spec` spells the key of its spec too."""
     return MONITORS_PREFIX + name
 
 
-def monitor_spec(name: str) -> str:
-    """What was asked of a monitor; its presence means that there is one."""
-    return f"{monitor(name)}/spec.json"
-
-
-def monitor_opening(name: str, window: str, number: int) -> str:
+def monitor_opening(owner: str, window: str, number: int) -> str:
     """One evaluation that a monitor opened for a window: its first, a follow-up, or one of a revision."""
-    return f"{monitor(name)}/windows/{window}/openings/{number:04d}.json"
+    return f"{monitor_windows(owner)}{window}/openings/{number:04d}.json"
 
 
-def monitor_windows(name: str) -> str:
+def monitor_windows(owner: str) -> str:
     """The prefix of all windows of a monitor."""
-    return f"{monitor(name)}/windows/"
+    return f"{owner}/windows/"
 
 
-def monitor_verdict(name: str, number: int) -> str:
+def monitor_verdict(owner: str, number: int) -> str:
     """One verdict, numbered over the life of the monitor in the order they were given."""
-    return f"{monitor_verdicts(name)}{number:06d}.json"
+    return f"{monitor_verdicts(owner)}{number:06d}.json"
 
 
-def monitor_verdicts(name: str) -> str:
+def monitor_verdicts(owner: str) -> str:
     """The prefix of a monitor's verdicts."""
-    return f"{monitor(name)}/verdicts/"
+    return f"{owner}/verdicts/"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.codec import DamagedRecord
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.owner import Ledger
 
 PROVENANCE = ("source_file", "source_row")
 FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such columns begin with
@@ -123,10 +123,10 @@ def partition_digest(text: bytes, rows: bytes) -> str:
     return hashlib.sha256(text + hashlib.sha256(rows).digest()).hexdigest()[:32]
 
 
-def load_manifest(store: Store, evaluation: str) -> Manifest:
+def load_manifest(ledger: Ledger) -> Manifest:
     """The manifest of a frozen pool. KeyMissing if nothing was frozen, DamagedRecord if it makes no sense."""
-    key = layout.manifest(evaluation)
-    return manifest_from(store.get(key), key)
+    key = layout.manifest(ledger.name)
+    return manifest_from(ledger.get(key), key)
 
 
 def manifest_from(blob: bytes, key: str) -> Manifest:

@@ -17,6 +17,7 @@ from typing import Any
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Limit, Measured, Verdict
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 
 
@@ -84,30 +85,30 @@ class WindowVerdict:
         return self.overall.verdict
 
 
-def create_opening(store: Store, monitor: str, opening: Opening) -> Opening:
+def create_opening(ledger: Ledger, opening: Opening) -> Opening:
     """Put an opening; the one that stands under its number."""
-    key = layout.monitor_opening(monitor, opening.window, opening.number)
-    return _opening(store.put(key, codec.to_json(asdict(opening))), key)
+    key = layout.monitor_opening(ledger.name, opening.window, opening.number)
+    return _opening(ledger.put(key, codec.to_json(asdict(opening))), key)
 
 
-def read_openings(store: Store, monitor: str) -> dict[str, list[Opening]]:
+def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
     """Window -> its openings in order, for every window that has one."""
     found: dict[str, list[Opening]] = {}
-    for key in list(store.keys(layout.monitor_windows(monitor))):
-        opening = _opening(store.get(key), key)
+    for key in list(ledger.keys(layout.monitor_windows(ledger.name))):
+        opening = _opening(ledger.get(key), key)
         found.setdefault(opening.window, []).append(opening)
     return found
 
 
-def create_verdict(store: Store, monitor: str, verdict: WindowVerdict) -> WindowVerdict:
+def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
     """Put a verdict; the one that stands under its number."""
-    key = layout.monitor_verdict(monitor, verdict.number)
-    return _verdict(store.put(key, codec.to_json(asdict(verdict))), key)
+    key = layout.monitor_verdict(ledger.name, verdict.number)
+    return _verdict(ledger.put(key, codec.to_json(asdict(verdict))), key)
 
 
-def read_verdicts(store: Store, monitor: str) -> list[WindowVerdict]:
+def read_verdicts(ledger: Ledger) -> list[WindowVerdict]:
     """All verdicts, in the order they were given."""
-    return [_verdict(store.get(key), key) for key in list(store.keys(layout.monitor_verdicts(monitor)))]
+    return [_verdict(ledger.get(key), key) for key in list(ledger.keys(layout.monitor_verdicts(ledger.name)))]
 
 
 def monitors(store: Store) -> list[str]:
@@ -120,11 +121,11 @@ def monitors(store: Store) -> list[str]:
     return found
 
 
-def read_monitor_spec(store: Store, name: str) -> dict[str, Any] | None:
+def read_monitor_spec(ledger: Ledger) -> dict[str, Any] | None:
     """{"spec": what was asked, "versions": of what registered it}; None if there is no such monitor."""
-    key = layout.monitor_spec(name)
+    key = layout.spec(ledger.name)
     try:
-        recorded: dict[str, Any] = codec.from_json(store.get(key), key)
+        recorded: dict[str, Any] = codec.from_json(ledger.get(key), key)
     except KeyMissing:
         return None
     return recorded

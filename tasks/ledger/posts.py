@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.owner import Ledger
 
 _POST = re.compile(r"\d+\.json")
 
@@ -27,13 +27,13 @@ class Post:
     asking: int = 1            # 2: the items were asked again
 
 
-def read_posts(store: Store, evaluation: str, round: int) -> list[Post]:
+def read_posts(ledger: Ledger, round: int) -> list[Post]:
     """The attempts to post a round, in order."""
-    prefix = layout.posts(evaluation, round)
-    names = {key.removeprefix(prefix) for key in store.keys(prefix)}
+    prefix = layout.posts(ledger.name, round)
+    names = {key.removeprefix(prefix) for key in ledger.keys(prefix)}
     posts = []
     for name in sorted(filter(_POST.fullmatch, names), key=lambda name: int(name.removesuffix(".json"))):
-        data = codec.from_json(store.get(prefix + name), prefix + name)
+        data = codec.from_json(ledger.get(prefix + name), prefix + name)
         posts.append(
             Post(
                 attempt=data["attempt"],
@@ -48,7 +48,7 @@ def read_posts(store: Store, evaluation: str, round: int) -> list[Post]:
 
 @effect("create-post")
 def create_post(
-    store: Store, evaluation: str, round: int, attempt: int, items: Sequence[str], at: datetime,
+    ledger: Ledger, round: int, attempt: int, items: Sequence[str], at: datetime,
     asking: int = 1,
 ) -> bool:
     """Whether the attempt is ours to make.
@@ -58,13 +58,13 @@ def create_post(
     """
     record = {"attempt": attempt, "at": at.isoformat(), "creator": uuid4().hex, "items": list(items)}
     blob = codec.to_json(record | ({"asking": asking} if asking > 1 else {}))
-    return store.put(layout.post(evaluation, round, attempt), blob) == blob
+    return ledger.put(layout.post(ledger.name, round, attempt), blob) == blob
 
 
 @effect("mark-arrived")
-def mark_arrived(store: Store, evaluation: str, round: int, attempt: int) -> None:
+def mark_arrived(ledger: Ledger, round: int, attempt: int) -> None:
     """Write down that everything this attempt carried was seen on the desk."""
-    store.put(layout.arrived(evaluation, round, attempt), codec.to_json({}))
+    ledger.put(layout.arrived(ledger.name, round, attempt), codec.to_json({}))
 
 
 def removed_on_purpose(posts: Sequence[Post]) -> set[str]:

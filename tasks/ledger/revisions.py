@@ -19,8 +19,9 @@ from typing import Any
 
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds import Decided, RoundEstimate, decode_estimate
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.protocol import KeyMissing
 
 _ABOUT = "assay.revision"
 _DECIDED = ("item_id", "cell", "rank", "label", "reason", "annotations", "askings", "share")
@@ -52,7 +53,7 @@ class Revision:
 
 
 @effect("write-revision")
-def write_revision(store: Store, evaluation: str, revision: Revision) -> Revision:
+def write_revision(ledger: Ledger, revision: Revision) -> Revision:
     """Put the labels of a revision; the ones that stand."""
     import pyarrow as pa
 
@@ -71,56 +72,56 @@ def write_revision(store: Store, evaluation: str, revision: Revision) -> Revisio
         "by": pa.array([list(item.by) for item in revision.items], pa.list_(pa.string())),
     }
     about = {"rounds": revision.rounds, "finished": revision.finished}
-    key = layout.revision_labels(evaluation, revision.number)
+    key = layout.revision_labels(ledger.name, revision.number)
     blob = codec.to_parquet(columns, {_ABOUT: json.dumps(about, sort_keys=True)})
-    return _decode(store.put(key, blob), key, revision.number)
+    return _decode(ledger.put(key, blob), key, revision.number)
 
 
-def read_revisions(store: Store, evaluation: str) -> list[Revision]:
+def read_revisions(ledger: Ledger) -> list[Revision]:
     """All revisions, in order, finished being written or not."""
     found: list[Revision] = []
     while True:
         number = len(found) + 1
-        key = layout.revision_labels(evaluation, number)
+        key = layout.revision_labels(ledger.name, number)
         try:
-            found.append(_decode(store.get(key), key, number))
+            found.append(_decode(ledger.get(key), key, number))
         except KeyMissing:
             return found
 
 
-def last_revision(store: Store, evaluation: str) -> Revision | None:
+def last_revision(ledger: Ledger) -> Revision | None:
     """The newest revision, by one listing and one read."""
-    prefix = layout.revisions(evaluation)
-    names = [key.removeprefix(prefix) for key in store.keys(prefix)]
+    prefix = layout.revisions(ledger.name)
+    names = [key.removeprefix(prefix) for key in ledger.keys(prefix)]
     numbers = [int(name.split("/")[0]) for name in names if name.endswith("/labels.parquet")]
     if not numbers:
         return None
-    key = layout.revision_labels(evaluation, max(numbers))
-    return _decode(store.get(key), key, max(numbers))
+    key = layout.revision_labels(ledger.name, max(numbers))
+    return _decode(ledger.get(key), key, max(numbers))
 
 
 @effect("write-revised-estimate")
 def write_revised_estimate(
-    store: Store, evaluation: str, number: int, estimate: RoundEstimate
+    ledger: Ledger, number: int, estimate: RoundEstimate
 ) -> RoundEstimate:
     """Put the estimates of a revision; the ones that stand."""
-    key = layout.revision_estimate(evaluation, number)
-    return decode_estimate(store.put(key, codec.to_json(asdict(estimate))), key)
+    key = layout.revision_estimate(ledger.name, number)
+    return decode_estimate(ledger.put(key, codec.to_json(asdict(estimate))), key)
 
 
 @effect("write-revised-annotators")
 def write_revised_annotators(
-    store: Store, evaluation: str, number: int, record: Mapping[str, Any]
+    ledger: Ledger, number: int, record: Mapping[str, Any]
 ) -> None:
     """Put how the people do by the answers of a revision."""
-    store.put(layout.revision_annotators(evaluation, number), codec.to_json(record))
+    ledger.put(layout.revision_annotators(ledger.name, number), codec.to_json(record))
 
 
-def read_revised_estimate(store: Store, evaluation: str, number: int) -> RoundEstimate | None:
+def read_revised_estimate(ledger: Ledger, number: int) -> RoundEstimate | None:
     """The estimates of a revision, or None while they are not written."""
-    key = layout.revision_estimate(evaluation, number)
+    key = layout.revision_estimate(ledger.name, number)
     try:
-        return decode_estimate(store.get(key), key)
+        return decode_estimate(ledger.get(key), key)
     except KeyMissing:
         return None
 

@@ -33,6 +33,7 @@ from assay.evalcore.evaluation.stopping import Look
 from assay.evalcore.evaluation.unfound import withheld
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 
 _DESIGN, _PEOPLE, _GOLD = "assay.design", "assay.people", "assay.gold"
@@ -159,7 +160,7 @@ def shares_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats
     return np.array([share.get(place, np.nan) for place in places], np.float64)
 
 
-def write_plan(store: Store, evaluation: str, planned: PlannedRound) -> PlannedRound:
+def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
     """Put the plan, then the design of whichever plan won."""
     import pyarrow as pa
 
@@ -187,32 +188,32 @@ def write_plan(store: Store, evaluation: str, planned: PlannedRound) -> PlannedR
         people = {"gold": list(planned.gold), "again": again, "again_alone": planned.again_alone}
         attached[_PEOPLE] = codec.to_json(people).decode()
     blob = codec.to_parquet(columns, attached)
-    key = layout.plan(evaluation, planned.number)
-    winner = store.put(key, blob)
+    key = layout.plan(ledger.name, planned.number)
+    winner = ledger.put(key, blob)
     return _decode_plan(winner, key, planned.number)
 
 
-def read_plan(store: Store, evaluation: str, number: int) -> PlannedRound | None:
+def read_plan(ledger: Ledger, number: int) -> PlannedRound | None:
     """The plan of a round, or None if there is none yet."""
-    key = layout.plan(evaluation, number)
-    blob = _get(store, key)
+    key = layout.plan(ledger.name, number)
+    blob = _get(ledger.store, key)
     return None if blob is None else _decode_plan(blob, key, number)
 
 
-def write_design(store: Store, evaluation: str, planned: PlannedRound) -> None:
+def write_design(ledger: Ledger, planned: PlannedRound) -> None:
     """Put the design a plan carries. Everybody who has the plan writes the same bytes."""
-    store.put(layout.design(evaluation, planned.number), _encode_design(planned.plan.design))
+    ledger.put(layout.design(ledger.name, planned.number), _encode_design(planned.plan.design))
 
 
-def read_design(store: Store, evaluation: str, number: int) -> Design:
+def read_design(ledger: Ledger, number: int) -> Design:
     """The design of a round."""
-    key = layout.design(evaluation, number)
-    columns, _ = codec.from_parquet(store.get(key), key)
+    key = layout.design(ledger.name, number)
+    columns, _ = codec.from_parquet(ledger.get(key), key)
     return Design.from_columns(columns)
 
 
 def write_labels(
-    store: Store, evaluation: str, number: int, decided: Sequence[Decided],
+    ledger: Ledger, number: int, decided: Sequence[Decided],
     gold: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Decided]:
     """Close a round; the labels it was closed with. gold: gold item -> digests of the answers about it."""
@@ -228,51 +229,51 @@ def write_labels(
         "askings": pa.array([d.askings for d in decided], pa.int8()),
         "share": pa.array([d.share for d in decided], pa.float64()),
     }
-    key = layout.labels(evaluation, number)
+    key = layout.labels(ledger.name, number)
     named = {item_id: list(digests) for item_id, digests in (gold or {}).items()}
     attached = {_GOLD: codec.to_json(named).decode()} if named else None
-    return _decode_labels(store.put(key, codec.to_parquet(columns, attached)), key)
+    return _decode_labels(ledger.put(key, codec.to_parquet(columns, attached)), key)
 
 
-def read_labels(store: Store, evaluation: str, number: int) -> list[Decided] | None:
+def read_labels(ledger: Ledger, number: int) -> list[Decided] | None:
     """What a round was closed with, or None while it is open."""
-    key = layout.labels(evaluation, number)
-    blob = _get(store, key)
+    key = layout.labels(ledger.name, number)
+    blob = _get(ledger.store, key)
     return None if blob is None else _decode_labels(blob, key)
 
 
-def read_gold_answers(store: Store, evaluation: str, number: int) -> dict[str, tuple[str, ...]]:
+def read_gold_answers(ledger: Ledger, number: int) -> dict[str, tuple[str, ...]]:
     """Gold item -> digests of the answers about it, as a round was closed with; nothing while it is open."""
-    key = layout.labels(evaluation, number)
-    blob = _get(store, key)
+    key = layout.labels(ledger.name, number)
+    blob = _get(ledger.store, key)
     text = None if blob is None else codec.from_parquet(blob, key)[1].get(_GOLD)
     named = {} if text is None else codec.from_json(text.encode(), key)
     return {item_id: tuple(digests) for item_id, digests in named.items()}
 
 
-def write_estimate(store: Store, evaluation: str, estimate: RoundEstimate) -> RoundEstimate:
+def write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
     """Put the estimates of a closed round; the ones that stand."""
-    key = layout.estimate(evaluation, estimate.round)
-    return decode_estimate(store.put(key, codec.to_json(asdict(estimate))), key)
+    key = layout.estimate(ledger.name, estimate.round)
+    return decode_estimate(ledger.put(key, codec.to_json(asdict(estimate))), key)
 
 
-def read_estimate(store: Store, evaluation: str, number: int) -> RoundEstimate | None:
+def read_estimate(ledger: Ledger, number: int) -> RoundEstimate | None:
     """The estimates after a round, or None."""
-    key = layout.estimate(evaluation, number)
-    blob = _get(store, key)
+    key = layout.estimate(ledger.name, number)
+    blob = _get(ledger.store, key)
     return None if blob is None else decode_estimate(blob, key)
 
 
-def write_outcome(store: Store, evaluation: str, outcome: Outcome) -> Outcome:
+def write_outcome(ledger: Ledger, outcome: Outcome) -> Outcome:
     """Put why the evaluation stopped; the outcome that stands."""
-    key = layout.outcome(evaluation)
-    return Outcome(**codec.from_json(store.put(key, codec.to_json(asdict(outcome))), key))
+    key = layout.outcome(ledger.name)
+    return Outcome(**codec.from_json(ledger.put(key, codec.to_json(asdict(outcome))), key))
 
 
-def read_outcome(store: Store, evaluation: str) -> Outcome | None:
+def read_outcome(ledger: Ledger) -> Outcome | None:
     """Why the evaluation stopped, or None if it has not."""
-    key = layout.outcome(evaluation)
-    blob = _get(store, key)
+    key = layout.outcome(ledger.name)
+    blob = _get(ledger.store, key)
     return None if blob is None else Outcome(**codec.from_json(blob, key))
 
 

@@ -25,53 +25,53 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger import rounds as records
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision
-from assay.tasks.ledger.stores.protocol import Store
 
 
 @retried
-def seal_rounds(store: Store, evaluation: str, last: int) -> None:
+def seal_rounds(ledger: Ledger, last: int) -> None:
     """Put the seals of the closed rounds up to `last` that have none yet."""
     first = last + 1
-    while first > 1 and not store.exists(layout.seal(evaluation, first - 1)):
+    while first > 1 and not ledger.exists(layout.seal(ledger.name, first - 1)):
         first -= 1
     for number in range(first, last + 1):
-        decided = records.read_labels(store, evaluation, number) or []
-        gold = records.read_gold_answers(store, evaluation, number)
+        decided = records.read_labels(ledger, number) or []
+        gold = records.read_gold_answers(ledger, number)
         named = (*(one.annotations for one in decided), *gold.values())
         answers = sorted({digest for several in named for digest in several})
-        covered = sealed_by_bytes(evaluation, number)
+        covered = sealed_by_bytes(ledger.name, number)
         for sometimes in (layout.annotators, layout.closing):
-            if store.exists(sometimes(evaluation, number)):
-                covered.append(sometimes(evaluation, number))
-        sealed = {key: layout.digest(store.get(key)) for key in covered}
+            if ledger.exists(sometimes(ledger.name, number)):
+                covered.append(sometimes(ledger.name, number))
+        sealed = {key: layout.digest(ledger.get(key)) for key in covered}
         # an answer's name is its digest
-        sealed |= {layout.annotation(evaluation, number, digest): digest for digest in answers}
-        store.put(layout.seal(evaluation, number), seal_bytes(evaluation, sealed))
+        sealed |= {layout.annotation(ledger.name, number, digest): digest for digest in answers}
+        ledger.put(layout.seal(ledger.name, number), seal_bytes(ledger.name, sealed))
 
 
 @retried
-def seal_outcome(store: Store, evaluation: str, rounds: int) -> None:
+def seal_outcome(ledger: Ledger, rounds: int) -> None:
     """Put the seal of a finished evaluation, and whatever seals it rests on, unless they are there."""
-    if store.exists(layout.final_seal(evaluation)):
+    if ledger.exists(layout.final_seal(ledger.name)):
         return
-    seal_rounds(store, evaluation, rounds)
-    sealed = {key: layout.digest(store.get(key)) for key in sealed_at_the_end(evaluation, rounds)}
-    store.put(layout.final_seal(evaluation), seal_bytes(evaluation, sealed))
+    seal_rounds(ledger, rounds)
+    sealed = {key: layout.digest(ledger.get(key)) for key in sealed_at_the_end(ledger.name, rounds)}
+    ledger.put(layout.final_seal(ledger.name), seal_bytes(ledger.name, sealed))
 
 
 @retried
-def seal_revision(store: Store, evaluation: str, revision: Revision) -> None:
+def seal_revision(ledger: Ledger, revision: Revision) -> None:
     """Put the seal of a revision whose labels and estimate are there."""
-    covered = sealed_by_revision(evaluation, revision)
-    if store.exists(layout.revision_annotators(evaluation, revision.number)):
-        covered.append(layout.revision_annotators(evaluation, revision.number))
-    sealed = {key: layout.digest(store.get(key)) for key in covered}
+    covered = sealed_by_revision(ledger.name, revision)
+    if ledger.exists(layout.revision_annotators(ledger.name, revision.number)):
+        covered.append(layout.revision_annotators(ledger.name, revision.number))
+    sealed = {key: layout.digest(ledger.get(key)) for key in covered}
     for item in revision.items:
         sealed |= {
-            layout.annotation(evaluation, item.round, digest): digest for digest in item.decided.annotations
+            layout.annotation(ledger.name, item.round, digest): digest for digest in item.decided.annotations
         }
-    store.put(layout.revision_seal(evaluation, revision.number), seal_bytes(evaluation, sealed))
+    ledger.put(layout.revision_seal(ledger.name, revision.number), seal_bytes(ledger.name, sealed))
 
 
 def sealed_by_revision(evaluation: str, revision: Revision) -> list[str]:

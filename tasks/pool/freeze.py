@@ -38,6 +38,7 @@ from assay.tasks.ledger.manifest import (
     partition_digest,
     schema,
 )
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import OFFENDERS_SHOWN, RowChecker
 from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
@@ -78,7 +79,7 @@ def freeze_pool(
     """
     key = layout.manifest(spec.name)
     try:
-        return load_manifest(store, spec.name)
+        return load_manifest(Ledger(store, spec.name))
     except KeyMissing:
         pass
     source = open_source(spec.pool.source)

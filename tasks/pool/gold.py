@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.sources.labelled_rows import labelled_rows
 from assay.tasks.spec.evaluation import Spec
@@ -63,12 +64,12 @@ def freeze_gold(spec: Spec, store: Store) -> str | None:
     return digest
 
 
-def load_gold(store: Store, evaluation: str, digest: str | None) -> dict[str, GoldItem]:
+def load_gold(ledger: Ledger, digest: str | None) -> dict[str, GoldItem]:
     """Item id -> gold item; nothing where the evaluation has none."""
     if digest is None:
         return {}
-    key = layout.gold(evaluation, digest)
-    blob = store.get(key)
+    key = layout.gold(ledger.name, digest)
+    blob = ledger.get(key)
     if layout.digest(blob) != digest:
         raise DamagedRecord(f"{key}: not what its name says; restore this key from a copy of the ledger")
     return {item["item_id"]: GoldItem(**item) for item in codec.from_json(blob, key)["items"]}

@@ -19,7 +19,7 @@ from assay.evalcore.types import Ints
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.manifest import Manifest
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.pool.checked_rows import shown_hashes
 from assay.tasks.pool.frozen import PART_ROWS, FrozenRow, read_part_rows
 from assay.tasks.sources.reader import read_rows
@@ -33,13 +33,13 @@ _BRIDGED = 8_192            # entries it is cheaper to read than to skip with an
 class PoolIndex:
     """The items of one frozen pool, by cell and rank."""
 
-    def __init__(self, store: Store, evaluation: str, manifest: Manifest, partition: Partition) -> None:
+    def __init__(self, ledger: Ledger, manifest: Manifest, partition: Partition) -> None:
         """`partition` is the one the manifest names."""
-        self._store = store
+        self._ledger = ledger
         self._manifest = manifest
         self._sizes = partition.cells.size
         self._offsets = np.concatenate([[0], np.cumsum(self._sizes)])
-        self._rows_key = layout.partition_rows(evaluation, manifest.partition.digest)
+        self._rows_key = layout.partition_rows(ledger.name, manifest.partition.digest)
         self._segments = manifest.segment_names
         self._cut = manifest.cut_columns
 
@@ -62,7 +62,8 @@ class PoolIndex:
         found: dict[int, FrozenRow] = {}
         part_keys = self._manifest.part_keys
         for part, wanted in of_part.items():
-            read = read_part_rows(self._store, part_keys[part], [number % PART_ROWS for number in wanted])
+            in_part = [number % PART_ROWS for number in wanted]
+            read = read_part_rows(self._ledger.store, part_keys[part], in_part)
             for number, values in zip(wanted, read, strict=True):
                 segments = {name: values.pop(name) for name in self._segments}
                 for name in self._cut:           # they decided the cells; a round has no use for them
@@ -95,7 +96,7 @@ class PoolIndex:
         for first, last in _runs(wanted):
             start = int(wanted[first])
             length = int(wanted[last - 1]) + 1 - start
-            blob = self._store.get_range(self._rows_key, start * _ENTRY, length * _ENTRY)
+            blob = self._ledger.store.get_range(self._rows_key, start * _ENTRY, length * _ENTRY)
             if len(blob) != length * _ENTRY:
                 raise DamagedRecord(
                     f"{self._rows_key}: too short; restore this key from a copy of the ledger"

@@ -21,6 +21,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited
 from assay.tasks.ledger import codec, layout, rounds
 from assay.tasks.ledger.manifest import load_manifest
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision, with_revision
 from assay.tasks.ledger.rounds import Decided
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
@@ -58,7 +59,7 @@ def write_inherited(store: Store, spec: Spec) -> str | None:
 def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) -> list[InheritedLabel]:
     """The labels of the closed rounds of `source` as they stand, and what it had inherited, discounted."""
     try:
-        manifest = load_manifest(store, source)
+        manifest = load_manifest(Ledger(store, source))
         recorded = codec.from_json(store.get(layout.spec(source)), layout.spec(source))["spec"]
     except KeyMissing:
         raise BadInput(
@@ -71,12 +72,12 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
             "nothing about these: leave warm_start out"
         )
     partition = load_partition(store, manifest)
-    index = PoolIndex(store, source, manifest, partition)
+    index = PoolIndex(Ledger(store, source), manifest, partition)
     found: dict[str, InheritedLabel] = {}
     closed: list[list[Decided]] = []
-    while (decided := rounds.read_labels(store, source, len(closed) + 1)) is not None:
+    while (decided := rounds.read_labels(Ledger(store, source), len(closed) + 1)) is not None:
         closed.append(decided)
-    for standing in with_revision(closed, last_revision(store, source)):
+    for standing in with_revision(closed, last_revision(Ledger(store, source))):
         known = [d for d in standing if d.label is not None]
         rows = index.rows(np.array([d.cell for d in known], int), np.array([d.rank for d in known], int))
         for d, row in zip(known, rows, strict=True):

@@ -16,7 +16,7 @@ from assay.evalcore.monitoring.signals import Traffic
 from assay.evalcore.types import Array
 from assay.tasks.ledger import codec
 from assay.tasks.ledger.manifest import load_manifest
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.sources.reader import open_source
@@ -66,10 +66,10 @@ def read_traffic(spec: Spec) -> WindowTraffic:
     )
 
 
-def frozen_traffic(store: Store, evaluation: str) -> Traffic:
+def frozen_traffic(ledger: Ledger) -> Traffic:
     """The same of an evaluation that has begun, from its frozen pool."""
-    keys_of_parts = load_manifest(store, evaluation).part_keys
-    tables = list(frozen_parts(store, keys_of_parts, list(_NUMBERS)))
+    keys_of_parts = load_manifest(ledger).part_keys
+    tables = list(frozen_parts(ledger.store, keys_of_parts, list(_NUMBERS)))
     return Traffic(**{
         name: np.concatenate([np.asarray(table.column(name)) for table in tables]) for name in _NUMBERS
     })

@@ -11,6 +11,7 @@ from services.receivers import mail_server, webhook_receiver
 
 from assay.tasks.alerts.channels import BlockChannel, open_channels
 from assay.tasks.alerts.outbox import NotDelivered, deliver_due, outbox_index, raise_alert
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.alerts import Alerts
 
@@ -43,8 +44,9 @@ def everything(store):
 
 def test_a_webhook_of_ones_own_is_sent_json_with_a_reference(receiver):
     store = MemoryStore()
-    raise_alert(store, "spam", an_alert(links=("https://reports.example.com/spam",), group="f1"), NOON)
-    (done,) = deliver_due(store, "spam", channels_at(receiver.url()), NOON)
+    alert = an_alert(links=("https://reports.example.com/spam",), group="f1")
+    raise_alert(Ledger(store, "spam"), alert, NOON)
+    (done,) = deliver_due(Ledger(store, "spam"), channels_at(receiver.url()), NOON)
     assert (done.status, done.channel) == ("sent", "ops")
     assert receiver.received == [{
         "reference": "spam/finished-breach", "owner": "spam", "key": "finished-breach", "kind": "breach",
@@ -71,11 +73,11 @@ def test_an_apprise_address_is_sent_the_message_for_people(receiver):
 def test_mail_arrives_and_a_server_that_was_full_is_tried_again(mailbox):
     store = MemoryStore()
     mailbox.refuse = 1
-    raise_alert(store, "spam", an_alert(), NOON)
+    raise_alert(Ledger(store, "spam"), an_alert(), NOON)
     channels = channels_at(mailbox.address())
-    assert [one.status for one in deliver_due(store, "spam", channels, NOON)] == ["failed"]
+    assert [one.status for one in deliver_due(Ledger(store, "spam"), channels, NOON)] == ["failed"]
     assert mailbox.messages == []
-    assert [one.status for one in deliver_due(store, "spam", channels, NOON + HOUR)] == ["sent"]
+    assert [one.status for one in deliver_due(Ledger(store, "spam"), channels, NOON + HOUR)] == ["sent"]
     (message,) = mailbox.messages
     assert message["Subject"] == "f1 fell below 0.80"
     assert "ops@example.com" in message["To"]
@@ -86,17 +88,17 @@ def test_mail_arrives_and_a_server_that_was_full_is_tried_again(mailbox):
 
 def test_a_receiver_that_fails_goes_away_and_comes_back_is_told_once(receiver):
     store = MemoryStore()
-    raise_alert(store, "spam", an_alert(), NOON)
+    raise_alert(Ledger(store, "spam"), an_alert(), NOON)
     receiver.statuses = [503, 429]
     said = []
     for visit in range(2):
-        said += deliver_due(store, "spam", channels_at(receiver.url()), NOON + visit * HOUR)
+        said += deliver_due(Ledger(store, "spam"), channels_at(receiver.url()), NOON + visit * HOUR)
     port = free_port()   # nobody listens there, until somebody does
     address = f"http://127.0.0.1:{port}/hook"
-    said += deliver_due(store, "spam", channels_at(address), NOON + 2 * HOUR)
+    said += deliver_due(Ledger(store, "spam"), channels_at(address), NOON + 2 * HOUR)
     with webhook_receiver(port) as back:
         for visit in (3, 4):
-            said += deliver_due(store, "spam", channels_at(address), NOON + visit * HOUR)
+            said += deliver_due(Ledger(store, "spam"), channels_at(address), NOON + visit * HOUR)
     assert [(one.status, one.why) for one in said] == [
         ("failed", "it answered with HTTP 503"), ("failed", "it answered with HTTP 429"),
         ("failed", "it could not be reached (ConnectError)"), ("sent", ""),
@@ -113,23 +115,23 @@ def free_port():
 
 def test_addresses_of_one_variable_are_told_each_on_its_own(receiver, mailbox):
     store = MemoryStore()
-    raise_alert(store, "spam", an_alert(), NOON)
+    raise_alert(Ledger(store, "spam"), an_alert(), NOON)
     receiver.statuses = [500]
     channels = channels_at(receiver.url(), mailbox.address())
-    done = deliver_due(store, "spam", channels, NOON)
+    done = deliver_due(Ledger(store, "spam"), channels, NOON)
     assert [(one.channel, one.status) for one in done] == [("ops", "failed"), ("ops.2", "sent")]
-    done = deliver_due(store, "spam", channels, NOON + HOUR)
+    done = deliver_due(Ledger(store, "spam"), channels, NOON + HOUR)
     assert [(one.channel, one.status) for one in done] == [("ops", "sent")]
     assert (len(receiver.received), len(mailbox.messages)) == (1, 1)
 
 
 def test_a_variable_that_is_not_set_is_named_and_costs_others_nothing(receiver):
     store = MemoryStore()
-    raise_alert(store, "spam", an_alert(), NOON)
-    (done,) = deliver_due(store, "spam", channels_at(), NOON)
+    raise_alert(Ledger(store, "spam"), an_alert(), NOON)
+    (done,) = deliver_due(Ledger(store, "spam"), channels_at(), NOON)
     assert (done.status, done.why) == ("failed", "the environment variable OPS is not set")
     # another machine has it, and need not wait: nothing was tried
-    (done,) = deliver_due(store, "spam", channels_at(receiver.url()), NOON)
+    (done,) = deliver_due(Ledger(store, "spam"), channels_at(receiver.url()), NOON)
     assert done.status == "sent"
 
 
@@ -163,9 +165,9 @@ def test_no_secret_of_an_address_reaches_a_ledger_a_log_or_an_error(receiver, ma
     for what, address in addresses_with_secrets(receiver, mailbox).items():
         store = MemoryStore()
         receiver.statuses = [status]
-        raise_alert(store, "spam", an_alert(), NOON)
+        raise_alert(Ledger(store, "spam"), an_alert(), NOON)
         channels = channels_at(address)
-        told = deliver_due(store, "spam", channels, NOON)
+        told = deliver_due(Ledger(store, "spam"), channels, NOON)
         assert SECRET not in everything(store) + repr(told) + caplog.text + repr(channels), what
         with pytest.raises(NotDelivered) if told[0].status == "failed" else ExitStack() as caught:
             receiver.statuses = [status]

@@ -10,6 +10,7 @@ from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
 from assay.tasks.pool.freeze import freeze_pool
@@ -86,7 +87,7 @@ def test_shown_fields_are_fetched_from_s3_and_a_change_is_refused(bucket, format
     manifest = freeze_pool(spec, store)
     partition = load_partition(store, manifest)
     cells = partition.cells
-    index = PoolIndex(store, "trial", manifest, partition)
+    index = PoolIndex(Ledger(store, "trial"), manifest, partition)
     rows = index.rows(range(cells.n_cells), [0] * cells.n_cells)
     assert index.shown(spec, rows) == [{"text": f"text {row.row}"} for row in rows]
     bucket.put(f"p.{format}", as_bytes(table(1, 301), format))

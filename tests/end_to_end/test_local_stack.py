@@ -23,6 +23,7 @@ from services.receivers import webhook_receiver
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import layout, open_store, rounds
+from assay.tasks.ledger.owner import Ledger
 
 pytestmark = [
     pytest.mark.services,
@@ -102,10 +103,10 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
         person = SimulatedPerson(desk, "whole", truth)
         for round in (1, 2):
             until(lambda r=round: store.exists(layout.arrived("whole", r, 1)), 240, lambda: "no next batch")
-            person.answer(rounds.read_plan(store, "whole", round))
+            person.answer(rounds.read_plan(Ledger(store, "whole"), round))
         # nobody calls anything: the webhook does
         until(told.arrived.is_set, 240, lambda: "no alert")
         assert [got["reference"] for got in told.received] == ["whole/round-0002-breach"]
-        assert rounds.read_outcome(store, "whole").verdict == "breach"
+        assert rounds.read_outcome(Ledger(store, "whole")).verdict == "breach"
     taken = [name for name, value in env.items() if name.startswith("ASSAY_LOCAL_PORT_") and listens(value)]
     assert taken == []

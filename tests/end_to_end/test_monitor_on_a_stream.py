@@ -23,7 +23,9 @@ from assay.flows.monitor.tick import MonitorNameTaken, UnknownMonitor, open_moni
 from assay.flows.monitor.waking import window_of
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.inherited import labels_to_inherit
@@ -35,6 +37,11 @@ def _watched(spec, days, store=None):
     register(store, spec)
     done = tick(store, spec.name, now=after(days))
     return store, done, read_monitor_history(store, spec.name).rows
+
+
+def monitors_ledger(store):
+    """What the store holds of the monitor."""
+    return Ledger(store, layout.monitor("stream"))
 
 
 def test_a_drop_is_called_a_breach_and_told_once_and_what_came_before_is_not(tmp_path):
@@ -70,7 +77,7 @@ def test_the_months_labels_are_never_exceeded_and_what_is_left_out_says_so(tmp_p
 def test_an_inconclusive_window_buys_what_would_decide(tmp_path):
     write_stream(tmp_path, 1)
     store, _, rows = _watched(a_monitor(tmp_path, follow_ups=1), 1)
-    verdicts = read_verdicts(store, "stream")
+    verdicts = read_verdicts(monitors_ledger(store))
     if verdicts[0].verdict == "inconclusive":
         assert [v.revision for v in verdicts] == [0, 1]
         asked = min(verdicts[0].labels_to_decide, 100)
@@ -97,7 +104,8 @@ def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_p
     row = next(r for r in read_monitor_history(store, "stream").rows if r.window == "2026-11-02")
     assert row.revision == 1
     assert row.verdict.parts[0].evaluation == "stream-2026-11-02-r1"
-    assert [v.window for v in read_verdicts(store, "stream")] == ["2026-11-01", "2026-11-02", "2026-11-02"]
+    judged = read_verdicts(monitors_ledger(store))
+    assert [v.window for v in judged] == ["2026-11-01", "2026-11-02", "2026-11-02"]
     # after the days of grace nothing is reissued any more
     write_day(tmp_path, day, logit[:300], np.zeros(300, bool))
     assert tick(store, "stream", now=after(30), only="2026-11-02").opened == []
@@ -136,10 +144,10 @@ def test_two_ticks_at_once_leave_what_one_leaves(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda _: tick(shared, "stream", now=after(3)), range(2)))
     tick(shared, "stream", now=after(3))
-    assert {v.window: v.verdict for v in read_verdicts(shared, "stream")} == {
-        v.window: v.verdict for v in read_verdicts(alone, "stream")
+    assert {v.window: v.verdict for v in read_verdicts(monitors_ledger(shared))} == {
+        v.window: v.verdict for v in read_verdicts(monitors_ledger(alone))
     }
-    assert all(len(several) == 1 for several in read_openings(shared, "stream").values())
+    assert all(len(several) == 1 for several in read_openings(monitors_ledger(shared)).values())
 
 
 def test_a_drop_from_the_reference_is_told_against_what_the_reference_surely_was(tmp_path):
@@ -267,7 +275,7 @@ def test_labels_that_people_correct_later_reissue_the_verdict(tmp_path, monkeypa
     data = monitor_data(tmp_path)
     data["budget"]["labels"] = 50
     store, _, rows = _watched(MonitorSpec.from_data(data, "x"), 1)
-    planned = read_plan(store, "stream-2026-11-01", 1)
+    planned = read_plan(Ledger(store, "stream-2026-11-01"), 1)
     for t in planned.asked()[:25]:
         name = planned.item_id[t]
         desk.answers[name] = {"yes": "no", "no": "yes"}[truth[name]]
@@ -286,11 +294,12 @@ def test_a_window_whose_people_are_done_is_judged_by_whoever_finishes_it(tmp_pat
     spec, store = a_monitor(tmp_path), MemoryStore()
     register(store, spec)
     # the schedule opens the window; its evaluation is left where people would be asked
-    opening = open_window(store, spec, named("2026-11-01", spec.kind), {}, [], after(1))
+    opening = open_window(monitors_ledger(store), spec, named("2026-11-01", spec.kind), {}, [], after(1))
     begin(store, spec.evaluation(named("2026-11-01", spec.kind), opening.evaluation, opening.labels, None, 0))
     assert window_of(store, opening.evaluation) == ("stream", "2026-11-01")
     assert list(sweep_store(store).finished) == [opening.evaluation]
-    assert [(v.window, v.verdict) for v in read_verdicts(store, "stream")] == [("2026-11-01", "breach")]
+    judged = read_verdicts(monitors_ledger(store))
+    assert [(v.window, v.verdict) for v in judged] == [("2026-11-01", "breach")]
     assert store.exists("monitors/stream/alerts/verdict-000001.json")
     # the monitor's own tick finds nothing left to judge
     assert not tick(store, "stream", now=after(1)).verdicts
@@ -302,10 +311,10 @@ def test_windows_that_waited_for_the_reference_are_judged_with_it(tmp_path):
     register(store, spec)
     for day in ("2026-11-02", "2026-11-01"):
         window = named(day, spec.kind)
-        opening = open_window(store, spec, window, {}, [], after(2))
+        opening = open_window(monitors_ledger(store), spec, window, {}, [], after(2))
         begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
         sweep_store(store, only=[opening.evaluation])
-        judged = {verdict.window for verdict in read_verdicts(store, "stream")}
+        judged = {verdict.window for verdict in read_verdicts(monitors_ledger(store))}
         assert judged == (set() if day == "2026-11-02" else {"2026-11-01", "2026-11-02"})
 
 

@@ -12,8 +12,9 @@ from assay.flows.monitor.tick import register, tick
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
-from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger import layout, open_store, rounds
 from assay.tasks.ledger.monitors import read_verdicts
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.spec.monitor import MonitorSpec
 
 pytestmark = pytest.mark.services
@@ -38,6 +39,7 @@ def test_a_drop_pages_people_and_a_good_day_does_not(label_studio, tmp_path, mon
     store = open_store(f"{tmp_path}/ledger")
     api = LabelStudioApi(label_studio.url, label_studio.token)
     register(store, spec)
+    monitors_ledger = Ledger(store, layout.monitor("paged"))
     with webhook_receiver() as ops, mail_server() as mail:
         environment = {"OPS": ops.url(), "MAIL": mail.address()}
         for day in range(2):
@@ -45,7 +47,7 @@ def test_a_drop_pages_people_and_a_good_day_does_not(label_studio, tmp_path, mon
             people_answer(store, api, tmp_path, day)
             tick(store, "paged", now=after(day + 1))
             deliver(store, ["monitors/paged"], environment=environment)
-            assert [v.verdict == "breach" for v in read_verdicts(store, "paged")] == [False, True][: day + 1]
+            assert [v.verdict == "breach" for v in read_verdicts(monitors_ledger)] == [False, True][: day + 1]
             assert len(ops.received) == day, "the good day pages nobody"
         # what was delivered is not delivered again, whoever sweeps
         deliver(store, environment=environment)
@@ -53,7 +55,7 @@ def test_a_drop_pages_people_and_a_good_day_does_not(label_studio, tmp_path, mon
     assert (got["kind"], got["severity"], got["owner"]) == ("breach", "critical", "monitors/paged")
     assert got["reference"] == "monitors/paged/verdict-000002"
     assert "in window 2026-11-02: 0." in got["body"]
-    good = read_verdicts(store, "paged")[0].overall.measured.value
+    good = read_verdicts(monitors_ledger)[0].overall.measured.value
     assert f"In window 2026-11-01 it was {good:.4f}" in got["body"]
     assert "95% interval 0." in got["body"]
     assert f"on {LABELS} labels" in got["body"]
@@ -68,4 +70,4 @@ def people_answer(store, api, folder, day):
     name = f"paged-{FIRST + timedelta(days=day)}"
     with (folder / f"labels-{FIRST + timedelta(days=day)}.csv").open(newline="") as opened:
         truth = {row["item_id"]: ("no", "yes")[int(row["label"])] for row in csv.DictReader(opened)}
-    assert SimulatedPerson(api, name, truth).answer(rounds.read_plan(store, name, 1)) == LABELS
+    assert SimulatedPerson(api, name, truth).answer(rounds.read_plan(Ledger(store, name), 1)) == LABELS

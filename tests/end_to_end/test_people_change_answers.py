@@ -14,6 +14,7 @@ from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
 from assay.tasks.desks.protocol import Batch
 from assay.tasks.ledger import rounds
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.ledger.stores.memory import MemoryStore
 
@@ -113,7 +114,7 @@ def step(world, **more):
 
 
 def the_round(world, number):
-    planned = rounds.read_plan(world.store, world.name, number)
+    planned = rounds.read_plan(Ledger(world.store, world.name), number)
     return planned, [planned.item_id[t] for t in planned.asked()]
 
 
@@ -132,7 +133,7 @@ def test_skips_edits_deletions_and_late_answers_come_to_what_the_policy_says(wor
     assert (waiting.waiting_for["asked_again"], waiting.waiting_for["round"]) == (1, 1)
     world.answer(planned, skipped, None, asking=2)
     step(world)
-    decided = {d.item_id: d for d in rounds.read_labels(world.store, world.name, 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, world.name), 1)}
     assert (decided[skipped].reason, decided[skipped].askings) == ("skipped", 2)
 
     world.edit(planned, edited, OTHER[world.truth[edited]])
@@ -140,7 +141,7 @@ def test_skips_edits_deletions_and_late_answers_come_to_what_the_policy_says(wor
     world.delete(planned, deleted)
     standing = step(world, look_again=True)
     assert standing.revision == 1
-    (revision,) = read_revisions(world.store, world.name)
+    (revision,) = read_revisions(Ledger(world.store, world.name))
     now = {i.decided.item_id: (i.decided.label, i.decided.reason) for i in revision.changed}
     assert now == {
         edited: (int(world.truth[edited] == "no match"), None), taken_back: (None, "withdrawn")

@@ -47,11 +47,11 @@ def test_the_deployments_run_and_leave_artifacts_and_events(server: PrefectServe
         ended = server.finished(run["id"], timeout=90)
         assert ended["state_type"] == "COMPLETED", ended["state"]
 
-    finished = current_standing(store, open_evaluation(store, "Deployed_1"))
+    finished = current_standing(open_evaluation(store, "Deployed_1"))
     assert (finished.state, finished.stopped_by, finished.labels, finished.rounds) == (
         "finished", "budget", 60, 3,
     )
-    assert current_standing(store, open_evaluation(store, "swept")).state == "finished"
+    assert current_standing(open_evaluation(store, "swept")).state == "finished"
 
     artifacts = server.post("artifacts/filter", {"limit": 200})
     of_rounds = [a for a in artifacts if a["type"] == "markdown" and "Deployed_1" in a["description"]]

@@ -13,6 +13,7 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout, rounds
 from assay.tasks.ledger.closing import read_closing
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.ledger.stores.memory import MemoryStore
 
@@ -42,7 +43,7 @@ def step(world, **more):
 
 
 def planned(world, number=1):
-    return rounds.read_plan(world.store, "small", number)
+    return rounds.read_plan(Ledger(world.store, "small"), number)
 
 
 def answer_all_but(world, unanswered, number=1):
@@ -59,7 +60,7 @@ def answer_all_but(world, unanswered, number=1):
 
 
 def decided(world, number=1):
-    return {d.item_id: d for d in rounds.read_labels(world.store, "small", number)}
+    return {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), number)}
 
 
 def verified(world):
@@ -139,7 +140,7 @@ def test_a_deadline_closes_the_round_with_what_is_answered(tmp_path):
     standing = step(world)
     assert (standing.rounds, standing.labels) == (1, 9)
     assert {i for i, d in decided(world).items() if d.reason == "unanswered"} == set(silent)
-    assert read_closing(world.store, "small", 1) == "deadline"
+    assert read_closing(Ledger(world.store, "small"), 1) == "deadline"
     verified(world)
 
 
@@ -173,7 +174,7 @@ def test_a_late_answer_becomes_a_revision_at_the_next_advance(tmp_path):
     standing = step(world)
     assert (standing.revision, standing.revised_items, standing.labels) == (1, 1, 10)
     assert standing.to_json()["estimates"][0]["nonresponse"]["unanswered"] == 2
-    (revision,) = read_revisions(world.store, "small")
+    (revision,) = read_revisions(Ledger(world.store, "small"))
     assert [i.decided.item_id for i in revision.changed] == late[:1]
     world.desk.answers = dict(world.truth)
     assert step(world).state == "finished"
@@ -189,7 +190,7 @@ def test_a_round_that_is_named_is_closed_once_however_often_that_is_asked(tmp_pa
     assert step(world, close_round=True, round=1).rounds == 1
     answer_all_but(world, 4, number=2)               # enough of the next to close that one too
     assert step(world, close_round=True, round=1).rounds == 1
-    assert read_closing(world.store, "small", 2) is None
+    assert read_closing(Ledger(world.store, "small"), 2) is None
     assert step(world, close_round=True, round=2).state == "finished"
     assert step(world, close_round=True, round=2).state == "finished"
     with pytest.raises(NoRoundToClose, match="finished, with 2 rounds"):
@@ -204,7 +205,7 @@ def test_a_call_made_twice_without_a_name_does_not_close_a_round_nobody_answered
     step(world, close_round=True)
     with pytest.raises(NothingToStandFor, match="none is answered"):
         step(world, close_round=True)
-    assert read_closing(world.store, "small", 2) is None
+    assert read_closing(Ledger(world.store, "small"), 2) is None
     assert step(world).rounds == 1
 
 
@@ -229,7 +230,7 @@ def test_two_that_close_a_round_at_once_close_that_one_and_agree(tmp_path):
             thread.join()
         assert not errors
         assert {i for i, d in decided(world).items() if d.reason == "unanswered"} == set(silent)
-        assert rounds.read_labels(world.store, "small", 2) is None
+        assert rounds.read_labels(Ledger(world.store, "small"), 2) is None
         world.desk.answers = dict(world.truth)
         assert step(world).state == "finished"
         verified(world)

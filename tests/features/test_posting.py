@@ -10,6 +10,7 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger import rounds
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.posts import read_posts
 
 TEN_MINUTES = timedelta(minutes=10)
@@ -45,7 +46,7 @@ def copies(world):
 
 
 def asked(world, round=1):
-    planned = rounds.read_plan(world.store, "small", round)
+    planned = rounds.read_plan(Ledger(world.store, "small"), round)
     return [planned.item_id[t] for t in planned.asked()]
 
 
@@ -65,7 +66,7 @@ def test_a_lost_post_waits_and_is_then_posted_again(world):
     world.clock.pass_by(minutes=2)
     assert step(world).state == "finished"
     assert set(copies(world).values()) == {1}
-    assert [post.attempt for post in read_posts(world.store, "small", 1)] == [1, 2]
+    assert [post.attempt for post in read_posts(Ledger(world.store, "small"), 1)] == [1, 2]
 
 
 def test_a_post_that_commits_late_is_found_and_not_repeated(world):
@@ -99,7 +100,7 @@ def test_a_desk_that_is_away_while_copies_are_looked_for_stops_nobody(world, mon
     collect = world.desk.collect
 
     def only_open_rounds(batch):
-        if batch.round == 1 and rounds.read_labels(world.store, "small", 2) is not None:
+        if batch.round == 1 and rounds.read_labels(Ledger(world.store, "small"), 2) is not None:
             raise DeskRefused("away")
         return collect(batch)
 
@@ -130,7 +131,7 @@ def test_an_item_deleted_once_is_asked_again_and_twice_is_undecided(world):
     world.clock.pass_by(minutes=20)
     step(world)
     assert copies(world)[gone] == 2
-    decided = {d.item_id: d for d in rounds.read_labels(world.store, "small", 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
     assert (decided[gone].label, decided[gone].reason) == (None, "deleted")
     assert all(decided[item_id].label is not None for item_id in others)
 
@@ -144,7 +145,7 @@ def test_an_answer_seen_before_the_item_was_deleted_counts(world):
     world.desk.delete(1, first)
     world.desk.answers |= {item_id: world.truth[item_id] for item_id in others}
     step(world)
-    decided = {d.item_id: d for d in rounds.read_labels(world.store, "small", 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
     assert decided[first].label == (world.truth[first] == "match")
     assert copies(world)[first] == 1
 
@@ -164,7 +165,7 @@ def test_an_item_everybody_skips_twice_is_undecided_spends_budget_and_is_never_a
     assert (done.labels, done.undecided) == (7, 1)      # 8 asked, one of them in vain
     assert copies(world)[skipped] == 2
     assert done.known.estimates[0].diagnostics["undecided"] == 1
-    decided = {d.item_id: d for d in rounds.read_labels(world.store, "small", 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
     assert (decided[skipped].reason, decided[skipped].askings) == ("skipped", 2)
     assert verify(world.store, "small").verified
 
@@ -177,7 +178,7 @@ def test_what_is_asked_again_counts_when_it_is_decided_the_second_time(world):
     world.desk.second_answers = {skipped: "match"}
     done = step(world)
     assert (done.state, done.labels, done.undecided) == ("finished", 8, 0)
-    decided = {d.item_id: d for d in rounds.read_labels(world.store, "small", 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
     assert (decided[skipped].label, decided[skipped].askings) == (1, 2)
     assert len(decided[skipped].annotations) == 2     # the skip, and the answer
     assert verify(world.store, "small").verified
@@ -192,7 +193,7 @@ def test_a_mind_changed_about_the_first_question_settles_the_item(world):
     step(world)
     world.desk.answers = dict(world.truth)
     assert step(world).state == "finished"
-    decided = {d.item_id: d for d in rounds.read_labels(world.store, "small", 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
     assert decided[skipped].label == (world.truth[skipped] == "match")
     assert verify(world.store, "small").verified
 
@@ -209,7 +210,7 @@ def test_what_is_asked_again_and_lost_is_posted_again_and_no_more(world):
     world.clock.pass_by(minutes=11)
     step(world)
     assert copies(world)[skipped] == 2
-    posts = read_posts(world.store, "small", 1)
+    posts = read_posts(Ledger(world.store, "small"), 1)
     assert [(post.attempt, post.asking, post.arrived) for post in posts] == [
         (1, 1, True), (2, 2, False), (3, 2, True)
     ]
@@ -233,6 +234,6 @@ def test_a_tie_goes_to_one_more_person(tmp_path):
     assert waiting.waiting_for["tied"] == 1
     assert world.desk.people[tied] == 3
     assert world.advance().state == "finished"
-    decided = {d.item_id: d for d in rounds.read_labels(world.store, "small", 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
     assert decided[tied].label == (world.truth[tied] == "match")
     assert len(decided[tied].annotations) == 3

@@ -12,6 +12,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import rounds
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.ledger.stores.memory import MemoryStore
 
@@ -44,7 +45,7 @@ def copy_of(finished, folder):
 
 
 def first_of(world, round=1):
-    return rounds.read_labels(world.store, "small", round)[0].item_id
+    return rounds.read_labels(Ledger(world.store, "small"), round)[0].item_id
 
 
 def look(world, **more):
@@ -61,7 +62,7 @@ def test_a_look_at_answers_that_did_not_change_writes_nothing(world, finished):
 def test_an_edited_label_becomes_a_revision_and_nothing_old_is_touched(world, finished):
     edited = first_of(world)
     world.desk.answers[edited] = OTHER[world.truth[edited]]
-    before = current_standing(world.store, open_evaluation(world.store, "small"))
+    before = current_standing(open_evaluation(world.store, "small"))
     standing = look(world)
     assert (standing.revision, standing.revised_items) == (1, 1)
     assert standing.to_json()["revision"] == 1
@@ -75,7 +76,7 @@ def test_an_edited_label_becomes_a_revision_and_nothing_old_is_touched(world, fi
     assert {name for name in new if name.startswith("revisions/")} == {
         "revisions/0001/labels.parquet", "revisions/0001/estimate.json", "revisions/0001/seal.json"
     }
-    (revision,) = read_revisions(world.store, "small")
+    (revision,) = read_revisions(Ledger(world.store, "small"))
     assert [(i.round, i.decided.item_id, i.by) for i in revision.changed] == [(1, edited, ("person-0",))]
     checked = verify(world.store, "small")
     assert checked.verified, checked.differences
@@ -95,7 +96,7 @@ def test_the_number_of_a_revision_is_the_one_it_would_have_had_from_the_start(fi
     otherwise.run()
     edited.desk.answers[item] = OTHER[edited.truth[item]]
     revised, fresh = look(edited), current_standing(
-        otherwise.store, open_evaluation(otherwise.store, "small")
+        open_evaluation(otherwise.store, "small")
     )
     assert revised.known.estimates == fresh.known.estimates
     assert revised.known.segments == fresh.known.segments
@@ -110,7 +111,7 @@ def test_an_answer_taken_back_leaves_the_item_undecided_and_a_new_one_settles_it
     answer = world.desk.answers.pop(item)
     taken_back = look(world)
     assert (taken_back.revision, taken_back.undecided, taken_back.labels) == (1, 1, 15)
-    (revision,) = read_revisions(world.store, "small")
+    (revision,) = read_revisions(Ledger(world.store, "small"))
     assert (revision.items[0].decided.label, revision.items[0].decided.reason) == (None, "withdrawn")
     bounds = taken_back.rows()[0].undecided
     assert bounds["items"] == 1
@@ -142,12 +143,13 @@ def test_a_revision_made_while_rounds_go_on_is_reissued_with_each_of_them(finish
     }
     standing = look(world)
     assert standing.state == "finished"
-    first, second = read_revisions(world.store, "small")
+    first, second = read_revisions(Ledger(world.store, "small"))
     assert (first.rounds, len(first.changed)) == (1, 1)
     assert (second.rounds, len(second.changed), len(second.items)) == (2, 0, 1)
     assert standing.revision == 2
     # plans and the rounds' own numbers go by the labels of the closing
-    assert rounds.read_labels(world.store, "small", 1) == rounds.read_labels(finished.store, "small", 1)
+    closed_with = [rounds.read_labels(Ledger(one.store, "small"), 1) for one in (world, finished)]
+    assert closed_with[0] == closed_with[1]
     plans = [w.store.get("small/rounds/0002/plan.parquet") for w in (world, finished)]
     assert plans[0] == plans[1]
     checked = verify(world.store, "small")
@@ -208,7 +210,7 @@ def test_two_looks_at_once_make_one_revision(finished, tmp_path):
         for thread in threads:
             thread.join()
         assert not errors
-        assert len(read_revisions(world.store, "small")) == 1
+        assert len(read_revisions(Ledger(world.store, "small"))) == 1
         assert verify(world.store, "small").verified
 
 
@@ -241,13 +243,13 @@ def test_looking_again_says_the_number_of_the_revision(world, monkeypatch):
 
 
 def test_a_revision_of_another_revision_counts_up_and_keeps_the_first(world):
-    items = [d.item_id for d in rounds.read_labels(world.store, "small", 1)[:2]]
+    items = [d.item_id for d in rounds.read_labels(Ledger(world.store, "small"), 1)[:2]]
     kept = []
     for number, item in enumerate(items, start=1):
         world.desk.answers[item] = OTHER[world.truth[item]]
         assert look(world).revision == number
         kept.append(world.record())
     assert {key: kept[1][key] for key in kept[0]} == kept[0]
-    second = read_revisions(world.store, "small")[1]
+    second = read_revisions(Ledger(world.store, "small"))[1]
     assert {i.decided.item_id: i.changed for i in second.items} == {items[0]: False, items[1]: True}
-    assert replace(second, number=1) != read_revisions(world.store, "small")[0]
+    assert replace(second, number=1) != read_revisions(Ledger(world.store, "small"))[0]

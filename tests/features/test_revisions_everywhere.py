@@ -17,6 +17,7 @@ from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger import layout
 from assay.tasks.ledger import rounds as records
 from assay.tasks.ledger.closing import read_closing
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.report import render_report
 
@@ -74,7 +75,7 @@ def step(world, **more):
 
 def labelled(world, number):
     """Items of a round that people labelled in it, all of them alike."""
-    decided = records.read_labels(world.store, world.spec.name, number)
+    decided = records.read_labels(Ledger(world.store, world.spec.name), number)
     return [d.item_id for d in decided if d.label is not None and d.annotations and not errs_on(d.item_id)]
 
 
@@ -90,7 +91,7 @@ def test_labels_revised_in_the_middle_and_at_the_end_are_verified(tmp_path, kind
     begin(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
-    planned = records.read_plan(world.store, world.spec.name, 1)
+    planned = records.read_plan(Ledger(world.store, world.spec.name), 1)
     asked = [planned.item_id[t] for t in planned.to_people()]
     world.desk.answers = {item: world.truth[item] for item in (*asked, *planned.gold)}
     step(world)
@@ -124,7 +125,7 @@ def test_a_revision_has_a_record_of_the_annotators_by_the_answers_of_now(tmp_pat
     # the third person is corrected wherever they erred
     world.desk.votes = lambda item, _person: world.desk.answers[item]
     step(world, look_again=True)
-    assert read_revisions(world.store, name) == [], "no label changed: the majority had it right"
+    assert read_revisions(Ledger(world.store, name)) == [], "no label changed: the majority had it right"
     edited = labelled(world, 1)[0]
     world.desk.answers[edited] = OTHER[world.truth[edited]]
     assert step(world, look_again=True).revision == 1
@@ -140,7 +141,7 @@ def test_a_revision_has_a_record_of_the_annotators_by_the_answers_of_now(tmp_pat
     assert "revisions/0001/annotators.json" in sealed
     verified(world)
     opened = open_evaluation(world.store, name)
-    data = report_data(world.store, opened, world.advance())
+    data = report_data(opened, world.advance())
     assert data.annotators["revision"] == 1
     assert b"By the answers of revision 1" in render_report(data)["report.html"]
 
@@ -171,7 +172,7 @@ def test_one_person_and_no_gold_leave_nothing_to_record(tmp_path):
     world.desk.answers[item] = OTHER[world.truth[item]]
     assert step(world, look_again=True).revision == 1
     assert not world.store.exists(layout.revision_annotators("small", 1))
-    data = report_data(world.store, open_evaluation(world.store, "small"), world.advance())
+    data = report_data(open_evaluation(world.store, "small"), world.advance())
     assert "nothing is known about annotators' errors" in data.annotators["correction"]["reason"]
 
 
@@ -181,7 +182,7 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
     world.desk.votes = lambda item, _person: world.desk.answers[item]
     world.desk.answers = {}
     step(world)
-    planned = records.read_plan(world.store, "small", 1)
+    planned = records.read_plan(Ledger(world.store, "small"), 1)
     assert len(planned.gold) == 2        # 8 asked at a rate of 20%
     asked = [planned.item_id[t] for t in planned.to_people()]
     world.desk.answers = {item: world.truth[item] for item in asked}
@@ -189,10 +190,10 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
     standing = step(world, close_round=True, round=1)
     assert (standing.rounds, standing.labels) == (1, 8)
     assert "nonresponse" not in standing.to_json()["estimates"][0]
-    assert read_closing(world.store, "small", 1) == "request"
-    assert records.read_gold_answers(world.store, "small", 1) == {}
+    assert read_closing(Ledger(world.store, "small"), 1) == "request"
+    assert records.read_gold_answers(Ledger(world.store, "small"), 1) == {}
     # and the other way round: gold answered, an item not
-    second = records.read_plan(world.store, "small", 2)
+    second = records.read_plan(Ledger(world.store, "small"), 2)
     heard = [second.item_id[t] for t in second.to_people()]
     by_prediction = sorted(heard, key=lambda i: second.prediction[second.item_id.index(i)])
     silent = by_prediction[0] if len({*second.prediction}) == 1 else max(
@@ -202,7 +203,7 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
     standing = step(world, close_round=True, round=2)
     said = standing.to_json()["estimates"][0]["nonresponse"]
     assert (said["unanswered"], said["response_rate"]) == (1, 15 / 16)
-    assert set(records.read_gold_answers(world.store, "small", 2)) == set(second.gold)
+    assert set(records.read_gold_answers(Ledger(world.store, "small"), 2)) == set(second.gold)
     verified(world)
 
 
@@ -211,7 +212,7 @@ def test_only_gold_that_was_answered_closes_no_round(tmp_path):
     begin(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
-    world.desk.answers = {i: world.truth[i] for i in records.read_plan(world.store, "small", 1).gold}
+    world.desk.answers = {i: world.truth[i] for i in records.read_plan(Ledger(world.store, "small"), 1).gold}
     with pytest.raises(NothingToStandFor):
         step(world, close_round=True)
 

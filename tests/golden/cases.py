@@ -25,6 +25,7 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.tick import register, tick
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.replay.labelled_pool import read_labelled_pool
@@ -111,8 +112,8 @@ def replay(pool: str, method: str) -> dict[str, Any]:
 def of_evaluation(store: Store, name: str) -> dict[str, Any]:
     """The draws and estimates of every round in a ledger."""
     rounds = []
-    while (planned := records.read_plan(store, name, len(rounds) + 1)) is not None:
-        estimate = records.read_estimate(store, name, len(rounds) + 1)
+    while (planned := records.read_plan(Ledger(store, name), len(rounds) + 1)) is not None:
+        estimate = records.read_estimate(Ledger(store, name), len(rounds) + 1)
         rounds.append({
             "plan": digest_of_plan(planned),
             "estimates": [

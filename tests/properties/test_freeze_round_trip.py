@@ -12,6 +12,7 @@ from doubles.specs import a_spec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import frozen_parts, load_partition
@@ -71,7 +72,7 @@ def test_freezing_and_reading_back_gives_the_rows_whatever_the_format(rows):
 
             partition = load_partition(store, manifest)
             cells = partition.cells
-            index = PoolIndex(store, spec.name, manifest, partition)
+            index = PoolIndex(Ledger(store, spec.name), manifest, partition)
             cell = [c for c in range(cells.n_cells) for _ in range(cells.size[c])]
             rank = [k for c in range(cells.n_cells) for k in range(cells.size[c])]
             found = index.rows(cell, rank)

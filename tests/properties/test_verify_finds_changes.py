@@ -13,6 +13,7 @@ from assay.flows.record.opened import UnknownEvaluation
 from assay.flows.verify.ledger import NotASeal, checked_seal, verify
 from assay.tasks.ledger import codec, layout, rounds
 from assay.tasks.ledger.integrity import check_integrity
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.seals import seal_outcome
 from assay.tasks.ledger.stores.memory import MemoryStore
 
@@ -41,6 +42,11 @@ def store_of(ledger):
     return store
 
 
+def small(keys):
+    """The ledger of the evaluation `small` in a store that holds these keys."""
+    return Ledger(store_of(keys), "small")
+
+
 def named(ledger):
     """The keys in which `verify` finds something wrong."""
     return {found.key for found in verify(store_of(ledger), "small").differences}
@@ -49,7 +55,7 @@ def named(ledger):
 def resealed(ledger):
     """The same after somebody who knows how has made all seals anew."""
     store = store_of({key: blob for key, blob in ledger.items() if not key.endswith("seal.json")})
-    seal_outcome(store, "small", 2)
+    seal_outcome(Ledger(store, "small"), 2)
     return {key: store.get(key) for key in store.keys("small/")}
 
 
@@ -73,7 +79,7 @@ def test_whichever_bit_it_is(finished, place, bit):
     # by the digests alone: what is recomputed can only add to what they name
     for key in filter(is_evidence, finished):
         blob = flipped(finished[key], place % len(finished[key]), bit)
-        found = check_integrity(store_of(finished | {key: blob}), "small")
+        found = check_integrity(small(finished | {key: blob}))
         assert key in found.damaged, f"{key}, byte {place % len(blob)}, bit {bit}"
 
 
@@ -81,7 +87,7 @@ def test_every_byte_of_the_last_seal_and_of_the_outcome_is_covered(finished):
     # nothing seals the last seal
     for key in ("small/seal.json", "small/outcome.json"):
         for place in range(len(finished[key])):
-            found = check_integrity(store_of(finished | {key: flipped(finished[key], place, 0)}), "small")
+            found = check_integrity(small(finished | {key: flipped(finished[key], place, 0)}))
             assert key in found.damaged, f"{key}, byte {place}"
 
 
@@ -119,7 +125,7 @@ def test_what_an_aborted_freeze_left_is_a_note_and_no_difference(finished):
 def rewritten(ledger, key, write):
     """The ledger with what `write` puts under the key, and every seal made to fit."""
     without = store_of({k: blob for k, blob in ledger.items() if k != key})
-    write(without)
+    write(Ledger(without, "small"))
     assert without.get(key) != ledger[key]
     return resealed({k: without.get(k) for k in without.keys("small/")})
 
@@ -131,10 +137,10 @@ def edited(ledger, key, old, new):
 
 def test_an_estimate_changed_by_somebody_who_seals_again_is_recomputed(finished):
     key = "small/rounds/0002/estimate.json"
-    known = rounds.read_estimate(store_of(finished), "small", 2)
+    known = rounds.read_estimate(small(finished), 2)
     better = replace(known.estimates[1], lower=known.estimates[1].lower + 1e-6)
     changed = replace(known, estimates=(known.estimates[0], better))
-    ledger = rewritten(finished, key, lambda store: rounds.write_estimate(store, "small", changed))
+    ledger = rewritten(finished, key, lambda ledger: rounds.write_estimate(ledger, changed))
     found = verify(store_of(ledger), "small").differences
     assert [d.key for d in found] == [key]
     assert "estimates[1].lower" in found[0].difference
@@ -142,18 +148,18 @@ def test_an_estimate_changed_by_somebody_who_seals_again_is_recomputed(finished)
 
 def test_an_estimate_by_segment_is_recomputed_too(finished):
     key = "small/rounds/0001/estimate.json"
-    known = rounds.read_estimate(store_of(finished), "small", 1)
+    known = rounds.read_estimate(small(finished), 1)
     changed = replace(known, segments=known.segments[:-1])
-    ledger = rewritten(finished, key, lambda store: rounds.write_estimate(store, "small", changed))
+    ledger = rewritten(finished, key, lambda ledger: rounds.write_estimate(ledger, changed))
     assert named(ledger) == {key}
 
 
 def test_a_probability_changed_by_somebody_who_seals_again_is_redrawn(finished):
     key = "small/rounds/0001/plan.parquet"
-    planned = rounds.read_plan(store_of(finished), "small", 1)
+    planned = rounds.read_plan(small(finished), 1)
     probability = planned.plan.probability * (1 + 1e-6)
     changed = replace(planned, plan=replace(planned.plan, probability=probability))
-    assert key in named(rewritten(finished, key, lambda store: rounds.write_plan(store, "small", changed)))
+    assert key in named(rewritten(finished, key, lambda ledger: rounds.write_plan(ledger, changed)))
 
 
 @pytest.mark.parametrize(("what", "value"), [
@@ -164,35 +170,35 @@ def test_a_probability_changed_by_somebody_who_seals_again_is_redrawn(finished):
 ])
 def test_what_a_plan_says_of_its_items_is_read_again(finished, what, value):
     key = "small/rounds/0001/plan.parquet"
-    planned = rounds.read_plan(store_of(finished), "small", 1)
+    planned = rounds.read_plan(small(finished), 1)
     changed = replace(planned, **{what: value(planned)})
-    assert key in named(rewritten(finished, key, lambda store: rounds.write_plan(store, "small", changed)))
+    assert key in named(rewritten(finished, key, lambda ledger: rounds.write_plan(ledger, changed)))
 
 
 def test_another_design_beside_the_plan_is_named(finished):
     key = "small/rounds/0002/design.parquet"
-    planned = rounds.read_plan(store_of(finished), "small", 2)
+    planned = rounds.read_plan(small(finished), 2)
     design = replace(planned.plan.design, model=planned.plan.design.model * 0.5)
     changed = replace(planned, plan=replace(planned.plan, design=design))
-    assert named(rewritten(finished, key, lambda s: rounds.write_design(s, "small", changed))) == {key}
+    assert named(rewritten(finished, key, lambda ledger: rounds.write_design(ledger, changed))) == {key}
 
 
 def test_a_label_its_answers_do_not_give_is_named(finished):
     key = "small/rounds/0001/labels.parquet"
-    decided = rounds.read_labels(store_of(finished), "small", 1)
+    decided = rounds.read_labels(small(finished), 1)
     changed = [replace(decided[0], label=1 - decided[0].label), *decided[1:]]
-    found = named(rewritten(finished, key, lambda store: rounds.write_labels(store, "small", 1, changed)))
+    found = named(rewritten(finished, key, lambda ledger: rounds.write_labels(ledger, 1, changed)))
     assert key in found
 
 
 def test_a_label_set_aside_without_a_reason_is_named(finished):
     key = "small/rounds/0001/labels.parquet"
-    decided = rounds.read_labels(store_of(finished), "small", 1)
+    decided = rounds.read_labels(small(finished), 1)
     for reason in ("skipped", "deleted"):
         changed = [replace(decided[0], label=None, reason=reason, annotations=()), *decided[1:]]
 
         def write(store, labels=changed):
-            rounds.write_labels(store, "small", 1, labels)
+            rounds.write_labels(Ledger(store, "small"), 1, labels)
 
         assert key in named(rewritten(finished, key, write)), reason
 
@@ -262,7 +268,7 @@ def test_a_running_evaluation_is_verified_as_far_as_it_goes(tmp_path):
 
 
 def _asked(world, number):
-    planned = rounds.read_plan(world.store, "small", number)
+    planned = rounds.read_plan(Ledger(world.store, "small"), number)
     return [type("Asked", (), {"item_id": planned.item_id[t]}) for t in planned.asked()]
 
 
@@ -298,7 +304,7 @@ def test_skips_ties_deletions_and_changed_minds_are_decided_again_as_they_were(t
     world.advance()
     world.desk.answers = truth
     assert world.advance(repost_after=timedelta(0)).state == "finished"
-    decided = {d.item_id: d for d in rounds.read_labels(world.store, "small", 1)}
+    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
     assert (decided[skipped].reason, decided[deleted].reason) == ("skipped", "deleted")
     assert len(decided[tied].annotations) == 3
     stored = list(world.store.keys(layout.annotations("small", 1)))

@@ -248,12 +248,12 @@ def test_no_word_of_a_pool_becomes_markup_in_the_report_of_a_whole_evaluation(tm
     world.desk.answers = truth
     assert world.run().state == "finished"
     opened = open_evaluation(world.store, "small")
-    files = render_report(data_of(world.store, opened, current_standing(world.store, opened)))
+    files = render_report(data_of(opened, current_standing(opened)))
     page = Markup(files["report.html"].decode())
     assert not page.tags & {"script", "img", "iframe", "object", "embed"}
     assert page.handlers == []
     json.loads(files["report.json"])
-    assert evidence_zip(gather_evidence(world.store, opened))
+    assert evidence_zip(gather_evidence(opened))
 
 
 @pytest.mark.parametrize("kind", ["text", "html", "image"])

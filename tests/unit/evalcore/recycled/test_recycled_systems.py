@@ -131,7 +131,7 @@ def test_a_live_evaluation_judges_every_system_and_verifies(tmp_path):
     from assay.flows.report.gather import report_data
     from assay.tasks.report import render_report
 
-    page = render_report(report_data(world.store, open_evaluation(world.store, "small"), standing))
+    page = render_report(report_data(open_evaluation(world.store, "small"), standing))
     assert "loose model" in page["report.html"].decode()
 
 

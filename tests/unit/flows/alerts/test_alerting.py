@@ -28,6 +28,7 @@ from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
 from assay.tasks.ledger import codec, layout, open_store
 from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.report import EstimateRow
 from assay.tasks.spec.evaluation import Spec
@@ -125,8 +126,8 @@ def revised_by_hand(tmp_path, **alerts):
     exact = accuracy.run().known.estimates[0].value
     world = World(tmp_path / "asked", **ALL, measure=["accuracy"], threshold={"min": exact}, **alerts)
     right = next(
-        d.item_id for p in (records.read_plan(accuracy.store, "small", 1),)
-        for d in records.read_labels(accuracy.store, "small", 1)
+        d.item_id for p in (records.read_plan(Ledger(accuracy.store, "small"), 1),)
+        for d in records.read_labels(Ledger(accuracy.store, "small"), 1)
         if d.label == p.prediction[p.item_id.index(d.item_id)]
     )
     return world, right
@@ -314,12 +315,12 @@ def test_channels_and_cooldown_come_from_the_owner_s_spec(tmp_path):
             "channels": [{"name": "ops", "env": "OPS", "min_severity": "critical"}], "cooldown_hours": 0.0,
         })
         world.run()
-        raise_alert(world.store, "small", an_alert("again"), NOON)
-        raise_alert(world.store, "small", an_alert("softly", severity="info"), NOON)
+        raise_alert(Ledger(world.store, "small"), an_alert("again"), NOON)
+        raise_alert(Ledger(world.store, "small"), an_alert("softly", severity="info"), NOON)
         # the owner of another kind: `monitors/<name>/spec.json` is read in the same way
         spec = {"spec": {"alerts": {"channels": [{"name": "other", "env": "OTHER"}]}}}
         world.store.put("monitors/weekly/spec.json", codec.to_json(spec))
-        raise_alert(world.store, "monitors/weekly", an_alert("w1"), NOON)
+        raise_alert(Ledger(world.store, "monitors/weekly"), an_alert("w1"), NOON)
         done = deliver(world.store, environment={"OPS": receiver.url()})
     assert sorted((one.key, one.channel, one.status) for one in done) == [
         ("again", "ops", "sent"), ("round-0002-breach", "ops", "sent"), ("w1", "other", "failed"),
@@ -333,7 +334,7 @@ def test_one_outbox_that_cannot_be_read_keeps_no_other_from_being_sent(tmp_path)
     store = MemoryStore()
     store.put("broken/spec.json", b"{")
     for owner in ("broken", "whole"):
-        raise_alert(store, owner, an_alert(), NOON)
+        raise_alert(Ledger(store, owner), an_alert(), NOON)
     with webhook_receiver() as receiver:
         done = deliver(store, environment={"ASSAY_ALERTS": receiver.url()})
     assert [(one.owner, one.status) for one in done] == [("broken", "failed"), ("whole", "sent")]

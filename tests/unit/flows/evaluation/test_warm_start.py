@@ -18,6 +18,7 @@ from assay.evalcore.pool.partition import Partition
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin as begin_evaluation
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds import read_labels, read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.inherited import labels_to_inherit
@@ -102,8 +103,8 @@ def test_an_item_that_shows_the_same_again_keeps_its_label_and_costs_nothing(tmp
     standing = _run(store, warm)
     had = {one.item_id for one in labels_to_inherit(store, warm, "first", 0.5)}
     asked, reused, number = [], [], 1
-    while (decided := read_labels(store, "second", number)) is not None:
-        planned = read_plan(store, "second", number)
+    while (decided := read_labels(Ledger(store, "second"), number)) is not None:
+        planned = read_plan(Ledger(store, "second"), number)
         asked += [planned.item_id[t] for t in planned.to_people()]
         reused += [d.item_id for d in decided if d.reason == "reused"]
         number += 1
@@ -120,7 +121,7 @@ def test_an_item_that_shows_something_else_under_its_old_id_is_asked(tmp_path):
     store = MemoryStore()
     _run(store, _spec(tmp_path, "first", "2026-11-01"))
     _run(store, _spec(tmp_path, "second", "2026-11-02", warm_start={"evaluation": "first"}))
-    assert not any(d.reason for d in read_labels(store, "second", 1))
+    assert not any(d.reason for d in read_labels(Ledger(store, "second"), 1))
 
 
 def test_labels_two_windows_old_are_worth_the_discount_squared(tmp_path):

@@ -13,6 +13,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.report.evidence import gather_evidence
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout, rounds
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.report.evidence import ExposureRow, evidence_zip, exposure_counts
 
 
@@ -25,7 +26,7 @@ def world(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pack(world):
-    blob = evidence_zip(gather_evidence(world.store, open_evaluation(world.store, "small")))
+    blob = evidence_zip(gather_evidence(open_evaluation(world.store, "small")))
     with zipfile.ZipFile(io.BytesIO(blob)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
@@ -38,7 +39,7 @@ def test_every_draw_is_there_with_the_probability_of_its_plan(world, pack):
     expected = [
         (str(n), planned.item_id[t], planned.plan.probability[t])
         for n in (1, 2)
-        for planned in [rounds.read_plan(world.store, "small", n)]
+        for planned in [rounds.read_plan(Ledger(world.store, "small"), n)]
         for t in range(len(planned.item_id))
     ]
     rows = rows_of(pack, "draws.csv")
@@ -83,17 +84,17 @@ def test_no_text_that_was_shown_and_no_name_of_the_desks_leaves(pack):
 
 def test_the_same_ledger_gives_the_same_bytes(world):
     opened = open_evaluation(world.store, "small")
-    one, two = (evidence_zip(gather_evidence(world.store, opened)) for _ in range(2))
+    one, two = (evidence_zip(gather_evidence(opened)) for _ in range(2))
     assert one == two
 
 
 def test_revisions_and_second_askings_are_in_the_pack(tmp_path):
     world = World(tmp_path, n=60, budget={"labels": 6}, batch_size=3, method="passive")
     world.run()
-    edited = rounds.read_labels(world.store, "small", 1)[0]
+    edited = rounds.read_labels(Ledger(world.store, "small"), 1)[0]
     world.desk.answers[edited.item_id] = {1: "no match", 0: "match"}[edited.label]
     world.advance(look_again=True)
-    blob = evidence_zip(gather_evidence(world.store, open_evaluation(world.store, "small")))
+    blob = evidence_zip(gather_evidence(open_evaluation(world.store, "small")))
     with zipfile.ZipFile(io.BytesIO(blob)) as archive:
         found = {name: archive.read(name) for name in archive.namelist()}
     (row,) = rows_of(found, "revisions.csv")
@@ -113,11 +114,11 @@ def test_an_item_asked_again_was_exposed_twice(tmp_path):
     begin(world.store, world.spec, world.desk)
     world.desk.answers = {}
     world.advance()
-    planned = rounds.read_plan(world.store, "small", 1)
+    planned = rounds.read_plan(Ledger(world.store, "small"), 1)
     asked = [planned.item_id[t] for t in planned.to_people()]
     world.desk.answers = {**world.truth, asked[0]: None}
     assert world.advance().state == "finished"
-    blob = evidence_zip(gather_evidence(world.store, open_evaluation(world.store, "small")))
+    blob = evidence_zip(gather_evidence(open_evaluation(world.store, "small")))
     with zipfile.ZipFile(io.BytesIO(blob)) as archive:
         found = {"exposure.csv": archive.read("exposure.csv")}
     rows = [(r["item_id"], r["asking"], r["who"]) for r in rows_of(found, "exposure.csv")]

@@ -39,8 +39,8 @@ def test_two_measures_of_a_tree_method_have_a_joint_region_everywhere(tmp_path, 
     assert joint["center"] == pytest.approx([e["value"] for e in standing.to_json()["estimates"][:2]])
     assert joint["confidence"] == 0.95
     opened = open_evaluation(world.store, "small")
-    assert current_standing(world.store, opened).to_json()["joint_region"] == joint, "read, not recomputed"
-    files = render_report(gathered(world.store, opened, standing))
+    assert current_standing(opened).to_json()["joint_region"] == joint, "read, not recomputed"
+    files = render_report(gathered(opened, standing))
     assert json.loads(files["report.json"])["joint_region"] == joint
     page = files["report.html"].decode()
     assert "All measures at once" in page
@@ -77,5 +77,5 @@ def test_a_ledger_from_before_there_were_joint_regions_still_verifies(tmp_path, 
     monkeypatch.undo()
     assert b"joint" not in world.store.get("small/rounds/0001/estimate.json")
     assert verify(world.store, "small").differences == ()
-    standing = current_standing(world.store, open_evaluation(world.store, "small"))
+    standing = current_standing(open_evaluation(world.store, "small"))
     assert "joint_region" not in standing.to_json()

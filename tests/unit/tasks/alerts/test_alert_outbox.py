@@ -15,6 +15,7 @@ from assay.tasks.alerts.alert import Alert, alert_bytes, alert_from
 from assay.tasks.alerts.outbox import KEEP_TRYING, deliver_due, outbox_index, raise_alert
 from assay.tasks.alerts.tries import CLAIM, FIRST_RETRY, LAST_RETRY
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -23,7 +24,7 @@ MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 def raised(store, *alerts, owner="spam", at=NOON):
     for i, alert in enumerate(alerts):
-        assert raise_alert(store, owner, alert, at + i * timedelta(seconds=1))
+        assert raise_alert(Ledger(store, owner), alert, at + i * timedelta(seconds=1))
 
 
 def statuses(deliveries):
@@ -33,9 +34,9 @@ def statuses(deliveries):
 def test_an_alert_is_raised_once_and_survives_the_ledger():
     store = MemoryStore()
     alert = an_alert(links=("https://reports.example.com/spam",), group="f1")
-    assert raise_alert(store, "spam", alert, NOON)
-    assert not raise_alert(store, "spam", alert, NOON + HOUR)
-    assert not raise_alert(store, "spam", an_alert(body="another wording of the same"), NOON)
+    assert raise_alert(Ledger(store, "spam"), alert, NOON)
+    assert not raise_alert(Ledger(store, "spam"), alert, NOON + HOUR)
+    assert not raise_alert(Ledger(store, "spam"), an_alert(body="another wording of the same"), NOON)
     key = "spam/alerts/finished-breach.json"
     assert alert_from(store.get(key), key) == alert
     assert alert_bytes(alert) == store.get(key)
@@ -53,11 +54,11 @@ def test_an_alert_that_no_ledger_could_hold_is_refused(wrong):
 def test_every_channel_is_told_once_and_the_index_forgets():
     store, a, b = MemoryStore(), FakeChannel("a"), FakeChannel("b")
     raised(store, an_alert())
-    assert statuses(deliver_due(store, "spam", [a, b], NOON)) == [
+    assert statuses(deliver_due(Ledger(store, "spam"), [a, b], NOON)) == [
         ("finished-breach", "a", "sent"), ("finished-breach", "b", "sent"),
     ]
     assert outbox_index(store) == {}
-    assert deliver_due(store, "spam", [a, b], NOON + HOUR) == []
+    assert deliver_due(Ledger(store, "spam"), [a, b], NOON + HOUR) == []
     assert a.told == b.told == [("spam", "finished-breach")]
 
 
@@ -65,16 +66,16 @@ def test_a_channel_that_is_down_is_told_later_and_holds_no_other_up():
     store, up, down = MemoryStore(), FakeChannel("up"), FakeChannel("down")
     down.down = 2
     raised(store, an_alert())
-    first = deliver_due(store, "spam", [down, up], NOON)
+    first = deliver_due(Ledger(store, "spam"), [down, up], NOON)
     assert statuses(first) == [("finished-breach", "down", "failed"), ("finished-breach", "up", "sent")]
     assert first[0].why == "refused with HTTP 503"
     # 30 s after the first failure, 60 s after the second
-    assert deliver_due(store, "spam", [down, up], NOON + FIRST_RETRY - timedelta(seconds=1)) == []
-    assert statuses(deliver_due(store, "spam", [down, up], NOON + FIRST_RETRY)) == [
+    assert deliver_due(Ledger(store, "spam"), [down, up], NOON + FIRST_RETRY - timedelta(seconds=1)) == []
+    assert statuses(deliver_due(Ledger(store, "spam"), [down, up], NOON + FIRST_RETRY)) == [
         ("finished-breach", "down", "failed")
     ]
-    assert deliver_due(store, "spam", [down, up], NOON + 2 * FIRST_RETRY) == []
-    assert statuses(deliver_due(store, "spam", [down, up], NOON + 3 * FIRST_RETRY)) == [
+    assert deliver_due(Ledger(store, "spam"), [down, up], NOON + 2 * FIRST_RETRY) == []
+    assert statuses(deliver_due(Ledger(store, "spam"), [down, up], NOON + 3 * FIRST_RETRY)) == [
         ("finished-breach", "down", "sent")
     ]
     assert up.told == down.told
@@ -86,7 +87,7 @@ def test_failures_are_tried_less_and_less_often_and_given_up_after_a_week():
     raised(store, an_alert())
     now, tried = NOON, []
     while outbox_index(store):
-        done = deliver_due(store, "spam", [channel], now)
+        done = deliver_due(Ledger(store, "spam"), [channel], now)
         tried += [now] * len(done)
         now += 10 * MINUTE
     pauses = [b - a for a, b in itertools.pairwise(tried)]
@@ -94,7 +95,7 @@ def test_failures_are_tried_less_and_less_often_and_given_up_after_a_week():
     assert max(pauses) <= LAST_RETRY + 10 * MINUTE
     assert len(tried) < 45   # 7 days of 6 hours are 28, and 10 doublings before
     assert KEEP_TRYING < tried[-1] - NOON <= KEEP_TRYING + 10 * MINUTE
-    assert deliver_due(store, "spam", [FakeChannel()], now) == []
+    assert deliver_due(Ledger(store, "spam"), [FakeChannel()], now) == []
 
 
 def test_a_crash_between_sending_and_noting_it_sends_a_second_time_and_no_third():
@@ -102,14 +103,14 @@ def test_a_crash_between_sending_and_noting_it_sends_a_second_time_and_no_third(
     channel.dies = 1
     raised(store, an_alert())
     with pytest.raises(KeyboardInterrupt):
-        deliver_due(store, "spam", [channel], NOON)
+        deliver_due(Ledger(store, "spam"), [channel], NOON)
     assert channel.told == [("spam", "finished-breach")]
     # whoever comes next cannot know whether the sender is still at it
-    assert deliver_due(store, "spam", [channel], NOON + CLAIM - timedelta(seconds=1)) == []
-    assert statuses(deliver_due(store, "spam", [channel], NOON + CLAIM)) == [
+    assert deliver_due(Ledger(store, "spam"), [channel], NOON + CLAIM - timedelta(seconds=1)) == []
+    assert statuses(deliver_due(Ledger(store, "spam"), [channel], NOON + CLAIM)) == [
         ("finished-breach", "ops", "sent")
     ]
-    deliver_due(store, "spam", [channel], NOON + HOUR)
+    deliver_due(Ledger(store, "spam"), [channel], NOON + HOUR)
     assert channel.told == [("spam", "finished-breach")] * 2
 
 
@@ -121,8 +122,8 @@ def test_a_power_cut_anywhere_loses_no_alert(when):
         cut = Fused(store, Fuse(at, when))
         for world in (cut, store, store):
             try:
-                raise_alert(world, "spam", an_alert(), now)
-                deliver_due(world, "spam", [channel], now)
+                raise_alert(Ledger(world, "spam"), an_alert(), now)
+                deliver_due(Ledger(world, "spam"), [channel], now)
             except PowerCut:
                 assert world is cut
             now += CLAIM
@@ -138,7 +139,7 @@ def test_many_sweeps_at_once_send_one_message():
 
     def sweep(_):
         gate.wait()
-        return deliver_due(store, "spam", [channel], NOON)
+        return deliver_due(Ledger(store, "spam"), [channel], NOON)
 
     with ThreadPoolExecutor(8) as pool:
         done = [one for result in pool.map(sweep, range(8)) for one in result]
@@ -149,32 +150,33 @@ def test_many_sweeps_at_once_send_one_message():
 def test_repeats_are_held_back_for_the_cooldown_unless_they_are_worse():
     store, channel = MemoryStore(), FakeChannel()
     raised(store, an_alert("w1", severity="warning"))
-    deliver_due(store, "spam", [channel], NOON)
+    deliver_due(Ledger(store, "spam"), [channel], NOON)
     raised(store, an_alert("w2", severity="warning"), an_alert("w3", severity="critical"), at=NOON + HOUR)
-    later = deliver_due(store, "spam", [channel], NOON + HOUR)
+    later = deliver_due(Ledger(store, "spam"), [channel], NOON + HOUR)
     assert statuses(later) == [("w2", "ops", "held"), ("w3", "ops", "sent")]
     raised(store, an_alert("w4"), at=NOON + 24 * HOUR)     # 23 hours after w3 was told
     raised(store, an_alert("w5", group="recall"), at=NOON + 24 * HOUR)   # about something else
-    assert statuses(deliver_due(store, "spam", [channel], NOON + 24 * HOUR)) == [
+    assert statuses(deliver_due(Ledger(store, "spam"), [channel], NOON + 24 * HOUR)) == [
         ("w4", "ops", "held"), ("w5", "ops", "sent")
     ]
     raised(store, an_alert("w6"), at=NOON + 25 * HOUR)
-    assert statuses(deliver_due(store, "spam", [channel], NOON + 25 * HOUR)) == [("w6", "ops", "sent")]
+    done = deliver_due(Ledger(store, "spam"), [channel], NOON + 25 * HOUR)
+    assert statuses(done) == [("w6", "ops", "sent")]
 
 
 def test_a_recovery_follows_what_it_recovers_from_and_ends_the_cooldown():
     store, channel = MemoryStore(), FakeChannel()
     raised(store, an_alert("w0", kind="recovery"))
-    assert statuses(deliver_due(store, "spam", [channel], NOON)) == [("w0", "ops", "held")]
+    assert statuses(deliver_due(Ledger(store, "spam"), [channel], NOON)) == [("w0", "ops", "held")]
     channel.down = 1
     raised(store, an_alert("w1"), an_alert("w2", kind="recovery"), an_alert("w3"))
     # w1 fails, so w2 and w3 wait behind it
-    assert statuses(deliver_due(store, "spam", [channel], NOON)) == [("w1", "ops", "failed")]
-    assert statuses(deliver_due(store, "spam", [channel], NOON + MINUTE)) == [
+    assert statuses(deliver_due(Ledger(store, "spam"), [channel], NOON)) == [("w1", "ops", "failed")]
+    assert statuses(deliver_due(Ledger(store, "spam"), [channel], NOON + MINUTE)) == [
         ("w1", "ops", "sent"), ("w2", "ops", "sent"), ("w3", "ops", "sent"),
     ]
     raised(store, an_alert("w4", kind="recovery"), an_alert("w5", kind="recovery"), at=NOON + HOUR)
-    assert statuses(deliver_due(store, "spam", [channel], NOON + HOUR)) == [
+    assert statuses(deliver_due(Ledger(store, "spam"), [channel], NOON + HOUR)) == [
         ("w4", "ops", "sent"), ("w5", "ops", "held")
     ]
 
@@ -182,7 +184,7 @@ def test_a_recovery_follows_what_it_recovers_from_and_ends_the_cooldown():
 def test_a_channel_hears_only_what_is_severe_enough_for_it():
     store, pager, mail = MemoryStore(), FakeChannel("pager", "critical"), FakeChannel("mail")
     raised(store, an_alert("a", severity="warning"), an_alert("b", severity="critical", group="x"))
-    deliver_due(store, "spam", [pager, mail], NOON)
+    deliver_due(Ledger(store, "spam"), [pager, mail], NOON)
     assert pager.told == [("spam", "b")]
     assert mail.told == [("spam", "a"), ("spam", "b")]
     assert outbox_index(store) == {}
@@ -191,9 +193,9 @@ def test_a_channel_hears_only_what_is_severe_enough_for_it():
 def test_with_nobody_to_tell_an_alert_waits_for_a_week():
     store = MemoryStore()
     raised(store, an_alert())
-    assert deliver_due(store, "spam", [], NOON) == []
+    assert deliver_due(Ledger(store, "spam"), [], NOON) == []
     assert list(outbox_index(store)) == ["spam"]
-    deliver_due(store, "spam", [], NOON + KEEP_TRYING + MINUTE)
+    deliver_due(Ledger(store, "spam"), [], NOON + KEEP_TRYING + MINUTE)
     assert outbox_index(store) == {}
 
 
@@ -203,7 +205,7 @@ def test_monitors_and_evaluations_have_outboxes_of_their_own():
         raised(store, an_alert(), owner=owner)
     assert set(outbox_index(store)) == {"spam", "monitors/spam", "monitors"}
     for owner in outbox_index(store):
-        deliver_due(store, owner, [channel], NOON)
+        deliver_due(Ledger(store, owner), [channel], NOON)
     assert sorted(channel.told) == [
         ("monitors", "finished-breach"), ("monitors/spam", "finished-breach"), ("spam", "finished-breach"),
     ]
@@ -216,7 +218,7 @@ def test_verify_knows_what_an_outbox_holds(tmp_path):
     channel.down = 1
     raised(world.store, an_alert(), owner="small")
     for now in (NOON, NOON + HOUR):
-        deliver_due(world.store, "small", [channel], now)
+        deliver_due(Ledger(world.store, "small"), [channel], now)
     assert len(list(world.store.keys("small/alerts/"))) == 5   # the alert, two tries, a failure, the note
     assert verify(world.store, "small").verified
     world.store.put("small/alerts/notes.txt", b"")

@@ -10,6 +10,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.loop import UNDECIDED, Estimate, RoundPlan
 from assay.tasks.ledger import codec, layout, rounds
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds import Decided, Outcome, PlannedRound, RoundEstimate
 from assay.tasks.ledger.stores.memory import MemoryStore
 
@@ -40,8 +41,8 @@ def planned(p=0.1 + 0.2):
 def test_a_plan_survives_the_ledger_to_the_last_bit():
     store = MemoryStore()
     wrote = planned()
-    rounds.write_plan(store, "e", wrote)
-    read = rounds.read_plan(store, "e", 2)
+    rounds.write_plan(Ledger(store, "e"), wrote)
+    read = rounds.read_plan(Ledger(store, "e"), 2)
     for name in ("item_id", "known", "segments", "shown"):
         assert list(getattr(read, name)) == list(getattr(wrote, name))
     for name in ("cell", "rank", "ask", "probability"):
@@ -53,17 +54,17 @@ def test_a_plan_survives_the_ledger_to_the_last_bit():
 
 def test_the_loser_of_a_plan_carries_on_with_the_winner_and_its_design():
     store = MemoryStore()
-    rounds.write_plan(store, "e", planned(0.25))
-    got = rounds.write_plan(store, "e", planned(0.75))
+    rounds.write_plan(Ledger(store, "e"), planned(0.25))
+    got = rounds.write_plan(Ledger(store, "e"), planned(0.75))
     assert got.plan.probability[0] == 0.25
-    rounds.write_design(store, "e", got)
-    assert rounds.read_design(store, "e", 2).unlabelled[0, 0] == 0.25
+    rounds.write_design(Ledger(store, "e"), got)
+    assert rounds.read_design(Ledger(store, "e"), 2).unlabelled[0, 0] == 0.25
 
 
 def test_equal_records_are_equal_bytes():
     one, other = MemoryStore(), MemoryStore()
     for store in (one, other):
-        rounds.write_plan(store, "e", planned())
+        rounds.write_plan(Ledger(store, "e"), planned())
     assert one.get(layout.plan("e", 2)) == other.get(layout.plan("e", 2))
 
 
@@ -75,15 +76,15 @@ DECIDED = [
 
 def test_labels_survive_and_are_found_for_every_draw():
     store = MemoryStore()
-    assert rounds.write_labels(store, "e", 2, DECIDED) == DECIDED
-    assert rounds.read_labels(store, "e", 2) == DECIDED
-    assert rounds.read_labels(store, "e", 3) is None
+    assert rounds.write_labels(Ledger(store, "e"), 2, DECIDED) == DECIDED
+    assert rounds.read_labels(Ledger(store, "e"), 2) == DECIDED
+    assert rounds.read_labels(Ledger(store, "e"), 3) is None
     # draws: a (asked), a again, b (known to be 1), ü (nobody could decide)
     assert rounds.labels_of_draws(planned(), DECIDED).tolist() == [1, 1, 1, UNDECIDED]
 
 
 def test_a_round_that_asked_nobody_has_no_labels():
-    assert rounds.write_labels(MemoryStore(), "e", 1, []) == []
+    assert rounds.write_labels(Ledger(MemoryStore(), "e"), 1, []) == []
 
 
 def test_labels_that_lack_an_item_are_damage():
@@ -100,13 +101,13 @@ def test_estimates_and_outcome_survive_and_the_first_writer_wins():
     known = RoundEstimate(
         round=1, asked=20, labels=19, positives=0, undecided=1, exhausted=False, estimates=(estimate,)
     )
-    assert rounds.write_estimate(store, "e", known) == known
-    assert rounds.write_estimate(store, "e", replace(known, labels=7)) == known
-    assert rounds.read_estimate(store, "e", 1) == known
+    assert rounds.write_estimate(Ledger(store, "e"), known) == known
+    assert rounds.write_estimate(Ledger(store, "e"), replace(known, labels=7)) == known
+    assert rounds.read_estimate(Ledger(store, "e"), 1) == known
     assert not known.look().both_outcomes     # no positive among 19 labels
     outcome = Outcome(stopped_by="pool", verdict="ok", rounds=1, labels=19, undecided=1)
-    assert rounds.write_outcome(store, "e", outcome) == outcome
-    assert rounds.write_outcome(store, "e", replace(outcome, stopped_by="budget")) == outcome
+    assert rounds.write_outcome(Ledger(store, "e"), outcome) == outcome
+    assert rounds.write_outcome(Ledger(store, "e"), replace(outcome, stopped_by="budget")) == outcome
 
 
 def test_nan_never_reaches_the_ledger():
@@ -120,7 +121,7 @@ def test_a_damaged_key_is_named(key):
     store.put(key, b"rubbish")
     read = rounds.read_plan if key.endswith("plan.parquet") else rounds.read_estimate
     with pytest.raises(DamagedRecord, match=key):
-        read(store, "e", 1)
+        read(Ledger(store, "e"), 1)
 
 
 @pytest.mark.parametrize("name", ["", "index", "a/b", "-a", ".", "a b", "a" * 101, "ü"])

@@ -11,6 +11,7 @@ from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import KeyMissing
@@ -56,7 +57,7 @@ def test_the_manifest_says_what_was_frozen(tmp_path):
     assert manifest.score_range == (-1.5, 2.0)
     assert manifest.segments == {"region": {"": 1, "north": 2, "south": 1}}
     assert manifest.partition.method == "dirichlet-tree"
-    assert manifest == load_manifest(store, "trial")
+    assert manifest == load_manifest(Ledger(store, "trial"))
 
 
 def test_frozen_rows_are_the_rows_of_the_source(tmp_path):
@@ -212,7 +213,7 @@ def test_what_an_aborted_freeze_left_is_not_taken_for_the_pool(tmp_path, small_p
     with pytest.raises(BadInput, match="row 7: 'nan'"):
         freeze_pool(spec, store)
     with pytest.raises(KeyMissing):
-        load_manifest(store, "trial")
+        load_manifest(Ledger(store, "trial"))
     source(tmp_path, head + good + "6,0,1\n")
     manifest = freeze_pool(spec, store)
     clean = MemoryStore()

@@ -6,6 +6,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.gold import freeze_gold, load_gold
 from assay.tasks.spec.evaluation import Spec
@@ -22,11 +23,11 @@ def a_spec(folder, text):
 def test_gold_is_kept_as_people_will_see_it(tmp_path):
     spec, store = a_spec(tmp_path, "item_id,label,text,secret\nb,0,two,x\na,match,one,y\n"), MemoryStore()
     digest = freeze_gold(spec, store)
-    gold = load_gold(store, spec.name, digest)
+    gold = load_gold(Ledger(store, spec.name), digest)
     assert {name: (item.label, dict(item.shown)) for name, item in gold.items()} == {
         "a": (1, {"text": "one"}), "b": (0, {"text": "two"})
     }   # the secret column is not displayed, and not kept
-    assert load_gold(store, spec.name, None) == {}
+    assert load_gold(Ledger(store, spec.name), None) == {}
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -49,4 +50,4 @@ def test_altered_gold_is_damage(tmp_path):
     digest = freeze_gold(spec, store)
     store._values[layout.gold(spec.name, digest)] += b" "
     with pytest.raises(DamagedRecord, match="restore this key"):
-        load_gold(store, spec.name, digest)
+        load_gold(Ledger(store, spec.name), digest)

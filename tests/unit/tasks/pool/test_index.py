@@ -6,6 +6,7 @@ from doubles.specs import a_spec
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool import freeze, frozen
@@ -39,7 +40,7 @@ def opened(tmp_path, store=None):
     spec = a_spec(write_source(tmp_path / "src"), segments=["seg"], display=["text", "extra"])
     manifest = freeze_pool(spec, store)
     partition = load_partition(store, manifest)
-    return spec, partition.cells, PoolIndex(store, "trial", manifest, partition)
+    return spec, partition.cells, PoolIndex(Ledger(store, "trial"), manifest, partition)
 
 
 def everything(cells) -> tuple[np.ndarray, np.ndarray]:
@@ -106,7 +107,7 @@ def test_without_shown_fields_the_source_is_not_needed(tmp_path):
     spec = a_spec(write_source(tmp_path / "src"))
     manifest = freeze_pool(spec, store)
     partition = load_partition(store, manifest)
-    index = PoolIndex(store, "trial", manifest, partition)
+    index = PoolIndex(Ledger(store, "trial"), manifest, partition)
     for file in (tmp_path / "src").iterdir():
         file.unlink()
     assert index.shown(spec, index.rows(np.array([0]), np.array([0]))) == [{}]
