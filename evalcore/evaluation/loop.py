@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws
 from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.nonresponse import UNANSWERED, Nonresponse, adjusted, response
 from assay.evalcore.evaluation.price_tag import price_tag
@@ -62,7 +62,7 @@ class Past:
     """A closed round as the method saw it."""
 
     design: Design
-    outcome: Outcome
+    outcome: RoundLabels
     excluded: Ints                 # (1, C) items that stayed undecided
 
 
@@ -253,7 +253,7 @@ def observe(
             drawn_new[0, c, y] += 1
         else:
             known_by_seen[0, c, then, y] += 1
-    outcome = Outcome(
+    outcome = RoundLabels(
         new=new,
         drawn_new=drawn_new,
         drawn_known=known_by_seen.sum(axis=2),

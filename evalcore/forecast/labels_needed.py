@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.loop import Past, Question, State, method_state
 from assay.evalcore.evaluation.stopping import MIN_LABELS
@@ -205,7 +205,7 @@ def _quick(method: Method) -> Method:
     return replace(method, report_draws=REPORT_DRAWS) if isinstance(method, Recalibrated) else method
 
 
-def _for_all(past: Past, count: int) -> tuple[Design, Outcome, Ints]:
+def _for_all(past: Past, count: int) -> tuple[Design, RoundLabels, Ints]:
     """A round that happened, in every world alike."""
     def same(record: Any) -> Any:
         arrays = {f.name: getattr(record, f.name) for f in fields(record)}
@@ -213,7 +213,7 @@ def _for_all(past: Past, count: int) -> tuple[Design, Outcome, Ints]:
             name: np.repeat(x, count, axis=0) for name, x in arrays.items() if isinstance(x, np.ndarray)
         })
 
-    outcome: Outcome = same(past.outcome)
+    outcome: RoundLabels = same(past.outcome)
     return same(past.design), replace(outcome, undecided=past.outcome.undecided), np.repeat(
         past.excluded, count, axis=0
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, either, without_replacement
 from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
@@ -47,7 +47,7 @@ class MethodState:
         """Labelled items (R, C, 2) by label; by their answers, in methods that count several of an item."""
         return self.labelled.astype(np.float64)
 
-    def with_labels(self, outcome: Outcome, excluded: Ints) -> Self:
+    def with_labels(self, outcome: RoundLabels, excluded: Ints) -> Self:
         """The state after a round, its labels and its undecided items (R, C) counted."""
         return replace(
             self,
@@ -107,7 +107,7 @@ class Method(Protocol):
         """Draw the round from its design."""
         ...
 
-    def observe(self, state: Any, design: Design, outcome: Outcome, excluded: Ints) -> Any:
+    def observe(self, state: Any, design: Design, outcome: RoundLabels, excluded: Ints) -> Any:
         """The state with a round's labels, and with the items (R, C) that stayed undecided set aside."""
         ...
 

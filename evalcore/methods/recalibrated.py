@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import MethodState
 from assay.evalcore.pool.cells import Cells
@@ -165,7 +165,7 @@ class Recalibrated:
         return without_replacement(np.minimum(pivotal(expected, rng).astype(np.int64), design.left))
 
     def observe(
-        self, state: RecalibratedState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: RecalibratedState, design: Design, outcome: RoundLabels, excluded: Ints
     ) -> RecalibratedState:
         """Add the round to the sums, and refit."""
         sums = state.sums.add(

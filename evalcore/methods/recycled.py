@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.systematic import systematic
 from assay.evalcore.design.waterfill import waterfill
 from assay.evalcore.estimators import intervals
@@ -101,7 +101,7 @@ class Recycled:
         return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(
-        self, state: RecycledState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: RecycledState, design: Design, outcome: RoundLabels, excluded: Ints
     ) -> RecycledState:
         """Count the labels."""
         return state.with_labels(outcome, excluded)

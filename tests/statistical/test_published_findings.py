@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.proposal import predicted_draw_variance, variance_minimising
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import one_round
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.joint_region import confidence_region
@@ -110,7 +110,7 @@ def fixed_proposal_runs(runs, n, seed):
         unlabelled=np.repeat(design.unlabelled, runs, axis=0), labelled=np.zeros(drawn.shape),
         model=design.model, gradient=design.gradient, census=np.zeros(runs, bool),
     )
-    outcome = Outcome(new=drawn, drawn_new=drawn, drawn_known=np.zeros_like(drawn))
+    outcome = RoundLabels(new=drawn, drawn_new=drawn, drawn_known=np.zeros_like(drawn))
     return pool, WeightSums.none(runs).add(cells, many, outcome), predicted
 
 

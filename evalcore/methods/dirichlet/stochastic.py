@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.proposal import expected_risk, pull, replacement_design
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums
 from assay.evalcore.label_models.dirichlet_tree import DirichletTree, dirichlet_tree, posterior
 from assay.evalcore.measures.base import Measure
@@ -98,7 +98,7 @@ class DirichletTreeStochastic(DirichletTreeMethod):
         )
 
     def observe(
-        self, state: TreeState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: TreeState, design: Design, outcome: RoundLabels, excluded: Ints
     ) -> StochasticState:
         """Weigh every draw, in the model and in the estimate alike."""
         if not isinstance(state, StochasticState):
@@ -122,7 +122,7 @@ class DirichletTreeStochastic(DirichletTreeMethod):
         )
 
 
-def _answers(outcome: Outcome) -> Floats:
+def _answers(outcome: RoundLabels) -> Floats:
     """Σ share of the answers (R, C, 2, 2) of the new items by label; where none is told, the labels."""
     agreed: Floats = outcome.new[..., None] * np.eye(2)
     return agreed if outcome.answers is None else outcome.answers
@@ -140,7 +140,7 @@ def _shared_out(drawn: Ints, mean: Floats) -> Any:
     return np.asarray((drawn[..., None] * mean).sum(axis=2))
 
 
-def _weighted(cells: Cells, design: Design, outcome: Outcome) -> Floats:
+def _weighted(cells: Cells, design: Design, outcome: RoundLabels) -> Floats:
     """Σ w (R, C, 2) of the round's draws by cell and label; a census is no sample."""
     with np.errstate(divide="ignore"):
         new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]

@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import predicted_draw_variance, variance_minimising
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.combination import CombinationRule, round_weight
 from assay.evalcore.estimators.importance import WeightSums, draws_of, estimate
@@ -117,7 +117,7 @@ class DirichletTreeMethod:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
-    def observe(self, state: TreeState, design: Design, outcome: Outcome, excluded: Ints) -> TreeState:
+    def observe(self, state: TreeState, design: Design, outcome: RoundLabels, excluded: Ints) -> TreeState:
         """Count the labels, weigh the draws, and run EM from where it last settled."""
         labelled = state.labelled + outcome.new
         return replace(
@@ -127,7 +127,7 @@ class DirichletTreeMethod:
             round=state.round + 1,
         )
 
-    def _say(self, state: TreeState, design: Design, outcome: Outcome) -> Floats:
+    def _say(self, state: TreeState, design: Design, outcome: RoundLabels) -> Floats:
         """What each draw of the round counts (R,), by the combination rule."""
         draws = draws_of(design, outcome)
         each = np.maximum(draws, 1)

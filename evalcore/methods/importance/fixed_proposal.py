@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import replacement_design
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.supplied import centred_pull, fine_edges, prior_risk, root_mean_square, softened
 from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate
 from assay.evalcore.measures.base import Measure
@@ -85,7 +85,7 @@ class StaticImportance:
         return with_replacement(design, state.labelled, size, rng)
 
     def observe(
-        self, state: ImportanceState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: ImportanceState, design: Design, outcome: RoundLabels, excluded: Ints
     ) -> ImportanceState:
         """Count the labels and weigh the draws."""
         return replace(

@@ -24,7 +24,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import replacement_design
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.supplied import centred_pull, prior_risk, root_mean_square
 from assay.evalcore.estimators.importance import WeightSums, estimate, risk_of
 from assay.evalcore.measures.base import Measure
@@ -131,7 +131,7 @@ class Oasis:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
-    def observe(self, state: OasisState, design: Design, outcome: Outcome, excluded: Ints) -> OasisState:
+    def observe(self, state: OasisState, design: Design, outcome: RoundLabels, excluded: Ints) -> OasisState:
         """Every draw teaches its stratum, items drawn again included."""
         draws = outcome.drawn_new + outcome.drawn_known
         member = state.share > 0                                                # (K, C)

@@ -33,7 +33,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, either, with_replacement, without_replacement
 from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells, replacement_design
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.estimators.pooled_inclusion import Reused, confusion, predicted_variance, reuse_draws
 from assay.evalcore.label_models.isotonic import isotonic_rates
@@ -147,7 +147,7 @@ class Acis:
         sampled = with_replacement(design, labelled, np.where(certain, 0, size), rng)
         return either(sampled, top)
 
-    def observe(self, state: AcisState, design: Design, outcome: Outcome, excluded: Ints) -> AcisState:
+    def observe(self, state: AcisState, design: Design, outcome: RoundLabels, excluded: Ints) -> AcisState:
         """Reuse the labels; calibrate anew when the iteration is full."""
         new = outcome.new.sum(axis=(1, 2))
         drawn = (outcome.drawn_new + outcome.drawn_known).sum(axis=(1, 2))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
@@ -90,7 +90,9 @@ class PlugIn:
         sampled = simple_random(here, np.where(enough, size, 0), rng)
         return without_replacement(sampled + from_the_top(state.wanted, np.where(enough, 0, size)))
 
-    def observe(self, state: PlugInState, design: Design, outcome: Outcome, excluded: Ints) -> PlugInState:
+    def observe(
+        self, state: PlugInState, design: Design, outcome: RoundLabels, excluded: Ints
+    ) -> PlugInState:
         """Count the labels."""
         return state.with_labels(outcome, excluded)
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.supplied import centred_pull, fine_edges, prior_risk, root_mean_square, softened
 from assay.evalcore.design.systematic import systematic
 from assay.evalcore.design.waterfill import predicted_error, waterfill
@@ -132,7 +132,7 @@ class Bernoulli(BernoulliDesign):
         )
 
     def observe(
-        self, state: BernoulliState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: BernoulliState, design: Design, outcome: RoundLabels, excluded: Ints
     ) -> BernoulliState:
         """Count the labels; b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census."""
         raised = 1 - (1 - state.inclusion) * (1 - design.unlabelled)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.supplied import centred_pull, prior_risk, root_mean_square, softened
 from assay.evalcore.design.waterfill import predicted_error, waterfill
 from assay.evalcore.estimators.combination import CombinationRule, round_weight
@@ -100,7 +100,9 @@ class BernoulliOnline(BernoulliDesign):
             state, waterfill(influence, left, size), model=rate, gradient=slope, size=size
         )
 
-    def observe(self, state: OnlineState, design: Design, outcome: Outcome, excluded: Ints) -> OnlineState:
+    def observe(
+        self, state: OnlineState, design: Design, outcome: RoundLabels, excluded: Ints
+    ) -> OnlineState:
         """Count the labels and add the round's table.  A census is no sample and adds none."""
         left, cells = design.left, state.cells
         model = np.stack([1 - design.model, design.model], axis=-1) if self.assisted else None

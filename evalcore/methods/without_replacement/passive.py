@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import MethodState, known_confusion, unlabelled_state
 from assay.evalcore.pool.cells import Cells
@@ -66,7 +66,7 @@ class Passive:
         return without_replacement(simple_random(design.left, np.minimum(size, design.left.sum(axis=1)), rng))
 
     def observe(
-        self, state: MethodState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: MethodState, design: Design, outcome: RoundLabels, excluded: Ints
     ) -> MethodState:
         """Count the labels."""
         return state.with_labels(outcome, excluded)

@@ -26,7 +26,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.systematic import systematic
 from assay.evalcore.design.waterfill import waterfill
 from assay.evalcore.estimators import intervals
@@ -104,7 +104,7 @@ class Stratified:
         return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(
-        self, state: MethodState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: MethodState, design: Design, outcome: RoundLabels, excluded: Ints
     ) -> MethodState:
         """Count the labels."""
         return state.with_labels(outcome, excluded)
