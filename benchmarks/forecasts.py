@@ -11,7 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.evalcore.evaluation.loop import Question, State, begin, observe, plan
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, State, begin
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
 from assay.evalcore.measures.base import measure

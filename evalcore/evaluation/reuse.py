@@ -14,7 +14,8 @@ from typing import Any
 from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import NoRegion, Region
-from assay.evalcore.evaluation.loop import Estimate, Question, State, estimates
+from assay.evalcore.evaluation.estimates import Estimate, estimates
+from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import is_exact
 from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod, TreeState

@@ -21,8 +21,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from assay.evalcore.evaluation.loop import UNDECIDED, Question, RoundPlan, State, begin, observe
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.state import UNDECIDED, Question, RoundPlan, State, begin
 from assay.evalcore.methods.base import MethodState
 from assay.evalcore.types import Floats, Ints
 
@@ -47,8 +48,7 @@ class RevisedRound:
 
 
 def revised_state(question: Question, rounds: Sequence[RevisedRound]) -> State:
-    """The state after these rounds, with the labels of now.  Labels as in
-    `evalcore.evaluation.loop.observe`."""
+    """The state after these rounds, with the labels of now, as `evalcore.evaluation.observe` takes them."""
     state = begin(question)
     known: dict[tuple[int, int], int] = {}   # items out of the later plans' reach -> label of now
     late: dict[tuple[int, int], int] = {}    # items that had no answer then

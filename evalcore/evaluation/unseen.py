@@ -73,7 +73,8 @@ def unseen_bound(
         if found:
             return UnseenBound(
                 positives=None, items=int(left[where].sum()),
-                reason=f"{found} of them were found; the interval speaks for the rest",
+                reason=f"{found} {'item' if found == 1 else 'items'} predicted negative turned out positive; "
+                "the interval covers the rest",
             )
     items = int(left[where].sum())
     if items == 0:

@@ -20,7 +20,7 @@ import numpy as np
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Past, Question, State, method_state
+from assay.evalcore.evaluation.state import Past, Question, State, method_state
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.worlds import plausible_worlds
 from assay.evalcore.measures.base import Measure
@@ -213,7 +213,4 @@ def _for_all(past: Past, count: int) -> tuple[Design, RoundLabels, Ints]:
             name: np.repeat(x, count, axis=0) for name, x in arrays.items() if isinstance(x, np.ndarray)
         })
 
-    outcome: RoundLabels = same(past.outcome)
-    return same(past.design), replace(outcome, undecided=past.outcome.undecided), np.repeat(
-        past.excluded, count, axis=0
-    )
+    return same(past.design), same(past.labels), np.repeat(past.excluded, count, axis=0)

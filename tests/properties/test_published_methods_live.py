@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.reuse import joint_region, reuse
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.published import PUBLISHED
 from assay.evalcore.methods.registry import method

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.loop import Estimate
+from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.price_tag import price_tag, weighted_confusion
 from assay.evalcore.evaluation.unfound import withheld
 from assay.evalcore.evaluation.unseen import reach, unseen_bound
@@ -91,7 +91,7 @@ def test_the_bound_is_the_rule_of_three_over_the_least_reach():
     # a false negative was found: the draws alone bound nothing any more
     got = unseen_bound(pool, np.array([[9, 1], [4, 1]]), left, reached, 0.95, BOTH)
     assert got.positives is None
-    assert "1 of them were found" in str(got.reason)
+    assert "1 item predicted negative turned out positive" in str(got.reason)
     # H = 0.005 bounds them by 599 of 500: vacuous, and said so
     got = unseen_bound(pool, np.array([[10, 0], [4, 1]]), left, np.array([0.005, 0.9]), 0.95, BOTH)
     assert got.positives is None

@@ -10,7 +10,10 @@ from scipy.stats import binom, hypergeom, norm
 
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.round import Design, RoundLabels
-from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.recalibrated import Recalibrated

@@ -13,7 +13,10 @@ from scipy.stats import norm
 from assay.evalcore.design.draws import simulate_answers, without_replacement
 from assay.evalcore.design.round import RoundLabels
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import begin, estimates, observe, plan
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
 from assay.evalcore.methods.registry import method
@@ -151,7 +154,7 @@ def test_a_share_that_its_answers_do_not_give_is_found(tmp_path, monkeypatch):
 def test_one_answer_an_item_is_its_label():
     pool = synthetic_pool(200, seed=8)
     m = method("dirichlet-tree-stochastic:depth=4")
-    from assay.evalcore.evaluation.loop import Question
+    from assay.evalcore.evaluation.state import Question
     from assay.evalcore.pool.partition import build_partition
 
     partition, cell = build_partition(m, pool.score, pool.probability, pool.prediction)

@@ -8,7 +8,8 @@ import pytest
 from doubles.stream import monitor_data, write_day
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Question, begin, plan
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.base import WarmMethod
 from assay.evalcore.methods.registry import method, method_names
