@@ -11,8 +11,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.price_tag import price_tag
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import is_exact, with_exact_values
-from assay.evalcore.methods.recycled import Recycled, RecycledState
+from assay.evalcore.methods.exact import is_exact, with_exact_values
 from assay.evalcore.randomness import stream
 
 
@@ -44,19 +43,19 @@ def estimates(question: Question, state: State) -> list[Estimate]:
 
 
 def system_estimates(question: Question, state: State) -> list[Estimate]:
-    """The estimates of the further systems: each measure of the first, then of the second ..."""
+    """The estimates of the further systems: each measure of the first, then of the second ...
+
+    Raises BadInput where there are further systems and the method judges one.
+    """
     if not question.systems:
         return []
-    if not isinstance(question.method, Recycled) or not isinstance(state.inner, RecycledState):
-        raise BadInput(f"method {question.method.name!r} judges one system; 'recycle' judges several")
+    if not question.method.capabilities.judges_systems:
+        raise BadInput(f"method {question.method.name!r} judges one system alone")
+    by_system = question.method.further_systems(state.inner, question.confidence)
     return [
         _present(question, state, m, e, system=name)
-        for s, name in enumerate(question.systems, start=1)
-        for m, e in zip(
-            question.measures,
-            question.method.of_system(state.inner, s, question.confidence),
-            strict=True,
-        )
+        for name, found in zip(question.systems, by_system, strict=True)
+        for m, e in zip(question.measures, found, strict=True)
     ]
 
 

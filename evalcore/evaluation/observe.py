@@ -39,13 +39,14 @@ def observe(
     design, nonresponse = _after_gaps(question, state, plan, labels)
     counted = _counted(n_cells, plan, labels, share, seen)
     excluded = np.bincount(plan.cell[plan.ask & (labels == UNDECIDED)], minlength=n_cells)[None]
+    associated = question.method.capabilities.negatively_associated
     answered = np.bincount(plan.cell[plan.ask & (labels != UNANSWERED)], minlength=n_cells)
     return State(
         round=state.round + 1,
         labels=state.labels + int(counted.new.sum()),
         undecided=state.undecided + int(excluded.sum()),
         inner=question.method.observe(state.inner, design, counted, excluded),
-        reached=state.reached + reach(question.method.name, design, answered),
+        reached=state.reached + reach(design, answered, negatively_associated=associated),
         asked=_with_answers(state.asked, plan, labels),
         past=(*state.past, Past(design=design, labels=counted, excluded=excluded)),
         nonresponse=nonresponse,

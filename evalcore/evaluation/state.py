@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
-from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import Method, MethodState, WarmMethod
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.state import MethodState
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -102,6 +102,4 @@ def method_state(question: Question, repeats: int = 1) -> Any:
     method = question.method
     if question.evidence is None:
         return method.start(question.cells, question.measures, repeats)
-    if isinstance(method, WarmMethod):
-        return method.start_from(question.cells, question.measures, repeats, question.evidence)
-    raise BadInput(f"warm_start: the label model of method {method.name!r} takes no earlier labels")
+    return method.start_from(question.cells, question.measures, repeats, question.evidence)

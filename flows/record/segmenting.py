@@ -12,7 +12,7 @@ from assay.evalcore.evaluation.nonresponse import UNANSWERED, response
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import is_exact
+from assay.evalcore.methods.exact import is_exact
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger.rounds import Decided, PlannedRound
 
