@@ -7,19 +7,19 @@ which replays stopped (median and middle 80%), looking after every second batch.
 """
 
 import argparse
-from dataclasses import replace
 
 import numpy as np
 
-from assay.evalcore.evaluation.loop import Question, State, begin, observe, plan
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, State, begin
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
 from assay.evalcore.measures.base import measure
-from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.simulation import LabelledPool, replay
-from benchmarks.certify import REPORT_DRAWS, load
+from benchmarks.certify import load
 from benchmarks.stopping import EVERY, stops
 
 TARGETS = (0.05, 0.10, 0.15)
@@ -65,8 +65,7 @@ def main() -> None:
             goals = [Goal(half_width=t) for t in TARGETS]
             before = forecast(question, begin(question), goals, HORIZON)
             later = forecast(question, after(question, data, cell, 100), goals, HORIZON)
-            quick = replace(how, report_draws=REPORT_DRAWS) if isinstance(how, Recalibrated) else how
-            (trace,) = replay(quick, data, [f1], looks.tolist(), repeats=given.repeats)
+            (trace,) = replay(how.for_forecast(), data, [f1], looks.tolist(), repeats=given.repeats)
             for j, target in enumerate(TARGETS):
                 at = stops((trace.upper - trace.lower) / 2, target)
                 took = np.sort(np.where(at >= 0, looks[at], np.inf))

@@ -6,7 +6,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import expit
 
-from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
 from assay.evalcore.pool.partition import build_partition

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from assay.evalcore.measures.base import Measure, measure
-from assay.evalcore.methods.base import WarmMethod, draw_round
+from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import Partition, build_partition
@@ -60,7 +60,6 @@ def window(
 ) -> Run:
     """One evaluation, up to the largest budget."""
     how = method(name)
-    assert isinstance(how, WarmMethod)
     once = name, id(data)
     partition, by_label, middle = cut.get(once) or cut.setdefault(once, cut_up(name, data))
     cells = partition.cells

@@ -15,7 +15,7 @@ When k = 1 and the first answer is surprising, a second person is asked; if the 
 
 import numpy as np
 
-from assay.evalcore.evaluation.loop import RoundPlan
+from assay.evalcore.evaluation.state import RoundPlan
 from assay.evalcore.types import Bools, Floats
 
 CHANCE, MOVES = 0.05, 0.01

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.types import Floats, Ints
 
 MAX_DRAWS_PER_ITEM = 50   # a round of b items makes at most 50 b draws on unlabelled items
@@ -125,7 +125,7 @@ def simple_random(left: Ints, size: Ints, rng: np.random.Generator) -> Ints:
     return counts
 
 
-def simulate_labels(draws: Draws, left: Ints, rng: np.random.Generator) -> Outcome:
+def simulate_labels(draws: Draws, left: Ints, rng: np.random.Generator) -> RoundLabels:
     """Label the draws of a replay.  left (R, C, 2): unlabelled items by their true label."""
     outcome, _ = simulate_answers(draws, left, np.array([0.0, 1.0]), rng)
     return replace(outcome, answers=None)
@@ -133,7 +133,7 @@ def simulate_labels(draws: Draws, left: Ints, rng: np.random.Generator) -> Outco
 
 def simulate_answers(
     draws: Draws, left: Ints, share: Floats, rng: np.random.Generator
-) -> tuple[Outcome, Ints]:
+) -> tuple[RoundLabels, Ints]:
     """Answer the draws of a replay, and the newly labelled items (R, C, K) by kind.
 
     left (R, C, K): unlabelled items by kind; share (K,), rising: which part of the answers about an item of a
@@ -167,4 +167,4 @@ def simulate_answers(
                 for x in (new, drawn)]
     told = new[..., None] * np.stack([1 - share, share], axis=-1)                # (R, C, K, 2)
     answers = np.stack([told[:, :, ~positive].sum(axis=2), told[:, :, positive].sum(axis=2)], axis=2)
-    return Outcome(new=by_label[0], drawn_new=by_label[1], drawn_known=draws.known, answers=answers), new
+    return RoundLabels(new=by_label[0], drawn_new=by_label[1], drawn_known=draws.known, answers=answers), new

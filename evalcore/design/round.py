@@ -61,7 +61,7 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
+class RoundLabels:
     """What the labels of a round said, counted by cell and label."""
 
     new: Ints            # (R, C, 2) items labelled for the first time

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.pool.cells import Cells
@@ -53,7 +53,7 @@ class WeightSums:
         )
 
     def add(
-        self, cells: Cells, design: Design, outcome: Outcome, say: Floats | None = None
+        self, cells: Cells, design: Design, outcome: RoundLabels, say: Floats | None = None
     ) -> "WeightSums":
         """With the draws of one more round, weighted by the probabilities of its design.
 
@@ -84,7 +84,7 @@ class WeightSums:
         )
 
 
-def draws_of(design: Design, outcome: Outcome) -> Ints:
+def draws_of(design: Design, outcome: RoundLabels) -> Ints:
     """Draws (R,) a round made; none in a census, where nothing was left to chance.
 
     A draw of an item nobody could decide was made all the same, and found nothing: without it the others

@@ -14,22 +14,10 @@ from typing import Any
 from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import NoRegion, Region
-from assay.evalcore.evaluation.loop import Estimate, Question, State, estimates
+from assay.evalcore.evaluation.estimates import Estimate, estimates
+from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import is_exact
-from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod, TreeState
-from assay.evalcore.methods.importance.fixed_proposal import StaticImportance
-from assay.evalcore.methods.importance.oasis import Oasis
-from assay.evalcore.methods.without_replacement.bernoulli import Bernoulli
-from assay.evalcore.methods.without_replacement.bernoulli_online import BernoulliOnline
-from assay.evalcore.methods.without_replacement.passive import Passive
-from assay.evalcore.methods.without_replacement.stratified import Stratified
-
-# methods whose state says nothing about the measures it was gathered for
-_REUSABLE = (
-    Passive, Stratified, StaticImportance, Oasis, Bernoulli, BernoulliOnline, DirichletTreeMethod
-)
-_ANYWHERE = (Passive, Stratified, Oasis)  # every item always has a chance
+from assay.evalcore.methods.exact import is_exact
 
 
 def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list[Estimate]:
@@ -39,12 +27,11 @@ def reuse(question: Question, state: State, measures: Sequence[Measure]) -> list
     were never at risk of being drawn.
     """
     method = question.method
-    if not isinstance(method, _REUSABLE):
+    if not method.capabilities.reuses_labels:
         raise BadInput(f"labels drawn by {method.name!r} answer only for the measures they were drawn for")
-    served = relevant_cells(question.measures, question.cells)
-    everywhere = isinstance(method, _ANYWHERE) or getattr(method, "reuse", 0.0) > 0
+    reachable = method.reachable(question.measures, question.cells)
     for m in measures:
-        if not everywhere and (relevant_cells([m], question.cells) & ~served).any():
+        if (relevant_cells([m], question.cells) & ~reachable).any():
             asked = ", ".join(q.name for q in question.measures)
             raise BadInput(
                 f"{m.name} depends on items that {asked} never looks at, and none could be drawn; ask "
@@ -60,8 +47,6 @@ def joint_region(question: Question, state: State) -> Region:
 
     Raises BadInput for a method without one, and `NoRegion` while there is nothing to say.
     """
-    if not isinstance(question.method, DirichletTreeMethod) or not isinstance(state.inner, TreeState):
-        raise BadInput(f"method {question.method.name!r} has no joint region; the Dirichlet methods have")
     return question.method.region(state.inner, question.confidence)
 
 
@@ -72,7 +57,7 @@ def joint_json(question: Question, state: State) -> dict[str, Any] | None:
     is exact.
     """
     exact = all(bool(is_exact(state.inner, m)[0]) for m in question.measures)
-    if len(question.measures) < 2 or exact or not isinstance(question.method, DirichletTreeMethod):
+    if len(question.measures) < 2 or exact or not question.method.capabilities.joint_region:
         return None
     try:
         return joint_region(question, state).to_json()

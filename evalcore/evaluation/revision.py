@@ -17,23 +17,14 @@ them may bring its label.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from assay.evalcore.evaluation.loop import UNDECIDED, Question, RoundPlan, State, begin, observe
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
-from assay.evalcore.methods.base import MethodState
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.state import UNDECIDED, Question, RoundPlan, State, begin
+from assay.evalcore.methods.state import MethodState
 from assay.evalcore.types import Floats, Ints
-
-
-@runtime_checkable
-class Refits(Protocol):
-    """A method whose estimates rest on a model of the labels."""
-
-    def refit(self, state: Any) -> Any:
-        """The state with its model fitted to the labels it holds."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,8 +38,7 @@ class RevisedRound:
 
 
 def revised_state(question: Question, rounds: Sequence[RevisedRound]) -> State:
-    """The state after these rounds, with the labels of now.  Labels as in
-    `evalcore.evaluation.loop.observe`."""
+    """The state after these rounds, with the labels of now, as `evalcore.evaluation.observe` takes them."""
     state = begin(question)
     known: dict[tuple[int, int], int] = {}   # items out of the later plans' reach -> label of now
     late: dict[tuple[int, int], int] = {}    # items that had no answer then
@@ -62,10 +52,7 @@ def revised_state(question: Question, rounds: Sequence[RevisedRound]) -> State:
                 known[item] = int(one.now[t])
             elif one.now[t] != UNANSWERED:
                 late[item] = int(one.now[t])
-    inner = _with_known(state.inner, late | known)
-    if isinstance(question.method, Refits):
-        inner = question.method.refit(inner)
-    return replace(state, inner=inner)
+    return replace(state, inner=question.method.refit(_with_known(state.inner, late | known)))
 
 
 def as_if_decided(labels: Ints, label: int) -> Ints:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Estimate
+from assay.evalcore.evaluation.estimates import Estimate
 
 MIN_LABELS = 100
 LOOKS_IN_A_ROW = 2

@@ -10,7 +10,7 @@ ledger.
 from dataclasses import replace
 
 from assay.evalcore.errors import UnknownName
-from assay.evalcore.evaluation.loop import Estimate
+from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.measures.base import measure
 
 

@@ -25,9 +25,6 @@ from assay.evalcore.design.round import Design
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
-# draws whose inclusion indicators are negatively associated: simple random sampling, and the pivotal method
-NEGATIVELY_ASSOCIATED = frozenset({"passive", "recalibrated"})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnseenBound:
@@ -38,10 +35,11 @@ class UnseenBound:
     reason: str | None         # why there is no bound
 
 
-def reach(method: str, design: Design, asked: Ints) -> Floats:
-    """h (C,) of one round.  design: of one repeat; asked (C,): items asked in each cell.
+def reach(design: Design, asked: Ints, *, negatively_associated: bool) -> Floats:
+    """h (C,) of one round.  design: of one repeat; asked (C,): items asked and answered in each cell.
 
-    method: its name, settings or not.  A census leaves nothing unlabelled that it wanted: 0.
+    negatively_associated: of draws without replacement, whether their indicators of inclusion are; the method
+    says so (`evalcore.methods.capabilities`).  A census leaves nothing unlabelled that it wanted: 0.
     """
     left = design.left[0].astype(np.float64)
     if bool(design.census[0]):
@@ -50,7 +48,7 @@ def reach(method: str, design: Design, asked: Ints) -> Floats:
         mass = float((left * design.unlabelled[0]).sum())
         q = design.unlabelled[0] / mass if mass > 0 else np.zeros(len(left))
         return np.asarray(asked.sum() * q, dtype=np.float64)
-    if method.partition(":")[0] in NEGATIVELY_ASSOCIATED:
+    if negatively_associated:
         share = design.unlabelled[0]
     else:
         share = np.divide(asked, left, out=np.zeros(len(left)), where=left > 0)
@@ -73,7 +71,8 @@ def unseen_bound(
         if found:
             return UnseenBound(
                 positives=None, items=int(left[where].sum()),
-                reason=f"{found} of them were found; the interval speaks for the rest",
+                reason=f"{found} {'item' if found == 1 else 'items'} predicted negative turned out positive; "
+                "the interval covers the rest",
             )
     items = int(left[where].sum())
     if items == 0:

@@ -18,22 +18,19 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Past, Question, State, method_state
+from assay.evalcore.evaluation.state import Past, Question, State, method_state
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.worlds import plausible_worlds
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import Method, draw_round, with_exact_values
-from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.base import draw_round
+from assay.evalcore.methods.exact import with_exact_values
 from assay.evalcore.randomness import stream
 from assay.evalcore.types import Bools, Floats, Ints
 
-WORLDS = 24
-COSTLY_WORLDS = 12      # for a method that fits a model of its own in each
 MOST = 3_000            # labels beyond which no forecast goes
 GROWTH = 0.4            # one look to the next
-REPORT_DRAWS = 600      # of a recalibrated report, of which a live one takes 2,000
 RANGE = 0.8             # share of the worlds that [low, high] holds
 
 
@@ -85,7 +82,7 @@ def forecast(
     """
     n_items = question.cells.n_items
     if worlds is None:
-        worlds = COSTLY_WORLDS if isinstance(question.method, Recalibrated) else WORLDS
+        worlds = question.method.capabilities.forecast_worlds
     horizon = min(max(horizon, state.labels), n_items, MOST)
     rng = stream(question.seed, question.evaluation, state.round, "forecast")
     by_label = plausible_worlds(
@@ -109,7 +106,7 @@ def _play(
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Labels (L, K) at every look, and how far off each goal was: (L, goals, K), met at 0 and below."""
-    method = _quick(question.method)
+    method = question.method.for_forecast()
     count = len(by_label)
     inner = method_state(replace(question, method=method), count)
     for past in state.past:
@@ -201,11 +198,7 @@ def _both_outcomes(labelled: Ints) -> Bools:
     return np.asarray((positive > 0) & (positive < labels))
 
 
-def _quick(method: Method) -> Method:
-    return replace(method, report_draws=REPORT_DRAWS) if isinstance(method, Recalibrated) else method
-
-
-def _for_all(past: Past, count: int) -> tuple[Design, Outcome, Ints]:
+def _for_all(past: Past, count: int) -> tuple[Design, RoundLabels, Ints]:
     """A round that happened, in every world alike."""
     def same(record: Any) -> Any:
         arrays = {f.name: getattr(record, f.name) for f in fields(record)}
@@ -213,7 +206,4 @@ def _for_all(past: Past, count: int) -> tuple[Design, Outcome, Ints]:
             name: np.repeat(x, count, axis=0) for name, x in arrays.items() if isinstance(x, np.ndarray)
         })
 
-    outcome: Outcome = same(past.outcome)
-    return same(past.design), replace(outcome, undecided=past.outcome.undecided), np.repeat(
-        past.excluded, count, axis=0
-    )
+    return same(past.design), same(past.labels), np.repeat(past.excluded, count, axis=0)

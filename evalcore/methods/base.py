@@ -4,127 +4,119 @@ Every method works on R repeats at once (R = 1 in a live evaluation), so that wh
 was measured in replay.  A method's state is a value: `observe` returns a new one, and folding the stored
 rounds gives the same state again, on any machine.
 
-This module also holds what no method may get wrong: when every label that matters is known the answer is
-exact, whatever the method would have said; and what is left to ask.
+    R   repeats, the first axis of all arrays;  C   cells;  M   measures
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, either, without_replacement
 from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.joint_region import Region
 from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.state import MethodState
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition_kinds import FeatureTree
 from assay.evalcore.types import Bools, Floats, Ints
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MethodState:
-    """What every method knows.  Methods add fields of their own by inheriting."""
+@dataclass(frozen=True, slots=True)
+class Method(ABC):
+    """One row of the registry.  The fields of a subclass, but for the name, are the method's settings."""
 
-    cells: Cells
-    measures: tuple[Measure, ...]  # the first drives the sampling
-    labelled: Ints       # (R, C, 2) items labelled so far, by label
-    excluded: Ints       # (R, C) items that people could not decide: neither labelled nor asked again
-    gaps: bool = False   # a round was closed with items unanswered; kept where no weight of a draw says so
+    name: str                                             # in specs, ledgers and tables, settings included
 
-    @property
-    def left(self) -> Ints:
-        """Unlabelled items (R, C) that may still be asked."""
-        return np.asarray(self.cells.size - self.labelled.sum(axis=2) - self.excluded)
+    capabilities: ClassVar[Capabilities] = Capabilities()
+
+    # --- what every method does ---
 
     @property
-    def wanted(self) -> Ints:
-        """Unlabelled items (R, C) whose label can change a measure."""
-        return np.asarray(self.left * relevant_cells(self.measures, self.cells))
-
-    @property
-    def answered(self) -> Floats:
-        """Labelled items (R, C, 2) by label; by their answers, in methods that count several of an item."""
-        return self.labelled.astype(np.float64)
-
-    def with_labels(self, outcome: Outcome, excluded: Ints) -> Self:
-        """The state after a round, its labels and its undecided items (R, C) counted."""
-        return replace(
-            self,
-            labelled=self.labelled + outcome.new,
-            excluded=self.excluded + excluded,
-            gaps=self.gaps or outcome.gaps,
-        )
-
-
-def unlabelled(cells: Cells, measures: Sequence[Measure], repeats: int) -> dict[str, Any]:
-    """The fields of `MethodState` before any label, for a method's own state to begin with."""
-    shape = (repeats, cells.n_cells)
-    return {
-        "cells": cells,
-        "measures": tuple(measures),
-        "labelled": np.zeros((*shape, 2), np.int64),
-        "excluded": np.zeros(shape, np.int64),
-    }
-
-
-def unlabelled_state(cells: Cells, measures: Sequence[Measure], repeats: int) -> MethodState:
-    """Before any label, for methods whose state is what every method knows."""
-    return MethodState(**unlabelled(cells, measures, repeats))
-
-
-class Method(Protocol):
-    """One row of the registry.  All arrays have the repeats as their first axis."""
-
-    @property
-    def name(self) -> str:
-        """Its name in specs and tables."""
-        ...
-
-    @property
+    @abstractmethod
     def interval(self) -> str:
         """The kind of interval it reports."""
-        ...
 
     @property
+    @abstractmethod
     def interval_note(self) -> str:
         """What intervals of that kind were measured to cover, for people who must rely on one."""
-        ...
 
+    @property
+    def sampling_note(self) -> str:
+        """How items are chosen, in sentences for a report; empty where the name says enough."""
+        return ""
+
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The cut by features, where the settings ask for one; None for a cut by score."""
+        return None
+
+    @abstractmethod
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """Interior strata edges for a pool, and the number of leaf slots of its tree."""
-        ...
+        """Interior strata edges for a pool, and the number of leaf slots of its tree.
 
+        scores (N,); predictions (N,) 0 or 1.
+        """
+
+    @abstractmethod
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> Any:
-        """The state before any label."""
-        ...
+        """The state before any label; the first measure drives the sampling."""
 
+    @abstractmethod
     def propose(self, state: Any, size: Ints) -> Design:
         """The probabilities of the next round, of `size` (R,) new items."""
-        ...
 
+    @abstractmethod
     def draw(self, state: Any, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
-        """Draw the round from its design."""
-        ...
+        """Draw a round of `size` (R,) new items from its design."""
 
-    def observe(self, state: Any, design: Design, outcome: Outcome, excluded: Ints) -> Any:
+    @abstractmethod
+    def observe(self, state: Any, design: Design, labels: RoundLabels, excluded: Ints) -> Any:
         """The state with a round's labels, and with the items (R, C) that stayed undecided set aside."""
-        ...
 
+    @abstractmethod
     def estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
         """The estimate of each measure, in order; the rng is for intervals that need simulation."""
-        ...
 
-
-@runtime_checkable
-class WarmMethod(Method, Protocol):
-    """A method whose label model can start from labels of another pool."""
+    # --- what some methods do: see `capabilities` ---
 
     def start_from(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
     ) -> Any:
-        """The state before any label of this pool; evidence (C, 2): pseudo-labels by cell and label."""
-        ...
+        """The state before any label of this pool; evidence (C, 2): pseudo-labels by cell and label.
+
+        Raises BadInput where the label model takes none.
+        """
+        raise BadInput(f"the label model of method {self.name!r} takes no earlier labels")
+
+    def refit(self, state: Any) -> Any:
+        """The state with its label model, where there is one, fitted to the labels it holds."""
+        return state
+
+    def further_systems(self, state: Any, confidence: float) -> list[list[EstimateArrays]]:
+        """For each further system of the pool, the estimate of each measure."""
+        return []
+
+    def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
+        """Cells (C,) whose every item may be drawn when these measures are asked for."""
+        return relevant_cells(measures, cells)
+
+    def region(self, state: Any, confidence: float) -> Region:
+        """The joint confidence region of all measures in the first repeat.
+
+        Raises BadInput for a method that has none, and NoRegion while the draws do not determine one.
+        """
+        raise BadInput(f"method {self.name!r} has no joint region of several measures")
+
+    def for_forecast(self) -> Self:
+        """The method with the settings that a forecast uses: coarser where that saves time."""
+        return self
 
 
 def draw_round(
@@ -138,41 +130,3 @@ def draw_round(
     if census.all():
         return design, rest
     return design, either(method.draw(state, design, np.where(census, 0, size), rng), rest)
-
-
-def known_confusion(state: MethodState) -> Floats:
-    """Labelled items by [prediction, label]: (R, 2, 2)."""
-    by_prediction = [state.answered[:, state.cells.prediction == f].sum(axis=1) for f in (0, 1)]
-    return np.stack(by_prediction, axis=1)
-
-
-def is_exact(state: MethodState, measure: Measure) -> Bools:
-    """Whether (R,) every label that can change this measure is known."""
-    matters = measure.label_matters()[state.cells.prediction]
-    return np.asarray((state.left * matters).sum(axis=1) == 0)
-
-
-def with_exact_values(state: MethodState, estimates: list[EstimateArrays]) -> list[EstimateArrays]:
-    """Replace estimates by the exact value, with width 0, where nothing is left to learn.
-
-    Every value is cut to the measure's range: a root may round to 1 + 2e-16.
-    """
-    result = []
-    for measure, estimate in zip(state.measures, estimates, strict=True):
-        estimate = replace(estimate, value=np.clip(estimate.value, *measure.bounds))
-        exact = is_exact(state, measure)
-        if exact.any():
-            # labels that cannot change the measure may be anything: call them negative
-            counts = known_confusion(state)
-            for f in (0, 1):
-                counts[:, f, 0] += state.left[:, state.cells.prediction == f].sum(axis=1)
-            value = np.clip(measure.of_confusion(counts), *measure.bounds)
-            estimate = replace(
-                estimate,
-                value=np.where(exact, value, estimate.value),
-                lower=np.where(exact, value, estimate.lower),
-                upper=np.where(exact, value, estimate.upper),
-                variance=np.where(exact, 0.0, estimate.variance),
-            )
-        result.append(estimate)
-    return result

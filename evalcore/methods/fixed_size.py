@@ -3,7 +3,7 @@
 import numpy as np
 
 from assay.evalcore.design.round import Design
-from assay.evalcore.methods.base import MethodState
+from assay.evalcore.methods.state import MethodState
 from assay.evalcore.types import Floats, Ints
 
 

@@ -6,15 +6,13 @@ ledgers and tables as it is written, and gives the same method again.
 
 from dataclasses import fields, replace
 from difflib import get_close_matches
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.methods.base import Method
 
-_SHARES = frozenset({"trust", "secondary_mixing", "reuse", "epsilon"})
-_OLDER = {"strata": "partition"}  # names that settings had once; a method's own setting comes first
-_MOST = 65_536  # no setting that is a whole number has a use beyond this
-_NOT_SETTINGS = frozenset({"name", "interval", "interval_note", "interval_kind", "flat"})
+Share: TypeAlias = Annotated[float, "a number between 0 and 1"]
+_MOST = 65_536  # of other numbers: no setting has a use beyond this
 
 
 def with_options(chosen: Method, written: str) -> Method:
@@ -22,37 +20,45 @@ def with_options(chosen: Method, written: str) -> Method:
 
     Raises UnknownName for a setting the method does not have, BadInput for a value of the wrong kind.
     """
-    hints = get_type_hints(type(chosen))
-    known = sorted(f.name for f in fields(chosen) if f.name not in _NOT_SETTINGS)  # type: ignore[arg-type]
+    known = _settings(chosen)
     values: dict[str, Any] = {}
     for part in written.split(":")[1:]:
         key, equals, text = part.partition("=")
         key = key.replace("-", "_")
-        key = key if key in known else _OLDER.get(key, key)
         if not equals or key not in known:
             near = get_close_matches(key, known, n=1)
             has = f"did you mean {near[0]!r}?" if near else f"its settings: {', '.join(known) or 'none'}"
             raise UnknownName(f"method {written!r}: {chosen.name!r} has no setting {part!r}; {has}")
-        values[key] = _parse(hints[key], text, f"method {written!r}: {key}")
-    made: Method = replace(chosen, name=written, **values)  # type: ignore[type-var]
-    return made
+        values[key] = _parse(known[key], text, f"method {written!r}: {key}")
+    return replace(chosen, name=written, **values)
+
+
+def _settings(chosen: Method) -> dict[str, Any]:
+    """The settings that can be written in a name, in alphabetical order, and their types."""
+    hints = get_type_hints(type(chosen), include_extras=True)
+    names = sorted(f.name for f in fields(chosen) if f.name != "name")
+    return {name: hints[name] for name in names if _is_written(hints[name])}
+
+
+def _is_written(kind: Any) -> bool:
+    return kind in (bool, int, float, Share) or get_origin(kind) is Literal
 
 
 def _parse(kind: Any, text: str, where: str) -> Any:
-    choices = get_args(kind)
-    if choices and get_origin(kind) is not None and all(isinstance(c, str) for c in choices):
-        if text not in choices:
-            raise BadInput(f"{where} must be one of {', '.join(choices)}, got {text!r}")
+    if get_origin(kind) is Literal:
+        if text not in get_args(kind):
+            raise BadInput(f"{where} must be one of {', '.join(get_args(kind))}, got {text!r}")
         return text
     if kind is bool:
         if text not in ("true", "false"):
             raise BadInput(f"{where} must be true or false, got {text!r}")
         return text == "true"
+    number: type[int] | type[float] = int if kind is int else float
     try:
-        value = kind(text)
-    except (TypeError, ValueError):
-        raise BadInput(f"{where} must be {kind.__name__}, got {text!r}") from None
-    most = 1 if where.rpartition(" ")[2] in _SHARES else _MOST
+        value = number(text)
+    except ValueError:
+        raise BadInput(f"{where} must be {number.__name__}, got {text!r}") from None
+    most = 1 if kind == Share else _MOST
     if not 0 <= value <= most:
         raise BadInput(f"{where} must lie between 0 and {most:,}, got {text!r}")
     return value

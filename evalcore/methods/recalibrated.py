@@ -8,14 +8,16 @@ belief), `reporting` (what is said).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import decision_boundary
 from assay.evalcore.pool.strata import csf_edges, rank_edges
@@ -31,12 +33,20 @@ from assay.evalcore.recalibration.shape import pool_shape
 from assay.evalcore.recalibration.warm import warmed
 from assay.evalcore.types import Floats, Ints
 
+HULL_NOTE = (
+    "The hull of four intervals that fail on different pools: the posterior's, the combined "
+    "estimate's, the posterior's with a heavier tail, and the design's own. It covered the truth in at "
+    "least 93% of 1,000 runs at 50 to 300 labels, within chance, for every measure on 24 pools, broken "
+    "models among them (docs/certification.md), but for one thing: where positives look like any "
+    "negative, the value is too high until one of them is found, and then only the wide interval covers."
+)
 ANYTIME_NOTE = (
     "A confidence sequence of the design's estimate, which is unbiased under any model: it may be looked at "
     "after every round, and stopped at any, without a correction. It is asymptotic (Howard et al. 2021), and "
     "costs 1.5 to 1.8 times the labels on dense pools; on rare ones it stays wide for a thousand labels "
     "(docs/stopping.md). Until a positive is found it reaches as far as the usual interval."
 )
+FORECAST_REPORT_DRAWS = 600   # of a report in a forecast
 REPEATS_AT_ONCE = 2      # repeats whose draws are held together: what fits the processor's cache is faster
 
 
@@ -77,29 +87,29 @@ class RecalibratedState(MethodState):
 
 
 @dataclass(frozen=True, slots=True)
-class Recalibrated:
+class Recalibrated(Method):
     """Recalibrated search."""
 
     name: str = "recalibrated"
-    interval: str = "hull of four"
-    interval_note: str = (
-        "The hull of four intervals that fail on different pools: the posterior's, the combined "
-        "estimate's, the posterior's with a heavier tail, and the design's own. It covered the truth in at "
-        "least 93% of 1,000 runs at 50 to 300 labels, within chance, for every measure on 24 pools, broken "
-        "models among them (docs/certification.md), but for one thing: where positives look like any "
-        "negative, the value is too high until one of them is found, and then only the wide interval covers."
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        starts_warm=True, negatively_associated=True, forecast_worlds=12
     )
+
     configurations: tuple[Configuration, ...] = CONFIGURATIONS
     n_strata: int = 64
     planning_draws: int = 96
     report_draws: int = 2000
     anytime: bool = False
 
-    def __post_init__(self) -> None:
-        """With `anytime` the interval says what it is."""
-        if self.anytime:
-            object.__setattr__(self, "interval", "confidence sequence")
-            object.__setattr__(self, "interval_note", ANYTIME_NOTE)
+    @property
+    def interval(self) -> str:
+        """The kind of interval: one for a look at the end, or one for a look after every round."""
+        return "confidence sequence" if self.anytime else "hull of four"
+
+    @property
+    def interval_note(self) -> str:
+        """What is known of that kind of interval."""
+        return ANYTIME_NOTE if self.anytime else HULL_NOTE
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""
@@ -112,27 +122,14 @@ class Recalibrated:
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> RecalibratedState:
         """The prior mixture."""
-        return self.start_from(cells, measures, repeats, None)
+        return _begun(label_model(pool_shape(cells), self.configurations), cells, measures, repeats)
 
     def start_from(
-        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
     ) -> RecalibratedState:
         """The same, after pseudo-labels (C, 2) from an earlier pool."""
-        model = label_model(pool_shape(cells), self.configurations)
-        if evidence is not None:
-            model = warmed(model, evidence)
-        shape = (repeats, cells.n_cells)
-        nothing = np.zeros(shape)
-        return RecalibratedState(
-            cells=cells,
-            measures=tuple(measures),
-            labelled=np.zeros((*shape, 2), np.int64),
-            excluded=np.zeros(shape, np.int64),
-            model=model,
-            fit=fit(model, nothing, nothing),
-            sums=RoundSums.none(repeats, len(measures), cells.n_cells),
-            rounds=0,
-        )
+        model = warmed(label_model(pool_shape(cells), self.configurations), evidence)
+        return _begun(model, cells, measures, repeats)
 
     def propose(self, state: RecalibratedState, size: Ints) -> Design:
         """Inclusion probabilities: search and Neyman, planned in virtual steps."""
@@ -165,15 +162,15 @@ class Recalibrated:
         return without_replacement(np.minimum(pivotal(expected, rng).astype(np.int64), design.left))
 
     def observe(
-        self, state: RecalibratedState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: RecalibratedState, design: Design, labels: RoundLabels, excluded: Ints
     ) -> RecalibratedState:
         """Add the round to the sums, and refit."""
         sums = state.sums.add(
-            state.cells, state.measures, state.labelled, state.excluded, design, outcome, excluded
+            state.cells, state.measures, state.labelled, state.excluded, design, labels, excluded
         )
         after = replace(
             state,
-            labelled=state.labelled + outcome.new,
+            labelled=state.labelled + labels.new,
             excluded=state.excluded + excluded,
             sums=sums,
             rounds=state.rounds + 1,
@@ -197,6 +194,24 @@ class Recalibrated:
             for _, e in state.evidence()
         ]
         return [_joined(several) for several in zip(*parts, strict=True)]
+
+    def for_forecast(self) -> Self:
+        """With fewer draws for a report."""
+        return replace(self, report_draws=FORECAST_REPORT_DRAWS)
+
+
+def _begun(
+    model: LabelModel, cells: Cells, measures: Sequence[Measure], repeats: int
+) -> RecalibratedState:
+    """The state before any label of this pool."""
+    nothing = np.zeros((repeats, cells.n_cells))
+    return RecalibratedState(
+        **unlabelled(cells, measures, repeats),
+        model=model,
+        fit=fit(model, nothing, nothing),
+        sums=RoundSums.none(repeats, len(measures), cells.n_cells),
+        rounds=0,
+    )
 
 
 def _joined(parts: Sequence[EstimateArrays]) -> EstimateArrays:

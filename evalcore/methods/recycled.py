@@ -22,18 +22,20 @@ its two groups.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.systematic import systematic
 from assay.evalcore.design.waterfill import waterfill
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState, unlabelled
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.fixed_size import fixed_size_design
+from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recycled.shares import Groups, behind, groups_of, level, predictions_of, separate_labels
 from assay.evalcore.types import Bools, Floats, Ints
@@ -56,16 +58,17 @@ class RecycledState(MethodState):
 
 
 @dataclass(frozen=True, slots=True)
-class Recycled:
+class Recycled(Method):
     """Simple random samples without replacement, shared, with finite-pool variances."""
 
     name: str = "recycle"
-    interval: str = "two-sample-normal"
-    interval_note: str = (
+    interval: ClassVar[str] = "two-sample-normal"
+    interval_note: ClassVar[str] = (
         "Delta-method normal intervals of simple random samples. With no positive among the predicted "
         "negatives, as on a rare class, the false-omission rate counts as 0 and recall's interval is too "
         "narrow."
     )
+    capabilities: ClassVar[Capabilities] = Capabilities(judges_systems=True)
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """One stratum: the predictions make the cells."""
@@ -101,19 +104,22 @@ class Recycled:
         return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(
-        self, state: RecycledState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: RecycledState, design: Design, labels: RoundLabels, excluded: Ints
     ) -> RecycledState:
         """Count the labels."""
-        return state.with_labels(outcome, excluded)
+        return state.with_labels(labels, excluded)
 
     def estimate(
         self, state: RecycledState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
         """Each measure of the parent."""
-        return self.of_system(state, 0, confidence)
+        return self._of_system(state, 0, confidence)
 
-    def of_system(self, state: RecycledState, system: int, confidence: float) -> list[EstimateArrays]:
-        """Each measure of one system; 0 is the parent.  Exact, with width 0, where its labels are known."""
+    def further_systems(self, state: RecycledState, confidence: float) -> list[list[EstimateArrays]]:
+        """Each measure of each child; exact, with width 0, where the labels that matter to it are known."""
+        return [self._of_system(state, s, confidence) for s in range(1, len(state.predicted))]
+
+    def _of_system(self, state: RecycledState, system: int, confidence: float) -> list[EstimateArrays]:
         told = self._diagnostics(state, system)
         return [_estimate(m, state, state.predicted[system], confidence, told) for m in state.measures]
 

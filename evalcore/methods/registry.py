@@ -1,29 +1,74 @@
-"""The methods by name.  `auto` is the best one that is certified: see `evalcore.methods.choice`.
+"""The methods by name.  A new method is one file and one line here.
 
-`auto` means one method at a time: what it meant when an evaluation began is in its ledger, and stays.
+`auto` is the best method that is certified: see `evalcore.methods.choice`.  It means one method at a time:
+what it meant when an evaluation began is in its ledger, and stays.
 """
 
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from difflib import get_close_matches
 
 from assay.evalcore.errors import UnknownName
 from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.certified import TABLE
 from assay.evalcore.methods.choice import DEFAULT, Choice, choose
+from assay.evalcore.methods.dirichlet.flat import DirichletFlat
+from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
 from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
-from assay.evalcore.methods.low_shot.rows import LOW_SHOT
+from assay.evalcore.methods.importance.oasis import Oasis
+from assay.evalcore.methods.importance.optimal_is import OptimalIS
+from assay.evalcore.methods.importance.passive_replacement import PassiveWithReplacement
+from assay.evalcore.methods.importance.sawade import Sawade
+from assay.evalcore.methods.importance.static_is import StaticIS
+from assay.evalcore.methods.low_shot.acis import Acis
+from assay.evalcore.methods.low_shot.calibrated import Isotonic, Platt
+from assay.evalcore.methods.low_shot.gmm import GaussianMixture
+from assay.evalcore.methods.low_shot.herding import Herding
+from assay.evalcore.methods.low_shot.topk import TopK
 from assay.evalcore.methods.options import with_options
-from assay.evalcore.methods.published import PUBLISHED
 from assay.evalcore.methods.recalibrated import Recalibrated
+from assay.evalcore.methods.recycled import Recycled
+from assay.evalcore.methods.without_replacement.bernoulli import Bernoulli
+from assay.evalcore.methods.without_replacement.bernoulli_online import BernoulliOnline
 from assay.evalcore.methods.without_replacement.passive import Passive
+from assay.evalcore.methods.without_replacement.stratified import (
+    Stratified,
+    StratifiedNeyman,
+    StratifiedOnline,
+)
 
-_ALL: tuple[Method, ...] = (Passive(), DirichletTreeMethod(), *PUBLISHED, *LOW_SHOT, Recalibrated())
-_METHODS = {m.name: m for m in _ALL}
+_ALL: tuple[Method, ...] = (
+    Passive(),
+    DirichletTreeMethod(),
+    PassiveWithReplacement(),
+    Stratified(),
+    StratifiedNeyman(),
+    StratifiedOnline(),
+    StaticIS(),
+    Sawade(),
+    OptimalIS(),
+    Bernoulli(),
+    BernoulliOnline(),
+    Oasis(),
+    DirichletFlat(),
+    DirichletTreeStochastic(),
+    Acis(),
+    TopK(),
+    GaussianMixture(),
+    Herding(),
+    Isotonic(),
+    Platt(),
+    Recycled(),
+    Recalibrated(),
+)
+METHODS: Mapping[str, Method] = {m.name: m for m in _ALL}
 AUTO = "auto"
 
 
 def method_names() -> list[str]:
     """The names `method` knows, `auto` first."""
-    return [AUTO, *_METHODS]
+    return [AUTO, *METHODS]
 
 
 def method(name: str) -> Method:
@@ -31,15 +76,13 @@ def method(name: str) -> Method:
 
     Raises UnknownName with the nearest known name, and for settings that do not exist.
     """
-    base = name.partition(":")[0]
-    if base == AUTO:
-        name = auto(name).method
-        base = name.partition(":")[0]
-    if base not in _METHODS:
+    written = auto(name).method if is_auto(name) else name
+    base = written.partition(":")[0]
+    if base not in METHODS:
         near = get_close_matches(base, method_names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join(method_names())}"
-        raise UnknownName(f"unknown method {name!r}; {hint}")
-    return _METHODS[base] if name == base else with_options(_METHODS[base], name)
+        raise UnknownName(f"unknown method {written!r}; {hint}")
+    return METHODS[base] if written == base else with_options(METHODS[base], written)
 
 
 def is_auto(name: str) -> bool:
@@ -55,7 +98,22 @@ def auto(name: str = AUTO) -> Choice:
     chosen, settings = choose(TABLE), name.removeprefix(AUTO)
     if settings and chosen.method != DEFAULT:
         try:
-            with_options(_METHODS[chosen.method], chosen.method + settings)
+            with_options(METHODS[chosen.method], chosen.method + settings)
         except UnknownName:
             return Choice(method=DEFAULT + settings, reason=f"the settings {settings[1:]!r} are {DEFAULT}'s")
     return Choice(method=chosen.method + settings, reason=chosen.reason)
+
+
+def capabilities_table() -> dict[str, dict[str, bool | int]]:
+    """Every method by name, with what it can do: the fields of `Capabilities`."""
+    return {name: asdict(m.capabilities) for name, m in METHODS.items()}
+
+
+def methods_that(capability: str) -> list[str]:
+    """The names of the methods with this capability, a field of `Capabilities`, in the registry's order.
+
+    Raises UnknownName for a capability there is none of.
+    """
+    if capability not in {f.name for f in fields(Capabilities)}:
+        raise UnknownName(f"unknown capability {capability!r}")
+    return [name for name, able in capabilities_table().items() if able[capability]]

@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import log_ndtr, ndtri
 
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
@@ -105,7 +105,7 @@ def draw_values(bet: Bet, cells: Cells, design: Design) -> tuple[Floats, Floats]
     return bet.constant + w_new * table, bet.constant + w_known * table
 
 
-def round_log_factors(bet: Bet, cells: Cells, design: Design, labelled: Ints, outcome: Outcome) -> Floats:
+def round_log_factors(bet: Bet, cells: Cells, design: Design, labelled: Ints, outcome: RoundLabels) -> Floats:
     """(R, G): what one round says.  labelled (R, C, 2): items labelled before it.
 
     A census is no sample and says nothing here; once it is complete the measure is known outright.

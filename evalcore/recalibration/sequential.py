@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recalibration import totals
@@ -54,7 +54,7 @@ class RoundSums:
         labelled: Ints,
         gone: Ints,
         design: Design,
-        outcome: Outcome,
+        outcome: RoundLabels,
         excluded: Ints,
     ) -> "RoundSums":
         """With one more round.

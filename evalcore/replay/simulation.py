@@ -17,8 +17,8 @@ import numpy as np
 from assay.evalcore.design.draws import simulate_answers, simulate_labels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import Method, draw_round, with_exact_values
-from assay.evalcore.methods.recycled import Recycled, RecycledState
+from assay.evalcore.methods.base import Method, draw_round
+from assay.evalcore.methods.exact import with_exact_values
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.randomness import stream
@@ -158,7 +158,7 @@ def run_block(
         people = stream(seed, f"replay/{method.name}", block, "answers")
         unasked = annotators.answer(cells.n_cells, repeats, people)
     state = method.start(cells, measures, repeats)
-    further = len(state.predicted) - 1 if isinstance(state, RecycledState) else 0
+    further = len(method.further_systems(state, confidence))
     kept: list[list[tuple[Floats, ...]]] = [[] for _ in range(len(measures) * (1 + further))]
     counts: list[Ints] = []
     for budget in budgets:
@@ -175,8 +175,7 @@ def run_block(
         counts.append(state.labelled.sum(axis=(1, 2)))
         raw = method.estimate(state, confidence, stream(seed, f"replay/{method.name}", block, f"at {budget}"))
         told = with_exact_values(state, raw)
-        if isinstance(method, Recycled):
-            told += [e for s in range(further) for e in method.of_system(state, s + 1, confidence)]
+        told += [e for found in method.further_systems(state, confidence) for e in found]
         for entry, e in zip(kept, told, strict=True):
             wide = [e.diagnostics[end] for end in _WIDE if end in e.diagnostics]
             entry.append((e.value, e.lower, e.upper, *wide))

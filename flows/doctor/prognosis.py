@@ -8,12 +8,13 @@ import numpy as np
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
-from assay.evalcore.evaluation.loop import Question, begin
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
 from assay.evalcore.forecast.worlds import plausible_worlds
 from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.choice import Choice
-from assay.evalcore.methods.registry import auto, is_auto, method, method_names
+from assay.evalcore.methods.registry import METHODS, auto, is_auto, method
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.randomness import stream
 from assay.evalcore.types import Floats
@@ -23,8 +24,6 @@ from assay.tasks.report.price import two_figures
 
 HORIZON = 1_500         # labels, where no budget is given
 _TRIED = 100_000        # items on which methods are tried: enough to see one refuse
-_TRUSTING = ("static-is", "sawade", "optimal-is", "bernoulli", "bernoulli-online", "stratified-neyman")
-_BLIND = ("acis", "topk", "isotonic", "platt", "gmm", "herding")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -163,20 +162,28 @@ def _methods(
     part = (numbers.score[::step], numbers.probability[::step], numbers.prediction[::step])
     rare = numbers.prediction.mean() < 0.02
     result = []
-    for name in method_names()[1:]:
+    for name, how in METHODS.items():
         verdict, why = "possible", ""
         try:
-            partition, _ = build_partition(method(name), *part)
-            method(name).start(partition.cells, asked, 1)
+            partition, _ = build_partition(how, *part)
+            how.start(partition.cells, asked, 1)
         except AssayError as error:
             verdict, why = "refused", str(error)
-        if verdict == "possible" and name in _TRUSTING and not supplied:
-            verdict, why = "not advised", "takes probabilities at their word, and expit(score) is none"
-        if verdict == "possible" and name in _BLIND:
-            verdict, why = "not advised", "searches the top of the ranking and misses positives below its cut"
-        if verdict == "possible" and rare and name.startswith(("passive", "stratified")):
-            verdict, why = "not advised", "would label hardly a positive: the class looks rare"
+        against = _against(how.capabilities, supplied=supplied, rare=rare)
+        if verdict == "possible" and against:
+            verdict, why = "not advised", against
         if name == chosen.partition(":")[0]:
             verdict, why = "chosen", ""
         result.append({"name": name, "verdict": verdict, "why": why})
     return result
+
+
+def _against(able: Capabilities, *, supplied: bool, rare: bool) -> str | None:
+    """What there is to say against a method here; None if nothing."""
+    if able.trusts_probabilities and not supplied:
+        return "takes probabilities at their word, and expit(score) is none"
+    if able.top_of_ranking:
+        return "searches the top of the ranking and misses positives below its cut"
+    if able.spreads_evenly and rare:
+        return "would label hardly a positive: the class looks rare"
+    return None

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import plan as plan_draws
+from assay.evalcore.evaluation.plan import plan as plan_draws
 from assay.evalcore.evaluation.stopping import StopReason
 from assay.flows.alerts.verdicts import raise_verdicts
 from assay.flows.people.annotating import Annotating

@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.evalcore.evaluation.loop import UNDECIDED, Estimate
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.state import UNDECIDED
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.verdicts import Limit, Measured
 from assay.evalcore.types import Floats

@@ -15,7 +15,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from assay.evalcore.methods.base import WarmMethod
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.calendar import Window
 from assay.evalcore.monitoring.signals import Signal, Traffic, is_quiet, signals
@@ -74,7 +73,7 @@ def open_follow_up(
     if len(parts) > spec.monitor.follow_ups or left_this_month(spec, openings, verdicts, now) < 1:
         return None
     first = parts[0]
-    warm = isinstance(method(spec.method), WarmMethod)
+    warm = method(spec.method).capabilities.starts_warm
     opening = Opening(
         window=verdict.window, number=len(of_window) + 1, revision=first.revision,
         evaluation=f"{first.evaluation}-more{len(parts)}",
@@ -144,7 +143,7 @@ def _inherits(
     spec: MonitorSpec, window: Window, openings: Openings, verdicts: Sequence[WindowVerdict]
 ) -> str | None:
     """The last evaluation of the latest earlier window that has a verdict."""
-    if spec.monitor.carry_over == 0 or not isinstance(method(spec.method), WarmMethod):
+    if spec.monitor.carry_over == 0 or not method(spec.method).capabilities.starts_warm:
         return None
     earlier = sorted(name for name in latest(verdicts) if name < window.name)
     return latest(verdicts)[earlier[-1]].parts[-1].evaluation if earlier else None

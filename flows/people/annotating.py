@@ -12,7 +12,7 @@ from assay.evalcore.annotators.gold import gold_of_round
 from assay.evalcore.annotators.rules import Rule
 from assay.evalcore.annotators.surprise import surprising_answers
 from assay.evalcore.annotators.votes import Place
-from assay.evalcore.evaluation.loop import RoundPlan
+from assay.evalcore.evaluation.state import RoundPlan
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.desks.protocol import Item

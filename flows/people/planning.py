@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.evaluation.loop import RoundPlan
+from assay.evalcore.evaluation.state import RoundPlan
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened

@@ -8,17 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.evalcore.evaluation.loop import (
-    UNDECIDED,
-    Question,
-    State,
-    begin,
-    estimates,
-    observe,
-    system_estimates,
-)
+from assay.evalcore.evaluation.estimates import estimates, system_estimates
+from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.reuse import joint_json
 from assay.evalcore.evaluation.revision import as_if_decided
+from assay.evalcore.evaluation.state import UNDECIDED, Question, State, begin
 from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
 from assay.flows.record.segmenting import ClosedRound, Segments, by_segment
 from assay.tasks.ledger import rounds

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Question
+from assay.evalcore.evaluation.state import Question
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.inheritance import evidence_by_cell

@@ -7,11 +7,12 @@ from typing import Literal
 import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
-from assay.evalcore.evaluation.loop import Estimate, Question, State
+from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.nonresponse import UNANSWERED, response
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
+from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import is_exact
+from assay.evalcore.methods.exact import is_exact
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger.rounds import Decided, PlannedRound
 

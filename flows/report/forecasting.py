@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.evaluation.loop import Question, State
+from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
 from assay.flows.record.fold import fold

@@ -58,6 +58,7 @@ def report_data(
         spec=spec.to_json(),
         method=opened.question.method.name,
         interval_note=standing.interval_note,
+        sampling_note=opened.question.method.sampling_note,
         budget=spec.budget.labels,
         seed=spec.seed,
         versions=opened.versions,

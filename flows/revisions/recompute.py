@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.evalcore.evaluation.loop import UNDECIDED
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
 from assay.evalcore.evaluation.revision import RevisedRound, as_if_decided, revised_state
+from assay.evalcore.evaluation.state import UNDECIDED
 from assay.evalcore.types import Ints
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record

@@ -14,8 +14,8 @@ import pyarrow as pa
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.rules import Rule
 from assay.evalcore.errors import AssayError
-from assay.evalcore.evaluation.loop import RoundPlan, begin
-from assay.evalcore.evaluation.loop import plan as plan_draws
+from assay.evalcore.evaluation.plan import plan as plan_draws
+from assay.evalcore.evaluation.state import RoundPlan, begin
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
 from assay.flows.people.settling import (

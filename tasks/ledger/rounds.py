@@ -27,8 +27,9 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.loop import UNDECIDED, Estimate, RoundPlan
+from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.evaluation.state import UNDECIDED, RoundPlan
 from assay.evalcore.evaluation.stopping import Look
 from assay.evalcore.evaluation.unfound import withheld
 from assay.evalcore.types import Floats, Ints

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.partition import Partition, cut_by_features
+from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger import codec, layout, open_reader
 from assay.tasks.ledger.manifest import (
@@ -62,7 +62,7 @@ class FrozenRow:
 def cut_tables(spec: Spec) -> dict[str, list[str]]:
     """What the spec's method cuts the pool by besides scores, as `build_partition` calls it -> columns."""
     pool, tables = spec.pool, {}
-    if cut_by_features(method(spec.method)) is not None:
+    if method(spec.method).feature_tree is not None:
         tables["features"] = feature_columns(pool.features)
     if pool.systems:
         tables["systems"] = system_columns(pool.systems)

@@ -20,7 +20,6 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure, measure
-from assay.evalcore.methods.recycled import Recycled
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.replay.simulation import (
@@ -129,7 +128,7 @@ def run_replay(
     exceed the pool, or for a measure that has no value on this pool.
     """
     _check(request, processes)
-    if request.systems and any(not isinstance(method(name), Recycled) for name in request.methods):
+    if request.systems and not all(method(name).capabilities.judges_systems for name in request.methods):
         raise BadInput("--systems are judged by the method recycle alone; write --method recycle")
     measures = [named.find() for named in request.measures]
     truth = _truth(pool, measures, request.systems, pool_name)

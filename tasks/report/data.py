@@ -115,7 +115,7 @@ class ReportData:
     target_variance: float | None = None
     positive: str = "positive"                   # the class names, as people saw them
     negative: str = "negative"
-    sampling_note: str | None = None             # how labels were chosen; None: known from `method`
+    sampling_note: str = ""                      # how items were chosen; empty: the method is named
     undecided: int = 0                           # items people could not decide
     annotators: Mapping[str, Any] | None = None  # how people do, pseudonymous: tasks.report.annotators
     unanswered: int = 0                          # items whose round was closed before they were answered

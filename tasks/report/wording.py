@@ -35,19 +35,6 @@ _INTERVALS = {
     "delta-normal": "normal approximation, simple random sample",
     "exact": "exact: every label that matters is known",
 }
-_SAMPLING = {
-    "passive": (
-        "Items were drawn as a simple random sample without replacement: every unlabelled item had the same "
-        "chance. The model's scores played no part."
-    ),
-    "dirichlet-tree": (
-        "Items were drawn by adaptive importance sampling (Marchant and Rubinstein 2021, “Dirichlet tree”). "
-        "The pool was cut into strata by score; after each round the chance of drawing an item was set "
-        "anew, higher where a label was expected to tell more about the first measure, and never zero where "
-        "a label could change it. The chance of each draw was stored before anyone was asked, and the "
-        "estimate weights every draw by it, so that preferring some items does not bias the result."
-    ),
-}
 
 
 def measure_name(name: str) -> str:
@@ -186,9 +173,7 @@ def verdict(data: ReportData) -> tuple[str, str] | None:
 
 def sampling(data: ReportData) -> str:
     """How the labelled items were chosen."""
-    return data.sampling_note or _SAMPLING.get(
-        data.method, f"Items were chosen by the method “{data.method}”."
-    )
+    return data.sampling_note or f"Items were chosen by the method “{data.method}”."
 
 
 def headline(data: ReportData) -> str:

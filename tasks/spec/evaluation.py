@@ -23,10 +23,7 @@ from pydantic_core import PydanticCustomError
 from assay.evalcore.annotators.rules import RuleName
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import WarmMethod
-from assay.evalcore.methods.recycled import Recycled
-from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.partition import cut_by_features
+from assay.evalcore.methods.registry import method, methods_that
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.errors import explain
@@ -122,9 +119,9 @@ class Spec(Part):
         if self.warm_start is None:
             return self
         problem = None
-        if not isinstance(method(self.method), WarmMethod):
+        if not method(self.method).capabilities.starts_warm:
             problem = (f"cannot be used by method {self.method!r}: its label model takes no earlier labels; "
-                       "use dirichlet-tree or recalibrated, or leave it out")
+                       f"use {' or '.join(methods_that('starts_warm'))}, or leave it out")
         elif self.warm_start.evaluation == self.name:
             problem = "names the evaluation itself; name an earlier one"
         if problem:
@@ -142,15 +139,17 @@ class Spec(Part):
 
     @model_validator(mode="after")
     def _columns_fit_the_method(self) -> "Spec":
-        if cut_by_features(method(self.method)) is not None and not self.pool.features:
+        chosen = method(self.method)
+        if chosen.feature_tree is not None and not self.pool.features:
             raise PydanticCustomError("keys", "no features", {"problems": [
                 ("pool.features", f"is needed by the method {self.method!r}, which cuts the pool by "
                                   "features; list columns of numbers, or cut by score: partition=csf")
             ]})
-        if self.pool.systems and not isinstance(method(self.method), Recycled):
+        if self.pool.systems and not chosen.capabilities.judges_systems:
+            able = " or ".join(map(repr, methods_that("judges_systems")))
             raise PydanticCustomError("keys", "no systems", {"problems": [
-                ("pool.systems", f"are judged by the method 'recycle', and this spec says {self.method!r}; "
-                                 "write method: recycle, or leave the systems out")
+                ("pool.systems", f"are judged by the method {able}, and this spec says {self.method!r}; "
+                                 f"use {able}, or leave the systems out")
             ]})
         return self
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from assay.evalcore.methods.registry import method
 from assay.tasks.report import EstimateRow, PoolSummary, ReportData, RoundRow
 
 REASON = "among the labels so far, no item is positive or predicted positive"
@@ -49,6 +50,7 @@ def report_data(**changes: Any) -> ReportData:
         "pool": PoolSummary(n=10_000, digest="9f2b" * 16, sources=("pairs.parquet",), predicted_positive=120),
         "spec": {"name": "restaurant-dedup", "labels": {"positive": "match", "negative": "no match"}},
         "method": "dirichlet-tree",
+        "sampling_note": method("dirichlet-tree").sampling_note,
         "interval_note": "Nominal intervals of this kind covered 7% at 50 labels on a rare class.",
         "budget": 75,
         "seed": 7,

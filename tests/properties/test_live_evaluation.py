@@ -8,7 +8,10 @@ from doubles.pools import synthetic_pool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.pool.partition import build_partition

@@ -7,7 +7,10 @@ import pytest
 from doubles.pools import synthetic_pool
 
 from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.loop import UNDECIDED, Question, begin, estimates, observe, plan
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import UNDECIDED, Question, begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition

@@ -6,15 +6,16 @@ from doubles.pools import synthetic_pool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
-from assay.evalcore.methods.low_shot.rows import LOW_SHOT
-from assay.evalcore.methods.registry import method, method_names
+from assay.evalcore.methods.registry import METHODS, method
 from assay.evalcore.pool.partition import build_partition
 
 # the low-shot methods search the top of the ranking and say so: what lies below the cut is out of their reach
-BLIND = {m.name for m in LOW_SHOT}
-NAMES = [name for name in method_names() if name != "auto" and name not in BLIND]
+NAMES = [name for name, m in METHODS.items() if not m.capabilities.top_of_ranking]
 LISTED = ("precision", "recall", "f1", "accuracy", "specificity", "balanced_accuracy", "mcc")
 
 

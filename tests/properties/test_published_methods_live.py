@@ -3,19 +3,21 @@
 import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
+from doubles.published import PUBLISHED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.reuse import joint_region, reuse
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
-from assay.evalcore.methods.published import PUBLISHED
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 
-NAMES = [m.name for m in PUBLISHED]
 VARIANTS = [
     "dirichlet-tree:combination=square-root",
     "dirichlet-tree:combination=inverse-variance",
@@ -45,7 +47,7 @@ def live(pool, method_name, measures, seed=1):
     seed=st.integers(0, 10_000),
     n_items=st.integers(1, 60),
     size=st.integers(1, 12),
-    method_name=st.sampled_from(NAMES + VARIANTS),
+    method_name=st.sampled_from([*PUBLISHED, *VARIANTS]),
     measures=st.lists(st.sampled_from(MEASURES), min_size=1, max_size=3, unique=True),
 )
 def test_any_small_pool_is_evaluated_to_the_end(seed, n_items, size, method_name, measures):
@@ -76,7 +78,7 @@ def test_any_small_pool_is_evaluated_to_the_end(seed, n_items, size, method_name
             assert (e.value, e.lower, e.upper) == pytest.approx((truth, truth, truth), abs=1e-12)
 
 
-@pytest.mark.parametrize("method_name", NAMES)
+@pytest.mark.parametrize("method_name", PUBLISHED)
 def test_the_ledger_columns_of_a_design_give_the_same_state_again(method_name):
     pool = synthetic_pool(300, seed=8)
     question, items_of = live(pool, method_name, [("f1", None)])
@@ -98,7 +100,7 @@ def test_the_ledger_columns_of_a_design_give_the_same_state_again(method_name):
         assert np.array_equal(getattr(ends[0][1], name), getattr(ends[1][1], name))
 
 
-@pytest.mark.parametrize("method_name", NAMES)
+@pytest.mark.parametrize("method_name", PUBLISHED)
 def test_undecided_items_are_set_aside(method_name):
     pool = synthetic_pool(60, seed=4)
     question, items_of = live(pool, method_name, [("f1", None)])

@@ -8,7 +8,7 @@ from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
 from assay.evalcore.design.proposal import relevant_cells, variance_minimising
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.registry import method
@@ -45,7 +45,7 @@ def test_the_delta_variance_is_the_variance_of_ten_thousand_runs(name):
     spread = {f: np.broadcast_to(getattr(base, f), (runs, *getattr(base, f).shape[1:])) for f in arrays}
     design = replace(base, **spread)
     nothing = np.zeros_like(drawn)
-    outcome = Outcome(new=nothing, drawn_new=drawn, drawn_known=nothing)
+    outcome = RoundLabels(new=nothing, drawn_new=drawn, drawn_known=nothing)
     sums = WeightSums.none(runs).add(cells, design, outcome)
     e = estimate(m, sums, 0.95)
     truth = float(m.of_confusion(pool.confusion()))

@@ -6,7 +6,9 @@ from doubles.pools import synthetic_pool
 from scipy.stats import binom
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Question, begin, observe, plan
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.forecast.labels_needed import Goal, forecast
 from assay.evalcore.forecast.worlds import plausible_worlds
 from assay.evalcore.measures.base import measure

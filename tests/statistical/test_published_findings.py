@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from doubles.digits import eight_or_not
 from doubles.pools import synthetic_pool
+from doubles.published import PUBLISHED
 from scipy.special import expit
 from scipy.stats import norm
 
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.proposal import predicted_draw_variance, variance_minimising
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import one_round
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.joint_region import confidence_region
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.base import draw_round
-from assay.evalcore.methods.published import PUBLISHED
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.replay.simulation import LabelledPool, prepare, replay, summarise
@@ -110,7 +110,7 @@ def fixed_proposal_runs(runs, n, seed):
         unlabelled=np.repeat(design.unlabelled, runs, axis=0), labelled=np.zeros(drawn.shape),
         model=design.model, gradient=design.gradient, census=np.zeros(runs, bool),
     )
-    outcome = Outcome(new=drawn, drawn_new=drawn, drawn_known=np.zeros_like(drawn))
+    outcome = RoundLabels(new=drawn, drawn_new=drawn, drawn_known=np.zeros_like(drawn))
     return pool, WeightSums.none(runs).add(cells, many, outcome), predicted
 
 
@@ -143,7 +143,7 @@ def test_theorem_2_gives_the_variance_of_ten_thousand_runs():
     assert abs(misses - 500) < Z * np.sqrt(10_000 * 0.05 * 0.95) + 100, "and its intervals cover 95%"
 
 
-@pytest.mark.parametrize("method_name", [m.name for m in PUBLISHED])
+@pytest.mark.parametrize("method_name", PUBLISHED)
 def test_every_method_comes_closer_with_labels_and_ends_at_the_truth(method_name):
     pool = synthetic_pool(400, seed=9)
     budgets = [40, 160, 400]
@@ -181,7 +181,7 @@ def test_supplied_probabilities_of_0_and_1_rule_nothing_out():
         mean_score=np.array([-1.0, 1.0]), mean_probability=np.array([0.0, 1.0]), log_density=np.zeros(2),
         n_slots=2,
     )
-    for m in PUBLISHED:
+    for m in map(method, PUBLISHED):
         design = m.propose(m.start(cells, [measure("f1")], 1), np.array([2]))
         assert (design.unlabelled[0] > 0).all(), m.name
 

@@ -7,8 +7,10 @@ import pytest
 from doubles.pools import synthetic_pool
 from scipy.stats import norm
 
-from assay.evalcore.evaluation.loop import Question, begin, observe, plan
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition

@@ -6,6 +6,7 @@ worth.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
@@ -16,9 +17,10 @@ class DirichletFlat(DirichletTreeMethod):
     """A tree of depth one."""
 
     name: str = "dirichlet-flat"
-    interval_note: str = (
+    interval_note: ClassVar[str] = (
         "The paper's nominal interval, with the proposal each draw was really made with. "
         + covered((10, 26, 79, 87), (68, 21, 53, 81), runs=1000)
         + " Below a thousand labels on a rare class, do not rely on it."
     )
-    flat: bool = True
+    flat: ClassVar[bool] = True
+    sampling_note: ClassVar[str] = ""

@@ -19,18 +19,18 @@ item they are its labels.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.evalcore.design.proposal import expected_risk, pull, replacement_design
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums
 from assay.evalcore.label_models.dirichlet_tree import DirichletTree, dirichlet_tree, posterior
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import unlabelled
 from assay.evalcore.methods.coverage_note import covered
-from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod, TreeState
+from assay.evalcore.methods.dirichlet.adaptive import AdaptiveTree, TreeState
+from assay.evalcore.methods.state import unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
 
@@ -49,11 +49,11 @@ class StochasticState(TreeState):
 
 
 @dataclass(frozen=True, slots=True)
-class DirichletTreeStochastic(DirichletTreeMethod):
+class DirichletTreeStochastic(AdaptiveTree):
     """The published method for labels that vary."""
 
     name: str = "dirichlet-tree-stochastic"
-    interval_note: str = (
+    interval_note: ClassVar[str] = (
         "The paper's nominal interval, with the proposal each draw was really made with. "
         + covered((36, 10, 32, 89), (99, 72, 42, 37))
         + " Below a thousand labels on a rare class, do not rely on it."
@@ -73,7 +73,7 @@ class DirichletTreeStochastic(DirichletTreeMethod):
             votes=np.zeros((repeats, cells.n_cells, 2, 2)),
         )
 
-    def propose(self, state: TreeState, size: Ints) -> Design:
+    def propose(self, state: StochasticState, size: Ints) -> Design:
         """The stochastic form of Proposition 2; being labelled changes nothing for an item."""
         cells, measure, left = state.cells, state.measures[0], state.left
         rate = state.tree.positive_rate(state.joint)
@@ -93,39 +93,37 @@ class DirichletTreeStochastic(DirichletTreeMethod):
             positive_rate=rate,
             gradient=phi[..., 1] - phi[..., 0],
             size=size,
-            mixing=self.secondary_mixing if len(state.measures) > 1 else 0.0,
+            mixing=self.mixing(state.measures),
             reuse=self.reuse,
         )
 
     def observe(
-        self, state: TreeState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: StochasticState, design: Design, labels: RoundLabels, excluded: Ints
     ) -> StochasticState:
         """Weigh every draw, in the model and in the estimate alike."""
-        if not isinstance(state, StochasticState):
-            raise TypeError(f"a state of {self.name} is needed, got {type(state).__name__}")
-        votes = _answers(outcome)
-        of_known, revised = _mean_answers(state.votes, state.labelled), outcome.revised
-        outcome = replace(
-            outcome,
-            drawn_new=_shared_out(outcome.drawn_new, _mean_answers(votes, outcome.new)),
-            drawn_known=_shared_out(outcome.drawn_known, of_known),
+        votes = _answers(labels)
+        of_known, revised = _mean_answers(state.votes, state.labelled), labels.revised
+        labels = replace(
+            labels,
+            drawn_new=_shared_out(labels.drawn_new, _mean_answers(votes, labels.new)),
+            drawn_known=_shared_out(labels.drawn_known, of_known),
             revised=None if revised is None else np.einsum("rcsy,rcyz->rcsz", revised, of_known),
         )
-        counts = state.counts + _by_leaf(state.tree, _weighted(state.cells, design, outcome))
+        counts = state.counts + _by_leaf(state.tree, _weighted(state.cells, design, labels))
         return replace(
-            state.with_labels(outcome, excluded),
+            state.with_labels(labels, excluded),
             joint=posterior(state.tree, counts),
-            sums=state.sums.add(state.cells, design, outcome, self._say(state, design, outcome)),
+            sums=self.weighed(state, design, labels),
             round=state.round + 1,
             counts=counts,
             votes=state.votes + votes,
         )
 
 
-def _answers(outcome: Outcome) -> Floats:
+def _answers(labels: RoundLabels) -> Floats:
     """Σ share of the answers (R, C, 2, 2) of the new items by label; where none is told, the labels."""
-    agreed: Floats = outcome.new[..., None] * np.eye(2)
-    return agreed if outcome.answers is None else outcome.answers
+    agreed: Floats = labels.new[..., None] * np.eye(2)
+    return agreed if labels.answers is None else labels.answers
 
 
 def _mean_answers(votes: Floats, items: Ints) -> Floats:
@@ -140,12 +138,12 @@ def _shared_out(drawn: Ints, mean: Floats) -> Any:
     return np.asarray((drawn[..., None] * mean).sum(axis=2))
 
 
-def _weighted(cells: Cells, design: Design, outcome: Outcome) -> Floats:
+def _weighted(cells: Cells, design: Design, labels: RoundLabels) -> Floats:
     """Σ w (R, C, 2) of the round's draws by cell and label; a census is no sample."""
     with np.errstate(divide="ignore"):
         new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
         known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
-    weighted = outcome.drawn_new * new + outcome.drawn_known * known
+    weighted = labels.drawn_new * new + labels.drawn_known * known
     return np.asarray(weighted * ~design.census[:, None, None])
 
 

@@ -3,89 +3,66 @@
 Marchant & Rubinstein (2021), "Ours-8" of their experiments: cumulative-√frequency strata on a binary tree
 of depth 8, deterministic oracle, Proposition 2 with ε_t = ε_0 times the unlabelled share, the
 importance-weighted estimate and its normal interval.
-
-Options beyond the paper's experiments: `combination` weighs the rounds (`evalcore.estimators.combination`),
-`self_normalised` divides by the weights drawn, `partition` cuts the pool otherwise, and `reuse` mixes a
-share δ of the pool's own distribution p(x) into every proposal, which bounds all weights by 1/δ and lets the
-same labels answer for measures nobody asked about at the time (section 3, "sample reuse").
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, with_replacement
-from assay.evalcore.design.proposal import predicted_draw_variance, variance_minimising
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
-from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators.combination import CombinationRule, round_weight
-from assay.evalcore.estimators.importance import WeightSums, draws_of, estimate
-from assay.evalcore.estimators.joint_region import NoRegion, Region, confidence_region
-from assay.evalcore.label_models.dirichlet_tree import DirichletTree, dirichlet_tree, fit
+from assay.evalcore.design.proposal import variance_minimising
+from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.estimators.importance import WeightSums
+from assay.evalcore.label_models.dirichlet_tree import dirichlet_tree, fit
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState, unlabelled
+from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.dirichlet.adaptive import AdaptiveTree, TreeState
+from assay.evalcore.methods.state import unlabelled
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.partition_kinds import FeatureTree, PartitionKind, cut_scores, feature_tree
 from assay.evalcore.types import Floats, Ints
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TreeState(MethodState):
-    """The label model and the draws so far."""
-
-    tree: DirichletTree
-    joint: Floats        # (R, 2, L) the model's p(y, stratum)
-    sums: WeightSums
-    round: int           # rounds observed
-
-
 @dataclass(frozen=True, slots=True)
-class DirichletTreeMethod:
-    """The published method with the authors' settings as defaults."""
+class DirichletTreeMethod(AdaptiveTree):
+    """The published method for labels that do not vary."""
 
     name: str = "dirichlet-tree"
-    interval: str = "ais-normal"
-    interval_note: str = (
+    interval_note: ClassVar[str] = (
         "The paper's nominal interval, with the proposal each draw was really made with. At a nominal 95%, "
         "at 50, 100, 300 and 1,000 labels, it covered the truth in 51%, 80%, 89% and 91% of 300 runs on a "
         "product-matching pool, in 64%, 81%, 94% and 93% on a deduplication pool, but in 52%, 45%, 63% and "
         "82% of 200 runs on the record-linkage pool of the demo; other implementations, with finer strata, "
         "covered as little as 7% at 50 labels. On a rare class do not rely on it below a thousand labels."
     )
-    branching: int = 2
-    depth: int = 8
-    epsilon: float = 1e-9        # ε_0 of the authors' experiments
-    secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
-    flat: bool = False           # all leaves directly below the root
-    combination: CombinationRule = "plain"
-    self_normalised: bool = False  # the estimator: Σ w ℓ / Σ w instead of Σ w ℓ / n
-    reuse: float = 0.0           # δ: share of every proposal spread over the whole pool
-    partition: PartitionKind = "csf"   # how the pool is cut
-
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """branching ** depth strata; by default of equal cumulative √frequency."""
-        if self.branching < 2 or not 1 <= self.depth * np.log2(self.branching) <= 16:
-            raise BadInput(
-                f"a tree of depth {self.depth}, branching {self.branching}, is not one of 2 to 65,536 strata"
-            )
-        n_slots = self.branching**self.depth
-        return cut_scores(self.partition, scores, n_slots), n_slots
+    capabilities: ClassVar[Capabilities] = replace(AdaptiveTree.capabilities, starts_warm=True)
 
     @property
-    def feature_tree(self) -> FeatureTree | None:
-        """The cut by features, where `partition` names one: of the model's own branching and depth."""
-        return feature_tree(self.partition, self.branching, self.depth)
+    def sampling_note(self) -> str:
+        """How items are chosen, in sentences for a report."""
+        cut_by = "score" if self.feature_tree is None else "features"
+        return (
+            "Items were drawn by adaptive importance sampling (Marchant and Rubinstein 2021, “Dirichlet "
+            f"tree”). The pool was cut into strata by {cut_by}; after each round the chance of drawing an "
+            "item was set anew, higher where a label was expected to tell more about the first measure, and "
+            "never zero where a label could change it. The chance of each draw was stored before anyone was "
+            "asked, and the estimate weights every draw by it, so that preferring some items does not bias "
+            "the result."
+        )
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
         """The prior: the supplied probabilities, worth one item a stratum."""
-        return self.start_from(cells, measures, repeats, None)
+        return self._start(cells, measures, repeats, None)
 
     def start_from(
-        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
     ) -> TreeState:
         """The same, with pseudo-labels (C, 2) from an earlier pool on top."""
+        return self._start(cells, measures, repeats, evidence)
+
+    def _start(
+        self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats | None
+    ) -> TreeState:
         tree = dirichlet_tree(cells, branching=self.branching, flat=self.flat, evidence=evidence)
         empty = unlabelled(cells, measures, repeats)
         return TreeState(
@@ -109,43 +86,16 @@ class DirichletTreeMethod:
             size=size,
             epsilon=self.epsilon * left.sum(axis=1) / state.cells.n_items,
             deterministic=True,
-            mixing=self.secondary_mixing if len(state.measures) > 1 else 0.0,
+            mixing=self.mixing(state.measures),
             reuse=self.reuse,
         )
 
-    def draw(self, state: TreeState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
-        """With replacement, until `size` new items have come up."""
-        return with_replacement(design, state.labelled, size, rng)
-
-    def observe(self, state: TreeState, design: Design, outcome: Outcome, excluded: Ints) -> TreeState:
+    def observe(self, state: TreeState, design: Design, labels: RoundLabels, excluded: Ints) -> TreeState:
         """Count the labels, weigh the draws, and run EM from where it last settled."""
-        labelled = state.labelled + outcome.new
+        labelled = state.labelled + labels.new
         return replace(
-            state.with_labels(outcome, excluded),
+            state.with_labels(labels, excluded),
             joint=fit(state.tree, labelled, state.joint),
-            sums=state.sums.add(state.cells, design, outcome, self._say(state, design, outcome)),
+            sums=self.weighed(state, design, labels),
             round=state.round + 1,
         )
-
-    def _say(self, state: TreeState, design: Design, outcome: Outcome) -> Floats:
-        """What each draw of the round counts (R,), by the combination rule."""
-        draws = draws_of(design, outcome)
-        each = np.maximum(draws, 1)
-        per_draw = predicted_draw_variance(state.measures[0], state.cells, state.labelled, design)
-        weight = round_weight(self.combination, state.round + 1, draws, per_draw / each)
-        return np.asarray(weight / each)
-
-    def estimate(
-        self, state: TreeState, confidence: float, rng: np.random.Generator
-    ) -> list[EstimateArrays]:
-        """The importance-weighted estimate of each measure from all draws."""
-        return [
-            estimate(measure, state.sums, confidence, self_normalised=self.self_normalised)
-            for measure in state.measures
-        ]
-
-    def region(self, state: TreeState, confidence: float) -> Region:
-        """The joint confidence region of all measures, first repeat.  Raises NoRegion if self-normalised."""
-        if self.self_normalised:
-            raise NoRegion("the joint region belongs to the importance-weighted estimate")
-        return confidence_region(state.measures, state.sums, confidence)

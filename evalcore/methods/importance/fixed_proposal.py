@@ -7,17 +7,20 @@ end.  An item may come up again; it keeps its label, and the draw counts again.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import replacement_design
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.supplied import centred_pull, fine_edges, prior_risk, root_mean_square, softened
 from assay.evalcore.estimators.importance import IntervalKind, WeightSums, estimate
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState, unlabelled
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.options import Share
+from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
 
@@ -32,16 +35,15 @@ class ImportanceState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StaticImportance:
-    """A method with a fixed proposal."""
+class StaticImportance(Method):
+    """A method with a fixed proposal.  Subclasses say how the interval is made."""
 
-    name: str
-    interval: str
-    interval_note: str
-    interval_kind: IntervalKind
-    self_normalised: bool
-    trust: float = 1.0             # λ: how far the supplied probabilities are believed
-    secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
+    interval_kind: ClassVar[IntervalKind]
+    capabilities: ClassVar[Capabilities] = Capabilities(reuses_labels=True, trusts_probabilities=True)
+
+    self_normalised: bool          # the estimator: Σ w ℓ / Σ w, or Σ w ℓ / n
+    trust: Share = 1.0             # λ: how far the supplied probabilities are believed
+    secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for
 
     def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
         """Relative probability (C,) of one item of each cell: √ Σ_y p φ², φ its influence on the ratio."""
@@ -85,11 +87,11 @@ class StaticImportance:
         return with_replacement(design, state.labelled, size, rng)
 
     def observe(
-        self, state: ImportanceState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: ImportanceState, design: Design, labels: RoundLabels, excluded: Ints
     ) -> ImportanceState:
         """Count the labels and weigh the draws."""
         return replace(
-            state.with_labels(outcome, excluded), sums=state.sums.add(state.cells, design, outcome)
+            state.with_labels(labels, excluded), sums=state.sums.add(state.cells, design, labels)
         )
 
     def estimate(

@@ -18,21 +18,24 @@ after every draw; here it is renewed after every round.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, with_replacement
 from assay.evalcore.design.proposal import replacement_design
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.supplied import centred_pull, prior_risk, root_mean_square
 from assay.evalcore.estimators.importance import WeightSums, estimate, risk_of
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState, unlabelled
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.coverage_note import covered
+from assay.evalcore.methods.options import Share
+from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition_kinds import FeatureTree, PartitionKind, binary_tree, cut_scores
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,19 +50,21 @@ class OasisState(MethodState):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Oasis:
+class Oasis(Method):
     """The method with the authors' settings as defaults."""
 
     name: str = "oasis"
-    interval: str = "ais-normal"
-    interval_note: str = (
+    interval: ClassVar[str] = "ais-normal"
+    interval_note: ClassVar[str] = (
         "A nominal normal interval; the paper has none. "
         + covered((81, 73, 72, 88), (99, 94, 80, 87))
         + " Below a thousand labels on a rare class, do not rely on it."
     )
+    capabilities: ClassVar[Capabilities] = Capabilities(reuses_labels=True, cuts_by_features=True)
+
     strata: int = 256
     partition: PartitionKind = "csf"   # how the pool is cut
-    epsilon: float = 1e-3
+    epsilon: Share = 1e-3
     prior_strength: float = 1.0    # pseudo-draws a stratum
     self_normalised: bool = True   # the estimator: Σ w ℓ / Σ w, or Σ w ℓ / n
 
@@ -131,14 +136,14 @@ class Oasis:
         """With replacement, until `size` new items have come up."""
         return with_replacement(design, state.labelled, size, rng)
 
-    def observe(self, state: OasisState, design: Design, outcome: Outcome, excluded: Ints) -> OasisState:
+    def observe(self, state: OasisState, design: Design, labels: RoundLabels, excluded: Ints) -> OasisState:
         """Every draw teaches its stratum, items drawn again included."""
-        draws = outcome.drawn_new + outcome.drawn_known
+        draws = labels.drawn_new + labels.drawn_known
         member = state.share > 0                                                # (K, C)
         return replace(
-            state.with_labels(outcome, excluded),
+            state.with_labels(labels, excluded),
             drawn=state.drawn + np.einsum("kc,rcy->rky", member.astype(np.int64), draws),
-            sums=state.sums.add(state.cells, design, outcome),
+            sums=state.sums.add(state.cells, design, labels),
         )
 
     def estimate(
@@ -148,3 +153,7 @@ class Oasis:
         return [
             estimate(m, state.sums, confidence, self_normalised=self.self_normalised) for m in state.measures
         ]
+
+    def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
+        """Every cell: a share ε of every proposal is spread over the whole pool."""
+        return np.ones(cells.n_cells, np.bool_)

@@ -10,10 +10,12 @@ sure.  The interval is that of the beta distribution with the estimate's mean an
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from assay.evalcore.estimators.importance import IntervalKind
 from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.importance.fixed_proposal import StaticImportance
+from assay.evalcore.methods.options import Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +23,11 @@ class OptimalIS(StaticImportance):
     """Sawade's proposal for any ratio of sums, under softened probabilities."""
 
     name: str = "optimal-is"
-    interval: str = "beta"
-    interval_kind: IntervalKind = "beta"
+    interval: ClassVar[str] = "beta"
+    interval_kind: ClassVar[IntervalKind] = "beta"
     self_normalised: bool = True
-    trust: float = 0.9
-    interval_note: str = (
+    trust: Share = 0.9
+    interval_note: ClassVar[str] = (
         "The paper's beta interval. "
         + covered((33, 11, 20, 59), (99, 80, 37, 6))
         + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated; on "

@@ -6,14 +6,16 @@ is no finite-population correction.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.evalcore.estimators.importance import IntervalKind
 from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.importance.fixed_proposal import StaticImportance
+from assay.evalcore.methods.options import Share
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats
 
@@ -23,15 +25,16 @@ class PassiveWithReplacement(StaticImportance):
     """Uniform sampling with replacement, with normal intervals."""
 
     name: str = "passive-with-replacement"
-    interval: str = "delta-normal"
-    interval_kind: IntervalKind = "normal"
+    interval: ClassVar[str] = "delta-normal"
+    interval_kind: ClassVar[IntervalKind] = "normal"
     self_normalised: bool = False
-    secondary_mixing: float = 0.0  # even already
-    interval_note: str = (
+    secondary_mixing: Share = 0.0  # even already
+    interval_note: ClassVar[str] = (
         "Nominal normal interval of a random sample. "
         + covered((5, 9, 22, 63), (2, 3, 9, 28))
         + " With few positives in the sample it is too narrow, and with none the measure is undefined."
     )
+    capabilities: ClassVar[Capabilities] = Capabilities(reuses_labels=True, spreads_evenly=True)
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """One stratum: a uniform sample needs no more."""

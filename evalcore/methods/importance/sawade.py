@@ -16,6 +16,7 @@ measures too.  The estimate is Σ v w ℓ / Σ v w with v = p(x)/q(x), and the i
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from assay.evalcore.estimators.importance import IntervalKind
 from assay.evalcore.methods.coverage_note import covered
@@ -27,10 +28,10 @@ class Sawade(StaticImportance):
     """The optimal static proposal if the supplied probabilities were true."""
 
     name: str = "sawade"
-    interval: str = "student"
-    interval_kind: IntervalKind = "student"
+    interval: ClassVar[str] = "student"
+    interval_kind: ClassVar[IntervalKind] = "student"
     self_normalised: bool = True
-    interval_note: str = (
+    interval_note: ClassVar[str] = (
         "The paper's Student interval. "
         + covered((53, 20, 27, 71), (99, 91, 31, 18))
         + " It covers at few labels only because a sample without a single error gives the whole range; do "

@@ -10,6 +10,7 @@ with the importance-weighted estimate and its normal interval.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from assay.evalcore.estimators.importance import IntervalKind
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.importance.fixed_proposal import StaticImportance
+from assay.evalcore.methods.options import Share
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats
 
@@ -28,15 +30,15 @@ class StaticIS(StaticImportance):
     """The baseline the adaptive method of the same paper is measured against."""
 
     name: str = "static-is"
-    interval: str = "ais-normal"
-    interval_kind: IntervalKind = "normal"
+    interval: ClassVar[str] = "ais-normal"
+    interval_kind: ClassVar[IntervalKind] = "normal"
     self_normalised: bool = False
-    interval_note: str = (
+    interval_note: ClassVar[str] = (
         "The nominal normal interval. "
         + covered((11, 19, 61, 88), (64, 36, 12, 36), runs=1000)
         + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated."
     )
-    epsilon: float = 1e-9
+    epsilon: Share = 1e-9
 
     def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
         """Σ_y p(y|x) |J ℓ|, with the threshold, plus ε of the uniform distribution."""

@@ -51,7 +51,7 @@ class Platt(PlugIn):
 
 
 def platt_rates(score: Floats, labelled: Ints) -> Floats:
-    """Platt's curve at the scores (C,), fitted to labels (C, 2) by outcome."""
+    """Platt's curve at the scores (C,), fitted to labels (C, 2) by labels."""
     negatives, positives = labelled.sum(axis=0)
     if not (negatives and positives):
         return np.full(len(score), (positives + 1) / (negatives + positives + 2))

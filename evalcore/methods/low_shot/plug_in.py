@@ -15,20 +15,19 @@ Where the paper does not say how a rival's items are chosen, they are a simple r
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState, unlabelled
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
 from assay.evalcore.types import Bools, Floats, Ints
-
-NO_INTERVAL = "none"
-NO_INTERVAL_NOTE = "This method was published without an interval: the whole range is reported."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,12 +38,14 @@ class PlugInState(MethodState):
 
 
 @dataclass(frozen=True, slots=True)
-class PlugIn:
+class PlugIn(Method):
     """A method of this kind.  Subclasses give `rates`, and may choose the items otherwise."""
 
-    name: str
-    interval: str = NO_INTERVAL
-    interval_note: str = NO_INTERVAL_NOTE
+    interval: ClassVar[str] = "none"
+    interval_note: ClassVar[str] = (
+        "This method was published without an interval: the whole range is reported."
+    )
+    capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True)
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Geometric ranks from the top."""
@@ -90,9 +91,11 @@ class PlugIn:
         sampled = simple_random(here, np.where(enough, size, 0), rng)
         return without_replacement(sampled + from_the_top(state.wanted, np.where(enough, 0, size)))
 
-    def observe(self, state: PlugInState, design: Design, outcome: Outcome, excluded: Ints) -> PlugInState:
+    def observe(
+        self, state: PlugInState, design: Design, labels: RoundLabels, excluded: Ints
+    ) -> PlugInState:
         """Count the labels."""
-        return state.with_labels(outcome, excluded)
+        return state.with_labels(labels, excluded)
 
     def estimate(
         self, state: PlugInState, confidence: float, rng: np.random.Generator

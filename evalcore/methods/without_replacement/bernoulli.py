@@ -24,21 +24,24 @@ at or slightly below eq. 28, which holds for independent coins.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.proposal import relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.supplied import centred_pull, fine_edges, prior_risk, root_mean_square, softened
 from assay.evalcore.design.systematic import systematic
 from assay.evalcore.design.waterfill import predicted_error, waterfill
 from assay.evalcore.estimators.horvitz_thompson import estimate, one_round
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState, unlabelled
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.fixed_size import fixed_size_design
+from assay.evalcore.methods.options import Share
+from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
 
@@ -69,14 +72,14 @@ def spread_influence(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BernoulliDesign:
+class BernoulliDesign(Method):
     """What the one-shot and the online method share: settings, cells, and batches of exact size."""
 
-    name: str
-    interval: str
-    interval_note: str
-    trust: float = 0.9             # λ
-    secondary_mixing: float = 0.1  # share drawn evenly when more measures than the first are asked for
+    interval: ClassVar[str] = "beta"
+    capabilities: ClassVar[Capabilities] = Capabilities(reuses_labels=True, trusts_probabilities=True)
+
+    trust: Share = 0.9             # λ
+    secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Fine strata: the design is meant item by item."""
@@ -99,8 +102,7 @@ class Bernoulli(BernoulliDesign):
     """The published design, one-shot in the paper, here in batches that add up to the same design."""
 
     name: str = "bernoulli"
-    interval: str = "beta"
-    interval_note: str = (
+    interval_note: ClassVar[str] = (
         "The paper's beta interval. "
         + covered((24, 16, 96, 97), (100, 68, 98, 100))
         + " Most of these are the whole range, given where the items asked show no variation: with a "
@@ -132,12 +134,12 @@ class Bernoulli(BernoulliDesign):
         )
 
     def observe(
-        self, state: BernoulliState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: BernoulliState, design: Design, labels: RoundLabels, excluded: Ints
     ) -> BernoulliState:
         """Count the labels; b rises to 1 - (1 - b)(1 - π), and to 1 for all in a census."""
         raised = 1 - (1 - state.inclusion) * (1 - design.unlabelled)
         inclusion = np.where(design.census[:, None], 1.0, raised)
-        return replace(state.with_labels(outcome, excluded), inclusion=inclusion)
+        return replace(state.with_labels(labels, excluded), inclusion=inclusion)
 
     def estimate(
         self, state: BernoulliState, confidence: float, rng: np.random.Generator

@@ -16,18 +16,19 @@ Never over budget: a round is a systematic draw of exactly the size asked for (`
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.supplied import centred_pull, prior_risk, root_mean_square, softened
 from assay.evalcore.design.waterfill import predicted_error, waterfill
 from assay.evalcore.estimators.combination import CombinationRule, round_weight
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate, one_round
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState, unlabelled
 from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.fixed_size import fixed_size_design
+from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.methods.without_replacement.bernoulli import BernoulliDesign
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
@@ -48,8 +49,7 @@ class BernoulliOnline(BernoulliDesign):
     """Rounds over the unlabelled rest, combined without bias."""
 
     name: str = "bernoulli-online"
-    interval: str = "beta"
-    interval_note: str = (
+    interval_note: ClassVar[str] = (
         "The paper's beta interval. "
         + covered((33, 7, 21, 61), (99, 85, 42, 33))
         + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated; on "
@@ -100,22 +100,24 @@ class BernoulliOnline(BernoulliDesign):
             state, waterfill(influence, left, size), model=rate, gradient=slope, size=size
         )
 
-    def observe(self, state: OnlineState, design: Design, outcome: Outcome, excluded: Ints) -> OnlineState:
+    def observe(
+        self, state: OnlineState, design: Design, labels: RoundLabels, excluded: Ints
+    ) -> OnlineState:
         """Count the labels and add the round's table.  A census is no sample and adds none."""
         left, cells = design.left, state.cells
         model = np.stack([1 - design.model, design.model], axis=-1) if self.assisted else None
-        table = one_round(cells, state.labelled, left, outcome.new, design.unlabelled, model)
+        table = one_round(cells, state.labelled, left, labels.new, design.unlabelled, model)
         # one yardstick for all rounds: the scale of h moves with the estimate of Σ g, a hundredfold when
         # the supplied probabilities expect a hundred times too many positives
         influence = np.broadcast_to(state.influence, left.shape)
         weight = round_weight(
             self.combination,
             state.round + 1,
-            outcome.new.sum(axis=(1, 2)),
+            labels.new.sum(axis=(1, 2)),
             predicted_error(influence, left, design.unlabelled) / cells.n_items**2,
         )
         return replace(
-            state.with_labels(outcome, excluded),
+            state.with_labels(labels, excluded),
             round=state.round + 1,
             totals=state.totals.add(table, np.where(design.census, 0.0, weight)),
         )

@@ -11,28 +11,38 @@ predictions.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.design.draws import Draws, simple_random, without_replacement
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState, known_confusion, unlabelled_state
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.exact import known_confusion
+from assay.evalcore.methods.state import MethodState, unlabelled_state
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Passive:
+class Passive(Method):
     """Uniform sampling without replacement, with normal intervals."""
 
     name: str = "passive"
-    interval: str = "delta-normal"
-    interval_note: str = (
+    interval: ClassVar[str] = "delta-normal"
+    interval_note: ClassVar[str] = (
         "Nominal normal intervals of a simple random sample; with few positives in the sample they are too "
         "narrow, and with none the measure is undefined."
+    )
+    sampling_note: ClassVar[str] = (
+        "Items were drawn as a simple random sample without replacement: every unlabelled item had the same "
+        "chance. The model's scores played no part."
+    )
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        reuses_labels=True, negatively_associated=True, spreads_evenly=True
     )
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
@@ -66,10 +76,10 @@ class Passive:
         return without_replacement(simple_random(design.left, np.minimum(size, design.left.sum(axis=1)), rng))
 
     def observe(
-        self, state: MethodState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: MethodState, design: Design, labels: RoundLabels, excluded: Ints
     ) -> MethodState:
         """Count the labels."""
-        return state.with_labels(outcome, excluded)
+        return state.with_labels(labels, excluded)
 
     def estimate(
         self, state: MethodState, confidence: float, rng: np.random.Generator
@@ -78,6 +88,11 @@ class Passive:
         counts = known_confusion(state)
         weight = _post_strata(state, counts) if state.gaps else np.ones((*counts.shape[:2], 1))
         return [_estimate(m, counts, weight, state.cells.n_items, confidence) for m in state.measures]
+
+
+    def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:
+        """Every cell."""
+        return np.ones(cells.n_cells, np.bool_)
 
 
 def _post_strata(state: MethodState, counts: Floats) -> Floats:

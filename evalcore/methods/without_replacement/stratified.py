@@ -19,39 +19,46 @@ interval.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells
-from assay.evalcore.design.round import Design, EstimateArrays, Outcome
+from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.design.systematic import systematic
 from assay.evalcore.design.waterfill import waterfill
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.base import MethodState, unlabelled_state
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.fixed_size import fixed_size_design
+from assay.evalcore.methods.state import MethodState, unlabelled_state
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition_kinds import FeatureTree, PartitionKind, binary_tree, cut_scores
 from assay.evalcore.types import Floats, Ints
 
+Allocation: TypeAlias = Literal["proportional", "neyman", "online"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stratified:
+class Stratified(Method):
     """Stratified sampling with one of three allocations."""
 
     name: str = "stratified"
-    interval: str = "stratified-normal"
-    interval_note: str = (
+    interval: ClassVar[str] = "stratified-normal"
+    interval_note: ClassVar[str] = (
         "Normal interval of the proportional allocation. "
         + covered((3, 9, 55, 96), (2, 7, 43, 96))
         + " Its misses are mostly runs that met no item that counts; where it covers it is nearly as wide as "
         "the measure's whole range."
     )
-    allocation: Literal["proportional", "neyman", "online"] = "proportional"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        reuses_labels=True, cuts_by_features=True, spreads_evenly=True
+    )
+    allocation: Allocation = "proportional"
     strata: int = 32
     partition: PartitionKind = "csf"   # how the pool is cut
 
@@ -104,10 +111,10 @@ class Stratified:
         return without_replacement(systematic(design.left, design.unlabelled, rng))
 
     def observe(
-        self, state: MethodState, design: Design, outcome: Outcome, excluded: Ints
+        self, state: MethodState, design: Design, labels: RoundLabels, excluded: Ints
     ) -> MethodState:
         """Count the labels."""
-        return state.with_labels(outcome, excluded)
+        return state.with_labels(labels, excluded)
 
     def estimate(
         self, state: MethodState, confidence: float, rng: np.random.Generator
@@ -115,6 +122,33 @@ class Stratified:
         """The measures of the stratified table."""
         rate, spread, known = _rates(state)
         return [_estimate(m, state, rate, spread, known, confidence) for m in state.measures]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratifiedNeyman(Stratified):
+    """With the Neyman allocation by the supplied probabilities."""
+
+    name: str = "stratified-neyman"
+    allocation: Allocation = "neyman"
+    interval_note: ClassVar[str] = (
+        "Normal interval of the Neyman allocation by the supplied probabilities. "
+        + covered((67, 40, 94, 93), (100, 100, 33, 92))
+    )
+    capabilities: ClassVar[Capabilities] = replace(Stratified.capabilities, trusts_probabilities=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratifiedOnline(Stratified):
+    """With an allocation that is renewed from the labels."""
+
+    name: str = "stratified-online"
+    allocation: Allocation = "online"
+    interval_note: ClassVar[str] = (
+        "Normal interval of an allocation that follows the labels. "
+        + covered((77, 78, 86, 91), (100, 100, 99, 99))
+        + " At 2,000 labels it falls to 77% and 68%: a small cell of which the few labels found no positive "
+        "is taken for nearly as pure as the bulk, and most misses are runs in which that was wrong."
+    )
 
 
 def _rates(state: MethodState) -> tuple[Floats, Floats, Floats]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from assay.evalcore.annotators.surprise import stands_for, surprising_answers
 from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.loop import RoundPlan
+from assay.evalcore.evaluation.state import RoundPlan
 
 
 def a_plan(replacement=False):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.loop import Estimate
+from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.price_tag import price_tag, weighted_confusion
 from assay.evalcore.evaluation.unfound import withheld
 from assay.evalcore.evaluation.unseen import reach, unseen_bound
@@ -39,26 +39,26 @@ def design(probability, left, replacement=False, census=False):
 
 def test_each_kind_of_draw_reaches_as_far_as_its_design_says():
     # π = 0.5, 0.2: −log(1 − π) for draws that are negatively associated
-    assert reach("passive", design([0.5, 0.2], [4, 10]), np.array([2, 2])) == pytest.approx(
+    assert reach(design([0.5, 0.2], [4, 10]), np.array([2, 2]), negatively_associated=True) == pytest.approx(
         [log(2), -log(0.8)]
     )
     # a systematic draw is taken at its counts: 1 of 4 and 0 of 10
-    assert reach("bernoulli", design([0.5, 0.2], [4, 10]), np.array([1, 0])) == pytest.approx(
+    assert reach(design([0.5, 0.2], [4, 10]), np.array([1, 0]), negatively_associated=False) == pytest.approx(
         [-log(0.75), 0]
     )
     # with replacement, three new items; q of the unlabelled sums to 4 · 0.1 + 10 · 0.02 = 0.6
     drawn = design([0.1, 0.02], [4, 10], replacement=True)
-    assert reach("dirichlet-tree:depth=6", drawn, np.array([2, 1])) == pytest.approx(
+    assert reach(drawn, np.array([2, 1]), negatively_associated=False) == pytest.approx(
         [3 * 0.1 / 0.6, 3 * 0.02 / 0.6]
     )
-    assert not reach("passive", design([0.5], [4], census=True), np.array([4])).any()
+    assert not reach(design([0.5], [4], census=True), np.array([4]), negatively_associated=True).any()
 
 
 def test_a_simple_random_sample_misses_more_positives_than_the_bound_at_most_5_times_in_100():
     # 60 items: for every sample size n and every B above the bound, C(60−B, n)/C(60, n) ≤ 0.05
     pool = cells([60], [0])
     for n in range(1, 59):
-        reached = reach("passive", design([n / 60], [60]), np.array([n]))
+        reached = reach(design([n / 60], [60]), np.array([n]), negatively_associated=True)
         labelled = np.array([[n, 0]])
         bound = unseen_bound(pool, labelled, np.array([60 - n]), reached, 0.95, BOTH).positives
         for positives in range(1, 61 - n):
@@ -71,7 +71,8 @@ def test_successive_draws_miss_every_set_of_positives_at_most_as_often_as_the_bo
     q = np.array([0.4, 0.2, 0.15, 0.1, 0.1, 0.05])
     chance = {(i, j): q[i] * q[j] / (1 - q[i]) for i, j in permutations(range(6), 2)}
     assert sum(chance.values()) == pytest.approx(1)
-    h = reach("dirichlet-tree", design(q, [1] * 6, replacement=True), np.array([1, 1, 0, 0, 0, 0]))
+    drawn = design(q, [1] * 6, replacement=True)
+    h = reach(drawn, np.array([1, 1, 0, 0, 0, 0]), negatively_associated=False)
     for size in range(1, 5):
         for hidden in combinations(range(6), size):
             missed = sum(p for pair, p in chance.items() if not set(pair) & set(hidden))
@@ -91,7 +92,7 @@ def test_the_bound_is_the_rule_of_three_over_the_least_reach():
     # a false negative was found: the draws alone bound nothing any more
     got = unseen_bound(pool, np.array([[9, 1], [4, 1]]), left, reached, 0.95, BOTH)
     assert got.positives is None
-    assert "1 of them were found" in str(got.reason)
+    assert "1 item predicted negative turned out positive" in str(got.reason)
     # H = 0.005 bounds them by 599 of 500: vacuous, and said so
     got = unseen_bound(pool, np.array([[10, 0], [4, 1]]), left, np.array([0.005, 0.9]), 0.95, BOTH)
     assert got.positives is None

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Estimate
+from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.stopping import Look, StoppingRule, stop_reason, verdict
 
 

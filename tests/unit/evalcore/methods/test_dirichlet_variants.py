@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.design.round import Design, Outcome
+from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
@@ -48,7 +48,7 @@ def test_the_stochastic_model_counts_every_draw_by_its_weight():
     state = m.start(cells, [measure("f1")], 1)
     design = m.propose(state, np.array([4]))
     one_item_two_labels = np.array([[[0, 0], [1, 1]]])             # the same item called 0 and then 1
-    outcome = Outcome(
+    outcome = RoundLabels(
         new=np.array([[[0, 0], [0, 1]]]), drawn_new=one_item_two_labels, drawn_known=np.zeros((1, 2, 2), int)
     )
     after = m.observe(state, design, outcome, np.zeros((1, 2), int))
@@ -92,7 +92,7 @@ def test_without_a_tree_strata_do_not_learn_from_their_neighbours():
         at = cells.n_cells // 2
         new = np.zeros((1, cells.n_cells, 2), int)
         new[0, at, 1] = cells.size[at] // 2
-        outcome = Outcome(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
+        outcome = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
         after = m.observe(state, m.propose(state, np.array([5])), outcome, np.zeros((1, cells.n_cells), int))
         change = after.tree.positive_rate(after.joint)[0] - state.tree.positive_rate(state.joint)[0]
         rates[name] = change[at + 1] - change[-1]
@@ -107,7 +107,7 @@ def draws_with_weights(cells, labels, q):
         labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)),
         census=np.array([False]),
     )
-    outcome = Outcome(new=counts, drawn_new=counts, drawn_known=np.zeros_like(counts))
+    outcome = RoundLabels(new=counts, drawn_new=counts, drawn_known=np.zeros_like(counts))
     return WeightSums.none(1).add(cells, design, outcome)
 
 
@@ -172,7 +172,7 @@ def test_rounds_that_count_alike_are_plain_and_weights_scale_out():
         labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.zeros((1, 2)),
         census=np.array([False]),
     )
-    outcome = Outcome(new=counts, drawn_new=counts, drawn_known=np.zeros_like(counts))
+    outcome = RoundLabels(new=counts, drawn_new=counts, drawn_known=np.zeros_like(counts))
     scaled = WeightSums.none(1).add(cells, design, outcome, np.array([7.5]))
     for m in (measure("f1"), measure("accuracy"), measure("mcc")):
         for self_normalised in (False, True):

@@ -7,7 +7,7 @@ import pytest
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.partition_kinds import binary_tree
@@ -65,9 +65,10 @@ def test_every_partition_is_nameable_in_every_stratified_method(kind, name):
     assert partition.cells.n_cells > 8
 
 
-def test_the_older_name_of_the_setting_still_works():
-    assert method("dirichlet-tree:strata=geometric").partition == "geometric"
+def test_strata_are_a_number_and_not_another_name_of_the_partition():
     assert method("stratified:strata=7").strata == 7
+    with pytest.raises(UnknownName, match=r"no setting 'strata=geometric'; .*partition"):
+        method("dirichlet-tree:strata=geometric")
 
 
 def test_features_that_are_missing_are_asked_for_by_name(tmp_path):

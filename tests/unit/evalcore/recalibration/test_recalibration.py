@@ -9,8 +9,11 @@ from scipy.optimize import minimize
 from scipy.stats import binom, hypergeom, norm
 
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.design.round import Design, Outcome
-from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
+from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.recalibrated import Recalibrated
@@ -87,7 +90,7 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
     first = _design(cells, cells.size, np.array([0.25, 0.5]), np.array([0.3, 0.4]))
     for chance, new in _batches(cells.size, positives, np.array([1, 2])):
         start = RoundSums.none(1, 1, 2)
-        outcome = Outcome(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
+        outcome = RoundLabels(new=new, drawn_new=new, drawn_known=np.zeros_like(new))
         one = start.add(cells, [F1], np.zeros((1, 2, 2), np.int64), none, first, outcome, none)
         left, rest = cells.size - new[0].sum(axis=1), positives - new[0, :, 1]
         # the second round looks where the first one found something, and believes it
@@ -95,7 +98,7 @@ def test_the_sequential_estimate_is_unbiased_with_an_adaptive_second_round():
         model = np.array([0.1, 0.7]) if new[0, 1, 1] == 2 else np.array([0.2, 0.2])
         second = _design(cells, left, counts / left, model)
         for chance_2, new_2 in _batches(left, rest, counts):
-            outcome = Outcome(new=new_2, drawn_new=new_2, drawn_known=np.zeros_like(new_2))
+            outcome = RoundLabels(new=new_2, drawn_new=new_2, drawn_known=np.zeros_like(new_2))
             two = one.add(cells, [F1], new, none, second, outcome, none)
             alone = (two.total - one.total)[0, 0] / (two.weight - one.weight)[0, 0]
             mass += chance * chance_2

@@ -11,9 +11,12 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from assay.evalcore.design.draws import simulate_answers, without_replacement
-from assay.evalcore.design.round import Outcome
+from assay.evalcore.design.round import RoundLabels
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import begin, estimates, observe, plan
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import begin
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
 from assay.evalcore.methods.registry import method
@@ -59,14 +62,14 @@ def test_an_item_s_answers_share_its_weight():
     answers[0, 1, 1] = (1 / 3, 2 / 3)
     nothing = np.zeros((1, 2), int)
     after = m.observe(
-        state, design, Outcome(new=one, drawn_new=one, drawn_known=0 * one, answers=answers), nothing
+        state, design, RoundLabels(new=one, drawn_new=one, drawn_known=0 * one, answers=answers), nothing
     )
     assert after.counts[0] == pytest.approx(np.array([[0, weight / 3], [0, 2 * weight / 3]]))
     assert after.sums.weight[0, 1] == pytest.approx([weight / 3, 2 * weight / 3])
     assert after.sums.draws.tolist() == [1]
     # drawn again in a later round: the answers on record count once more
     again = m.propose(after, np.array([4]))
-    later = m.observe(after, again, Outcome(new=0 * one, drawn_new=0 * one, drawn_known=one), nothing)
+    later = m.observe(after, again, RoundLabels(new=0 * one, drawn_new=0 * one, drawn_known=one), nothing)
     second = 1 / (40 * again.labelled[0, 1, 1])
     assert later.sums.weight[0, 1] == pytest.approx([(weight + second) / 3, 2 * (weight + second) / 3])
     assert later.answered[0, 1] == pytest.approx([1 / 3, 2 / 3])
@@ -152,7 +155,7 @@ def test_a_share_that_its_answers_do_not_give_is_found(tmp_path, monkeypatch):
 def test_one_answer_an_item_is_its_label():
     pool = synthetic_pool(200, seed=8)
     m = method("dirichlet-tree-stochastic:depth=4")
-    from assay.evalcore.evaluation.loop import Question
+    from assay.evalcore.evaluation.state import Question
     from assay.evalcore.pool.partition import build_partition
 
     partition, cell = build_partition(m, pool.score, pool.probability, pool.prediction)

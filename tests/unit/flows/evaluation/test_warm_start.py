@@ -8,10 +8,10 @@ import pytest
 from doubles.stream import monitor_data, write_day
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import Question, begin, plan
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.base import measure
-from assay.evalcore.methods.base import WarmMethod
-from assay.evalcore.methods.registry import method, method_names
+from assay.evalcore.methods.registry import method, methods_that
 from assay.evalcore.monitoring.inheritance import Inherited, evidence_by_cell
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import Partition
@@ -59,14 +59,15 @@ def test_earlier_labels_move_what_the_label_model_expects():
 
 
 def test_methods_say_whether_they_can_start_warm():
-    assert isinstance(method("dirichlet-tree"), WarmMethod)
-    assert not isinstance(method("passive"), WarmMethod)
-    assert any(isinstance(method(name), WarmMethod) for name in method_names())
+    assert methods_that("starts_warm") == ["dirichlet-tree", "dirichlet-flat", "recalibrated"]
+    assert not method("passive").capabilities.starts_warm
 
 
 def test_a_method_that_takes_no_labels_refuses_them(tmp_path):
-    with pytest.raises(BadInput, match=r"\$\.warm_start cannot be used by method 'passive'"):
-        _spec(tmp_path, "a", "2026-11-01", method="passive", warm_start={"evaluation": "b"})
+    # the stochastic tree counts draws, and has no way to count labels of another pool
+    for name in ("passive", "dirichlet-tree-stochastic"):
+        with pytest.raises(BadInput, match=rf"\$\.warm_start cannot be used by method '{name}'"):
+            _spec(tmp_path, "a", "2026-11-01", method=name, warm_start={"evaluation": "b"})
 
 
 def _spec(folder, name, day, **changes):

@@ -7,7 +7,8 @@ import pytest
 
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.loop import UNDECIDED, Estimate, RoundPlan
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.state import UNDECIDED, RoundPlan
 from assay.tasks.ledger import codec, layout, rounds
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.owner import Ledger

@@ -1,0 +1,83 @@
+"""The next round of a live evaluation: the method draws cells, and every draw is given its item."""
+
+import numpy as np
+
+from assay.evalcore.design.draws import Draws
+from assay.evalcore.design.round import Design
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.state import Asked, Question, RoundPlan, State
+from assay.evalcore.methods.base import draw_round
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.randomness import stream
+from assay.evalcore.types import Floats, Ints
+
+
+def plan(question: Question, state: State, size: int) -> RoundPlan:
+    """The next round, of at most `size` newly asked items.
+
+    Depends on the question and the closed rounds only, so whoever plans the same round plans the same draws.
+    Raises BadInput for a size below 1.
+    """
+    if size < 1:
+        raise BadInput(f"a round needs at least one item, got {size}")
+    rng = stream(question.seed, question.evaluation, state.round + 1, "plan")
+    design, draws = draw_round(question.method, state.inner, np.array([size]), rng)
+    items = stream(question.seed, question.evaluation, state.round + 1, "items")
+    return _address(question.cells, state, design, draws, items)
+
+
+def _address(
+    cells: Cells, state: State, design: Design, draws: Draws, rng: np.random.Generator
+) -> RoundPlan:
+    """Give every draw its item: new ones uniformly from the items of the cell that were not answered yet."""
+    cell, ordinal = draws.cell[0], draws.ordinal[0]
+    rank = np.zeros(len(cell), np.int64)
+    ask = np.zeros(len(cell), np.bool_)
+    for c in np.unique(cell):
+        here = np.flatnonzero(cell == c)
+        fresh = _fresh_ranks(int(cells.size[c]), state.asked.get(int(c), Asked()).rank, ordinal[here], rng)
+        rank[here] = fresh[ordinal[here]]
+        _, first = np.unique(ordinal[here], return_index=True)
+        ask[here[first]] = True
+    probability = design.unlabelled[0, cell]
+    if bool(design.census[0]):
+        probability = np.ones(len(cell))
+    known_cell, known_rank, known_probability = _known_items(state, design, draws, rng)
+    return RoundPlan(
+        cell=np.concatenate([cell, known_cell]),
+        rank=np.concatenate([rank, known_rank]),
+        ask=np.concatenate([ask, np.zeros(len(known_cell), np.bool_)]),
+        probability=np.concatenate([probability, known_probability]),
+        census=bool(design.census[0]),
+        design=design,
+    )
+
+
+def _fresh_ranks(size: int, taken: tuple[int, ...], ordinal: Ints, rng: np.random.Generator) -> Ints:
+    """As many distinct untaken ranks as the ordinals need, in random order; cost independent of `size`."""
+    n = int(ordinal.max()) + 1
+    free = size - len(taken)
+    # positions among the free ranks; each taken rank at or below a position moves it up by one
+    position = rng.choice(free, size=n, replace=False, shuffle=True).astype(np.int64)
+    for t in sorted(taken):
+        position += position >= t
+    return position
+
+
+def _known_items(
+    state: State, design: Design, draws: Draws, rng: np.random.Generator
+) -> tuple[Ints, Ints, Floats]:
+    """Spread the draws on labelled items evenly over the items of their cell and label."""
+    cells: list[Ints] = []
+    ranks: list[Ints] = []
+    probabilities: list[Floats] = []
+    for c, y in np.argwhere(draws.known[0] > 0):
+        asked = state.asked[int(c)]
+        candidates = np.array([r for r, label in zip(asked.rank, asked.label, strict=True) if label == y])
+        chosen = rng.choice(candidates, size=int(draws.known[0, c, y]), replace=True)
+        cells.append(np.full(len(chosen), c, np.int64))
+        ranks.append(chosen.astype(np.int64))
+        probabilities.append(np.full(len(chosen), design.labelled[0, c, y]))
+    if not cells:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    return np.concatenate(cells), np.concatenate(ranks), np.concatenate(probabilities)
