@@ -11,6 +11,8 @@ from typing import Protocol, runtime_checkable
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.errors import AssayError, Unreachable
 
+SECRET_HEADER = "X-Assay-Secret"   # noqa: S105 - a header's name
+
 
 class DeskError(AssayError):
     """The desk could not do what was asked; the message names the desk, the reason and the remedy."""
@@ -99,4 +101,15 @@ class Desk(Protocol):
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """Let each of these items be answered by `annotators` different people in all (a tie, or an answer
         that was none). Idempotent; never lowers what was asked before; items not on the desk are left out."""
+        ...
+
+
+class SendsHints(Desk, Protocol):
+    """A desk that can tell us that somebody answered (DeskKind.sends_hints)."""
+
+    def send_hints_to(self, url: str, secret: str) -> bool:
+        """Have the desk POST to this address when somebody answers, with the secret in SECRET_HEADER.
+
+        Idempotent; whether anything had to be changed. DeskRefused or DeskUnreachable.
+        """
         ...

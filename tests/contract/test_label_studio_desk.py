@@ -12,7 +12,7 @@ from services.label_studio_people import Person, choice_result, new_person
 
 from assay.evalcore.annotators.adjudication import adjudicate
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks import open_desk
+from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
@@ -473,7 +473,7 @@ def test_a_missing_token_is_refused_before_anything_is_sent():
         "budget": {"labels": 10}, "desk": {"kind": "label-studio", "url": "http://127.0.0.1:1"},
     })
     with pytest.raises(DeskRefused, match="LABEL_STUDIO_API_KEY"):
-        open_desk(spec, MemoryStore(), environment={})
+        spec.desk.open(spec.labelling, Resources(store=MemoryStore(), environment={}))
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://host", "http://", "http://user:word@host"])
