@@ -65,15 +65,6 @@ class Collected:
     twins_removed: int = 0       # copies of an item found and removed because nobody had touched them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far people are with a batch, cheaply."""
-
-    asked: int                   # items of the batch
-    on_desk: int                 # distinct items now on the desk
-    answered: int                # distinct items with at least one answer (label or skip)
-
-
 @runtime_checkable
 class Desk(Protocol):
     """All methods may be called again after any failure; `post` never makes a second copy knowingly."""
@@ -92,10 +83,6 @@ class Desk(Protocol):
 
     def collect(self, batch: Batch) -> Collected:
         """Everything answered, by one full read; removes untouched twins of items, merges labelled ones."""
-        ...
-
-    def progress(self, batch: Batch) -> Progress:
-        """How far people are. May be slightly stale; never used to close a round."""
         ...
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
+from assay.tasks.desks.caller.kind import CallerKind
 from assay.tasks.desks.folder.kind import FolderKind
 from assay.tasks.desks.kind import DeskKind
 from assay.tasks.desks.label_studio.kind import LabelStudioKind
@@ -13,6 +14,7 @@ from assay.tasks.desks.simulated.kind import SimulatedKind
 DeskChoice = Annotated[
     LabelStudioKind
     | FolderKind
+    | CallerKind
     | SimulatedKind,
     Field(discriminator="kind"),
 ]

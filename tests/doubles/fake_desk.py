@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from assay.evalcore.annotators.annotation import Annotation
-from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, Item, Progress
+from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, Item
 
 
 class FakeDesk:
@@ -64,13 +64,6 @@ class FakeDesk:
                             )
                         )
             return Collected(annotations=answers, present=frozenset(present))
-
-    def progress(self, batch: Batch) -> Progress:
-        collected = self.collect(batch)
-        return Progress(
-            asked=len(batch.items), on_desk=len(collected.present),
-            answered=len({a.item_id for a in collected.annotations}),
-        )
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         with self.lock:

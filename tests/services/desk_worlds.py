@@ -11,6 +11,7 @@ from typing import Protocol
 
 from services.label_studio_people import Person
 
+from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
@@ -89,6 +90,28 @@ class FolderWorld:
                         name = row["name_a"]
                         label = self._truth[by_name.get(name) or by_name[name.removeprefix("'")]]
                         writer.writerow([row["item_id"], label or "", "" if label else "yes"])
+
+
+class CallerWorld:
+    def __init__(self, store: Store, evaluation: str, truth: Truth) -> None:
+        self._store, self._evaluation, self._truth = store, evaluation, truth
+
+    def open(self, annotators: int = 1) -> Desk:
+        return CallerDesk(
+            self._store, evaluation=self._evaluation, classes=CLASSES, annotators_per_item=annotators
+        )
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
+        desk = CallerDesk(
+            self._store, evaluation=self._evaluation, classes=CLASSES, annotators_per_item=annotators
+        )
+        for number in range(annotators):
+            name = f"person{number}"
+            desk.tell({
+                question.item.item_id: self._truth[by_name[question.item.shown["name_a"]]]
+                for question in desk.ask(name)
+            }, name)
 
 
 class SimulatedWorld:
