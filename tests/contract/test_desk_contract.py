@@ -7,7 +7,15 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from services.desk_worlds import CallerWorld, FolderWorld, LabelStudioWorld, SimulatedWorld, Truth, World
+from services.desk_worlds import (
+    CallerWorld,
+    FakeWorld,
+    FolderWorld,
+    LabelStudioWorld,
+    SimulatedWorld,
+    Truth,
+    World,
+)
 
 from assay.evalcore.annotators.adjudication import adjudicate
 from assay.tasks.desks.protocol import Batch, Desk, Item
@@ -26,7 +34,7 @@ def items(*ids: str) -> list[Item]:
 
 
 @pytest.fixture(params=[
-    pytest.param("label-studio", marks=pytest.mark.services), "folder", "caller", "simulated",
+    pytest.param("label-studio", marks=pytest.mark.services), "folder", "caller", "simulated", "fake",
 ])
 def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewWorld]:
     if request.param == "label-studio":
@@ -37,6 +45,8 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewWor
         yield lambda truth: FolderWorld(tmp_path, EVALUATION, truth)
     elif request.param == "caller":
         yield lambda truth: CallerWorld(MemoryStore(), EVALUATION, truth)
+    elif request.param == "fake":
+        yield FakeWorld
     else:
         yield lambda truth: SimulatedWorld(tmp_path, MemoryStore(), EVALUATION, truth)
 

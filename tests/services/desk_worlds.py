@@ -18,6 +18,7 @@ from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
 from assay.tasks.desks.protocol import Batch, Desk
 from assay.tasks.desks.simulated.desk import SimulatedDesk
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.testing import FakeDesk
 
 CLASSES = ("match", "no match")
 DISPLAY = ("name_a", "name_b")
@@ -112,6 +113,22 @@ class CallerWorld:
                 question.item.item_id: self._truth[by_name[question.item.shown["name_a"]]]
                 for question in desk.ask(name)
             }, name)
+
+
+class FakeWorld:
+    """The double that is shipped: one object, since it lives in one process."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth, self._desk = truth, FakeDesk()
+        self._desk.second_answers = {}
+
+    def open(self, annotators: int = 1) -> Desk:
+        self._desk.annotators_per_item = annotators
+        return self._desk
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        given = self._desk.answers if batch.asking == 1 else self._desk.second_answers
+        given |= {item.item_id: self._truth[item.item_id] for item in batch.items}
 
 
 class SimulatedWorld:

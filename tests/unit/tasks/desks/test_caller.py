@@ -1,14 +1,18 @@
 """The caller's desk beyond the common contract: what `ask` returns, and what `tell` takes and keeps."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.protocol import Batch, Item
+from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 
+DOCUMENT = Path(__file__).parents[4] / "docs" / "desks.md"
 CLASSES = ("match", "no match")
 
 
@@ -113,3 +117,16 @@ def test_nothing_is_written_into_the_evaluations_own_record_and_nobody_is_named(
     assert all(key.startswith("desks/caller/e/0001/") for key in store.keys(""))
     assert not any(b"Kim" in store.get(key) for key in store.keys(""))
     assert a_desk().collect(batch).annotations == []
+
+
+def test_the_documented_program_works(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    items = [Item(item_id=one, shown={"text": one}) for one in ("item-0007", "item-0012", "item-0013")]
+    batch = Batch(evaluation="spam-june", round=1, items=items)
+    desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", classes=["spam", "ham"])
+    desk.post(batch, items)
+    exec(re.search(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)[1], {})
+    assert "item-0013 {'text': 'item-0013'}" in capsys.readouterr().out
+    assert labels(desk, batch) == {
+        ("item-0007", "caller-nameless"): "spam", ("item-0012", "caller-nameless"): None
+    }
