@@ -29,7 +29,7 @@ from services.faulty_proxy import (
 from services.ledger_record import Record
 from services.s3 import S3Server
 
-from assay.tasks.desks import open_desk
+from assay.tasks.desks.kind import Resources
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores import local
 from assay.tasks.ledger.stores import s3 as s3_store
@@ -74,7 +74,11 @@ class _Evaluations:
         self, trial: Trial, store: Store, recover: Callable[[], None] = lambda: None
     ) -> Record:
         """A whole evaluation, judged when nothing fails any more; its record."""
-        run_through(trial, self.spec, store, lambda: open_desk(self.spec, store), recover=recover)
+        resources = Resources(store=store)
+        run_through(
+            trial, self.spec, store, lambda: self.spec.desk.open(self.spec.labelling, resources),
+            recover=recover,
+        )
         recover()
         self.done()
         return judge(trial, store, NAME, self.truth, self.expected)

@@ -97,7 +97,7 @@ def check_owner(store: Store, owner: str) -> None:
 def _owners(store: Store) -> list[str]:
     """Everybody with an outbox. Lists the whole store."""
     found = {key.partition("/alerts/")[0] for key in store.keys("") if "/alerts/" in key}
-    return sorted(owner for owner in found if not owner.startswith("index"))
+    return sorted(owner for owner in found if layout.is_name(owner.removeprefix(layout.MONITORS_PREFIX)))
 
 
 def summary(deliveries: Sequence[Delivery]) -> str:

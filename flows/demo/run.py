@@ -19,7 +19,7 @@ from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.record.opened import Opened, utc_now
 from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data
-from assay.tasks.desks import open_desk
+from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.ledger import open_store, rounds
 from assay.tasks.ledger.owner import Ledger
@@ -127,7 +127,8 @@ def _desk(
     """The desk, what happens while the evaluation waits for people, and how long it waits."""
     patience = Patience(first=0.05, longest=1.0, in_all=None)
     if server is None:
-        return open_desk(spec, store), lambda _standing: None, patience
+        desk = spec.desk.open(spec.labelling, Resources(store=store))
+        return desk, lambda _standing: None, patience
     from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
     from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 
@@ -138,7 +139,8 @@ def _desk(
         if planned is not None:
             person.answer(planned)
 
-    return open_desk(spec, store, environment={TOKEN_VARIABLE: server.token}), answer, patience
+    resources = Resources(store=store, environment={TOKEN_VARIABLE: server.token})
+    return spec.desk.open(spec.labelling, resources), answer, patience
 
 
 def _labels(path: Path) -> dict[str, str]:

@@ -128,13 +128,9 @@ class NoRoundToClose(BadInput):
 
 
 def repost_delay(opened: Opened) -> timedelta:
-    """How old a post must be before items that did not arrive are posted again.
-
-    A folder and a simulated annotator do not commit late, and posting to them twice changes nothing.
-    """
-    if opened.spec.desk.kind == "label-studio":
-        return timedelta(seconds=Settings().repost_after)
-    return timedelta(0)
+    """How old a post must be before items that did not arrive are posted again."""
+    late = opened.spec.desk.posts_arrive_late
+    return timedelta(seconds=Settings().repost_after) if late else timedelta(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,7 +1,7 @@
-"""The receiver of webhooks: Label Studio says that somebody answered, and the evaluation is advanced at once.
+"""The receiver of webhooks: a desk says that somebody answered, and the evaluation is advanced at once.
 
-    POST /label-studio/<evaluation>   with the secret in X-Assay-Secret: 202, and the answer is not waited for
-    GET  /health                      200, and how many evaluations wait
+    POST /<kind of desk>/<evaluation>   with the secret in X-Assay-Secret: 202, at once
+    GET  /health                        200, and how many evaluations wait
 
 Hints decide nothing: whoever holds the secret can make us look at a desk, and a hint that is lost is made up
 for by the next sweep. So a request is cheap before it is trusted: the secret is compared in constant time
@@ -16,7 +16,7 @@ import hmac
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.alerts.delivery import deliver
@@ -25,7 +25,8 @@ from assay.flows.listen.wakes import Wakes
 from assay.flows.monitor.waking import judge_window_of
 from assay.flows.record.opened import desk_of, open_evaluation, open_evaluations
 from assay.flows.record.standing import Standing
-from assay.tasks.desks.label_studio.webhook import SECRET_HEADER
+from assay.tasks.desks.protocol import SECRET_HEADER, SendsHints
+from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.layout import check_name
@@ -72,7 +73,6 @@ def receiver_app(wakes: Wakes, secret: bytes) -> Any:
     async def health() -> dict[str, Any]:
         return {"status": "up", "waiting": wakes.waiting}
 
-    @app.post("/label-studio/{evaluation}")
     async def hint(evaluation: str, request: Request) -> Response:
         given = request.headers.get(SECRET_HEADER, "").encode("utf-8", "replace")
         if not hmac.compare_digest(given, secret):
@@ -85,6 +85,9 @@ def receiver_app(wakes: Wakes, secret: bytes) -> Any:
             return Response(status_code=404)
         return Response(status_code=202 if wakes.hint(evaluation) else 429)
 
+    for name, kind in DESK_KINDS.items():
+        if kind.sends_hints:
+            app.post(f"/{name}/{{evaluation}}")(hint)
     return app
 
 
@@ -103,7 +106,7 @@ async def _small(request: Any) -> bool:
 
 
 class Registrar:
-    """Registers the receiver with the Label Studio projects of open evaluations, new ones included."""
+    """Registers the receiver with the desks of open evaluations that send hints, new ones included."""
 
     def __init__(self, store: Store, url: str, secret: str) -> None:
         self._store, self._url, self._secret = store, url.rstrip("/"), secret
@@ -115,9 +118,9 @@ class Registrar:
         for name in sorted(set(_open(self._store)) - self._done):
             try:
                 spec = open_evaluation(self._store, name).spec
-                if spec.desk.kind == "label-studio":
-                    desk: Any = desk_of(self._store, spec)
-                    desk.send_hints_to(f"{self._url}/label-studio/{name}", self._secret)
+                if spec.desk.sends_hints:
+                    desk = cast("SendsHints", desk_of(self._store, spec))
+                    desk.send_hints_to(f"{self._url}/{spec.desk.kind}/{name}", self._secret)
                     registered.append(name)
                 self._done.add(name)
             except AssayError as error:
@@ -144,7 +147,7 @@ def serve(
 ) -> None:
     """Listen until the process is told to end (SIGINT, SIGTERM), or `stop` is set.
 
-    register   the address under which Label Studio reaches us; None: nothing is registered
+    register   the address under which desks reach us; None: nothing is registered
     ready      told the port, once requests are answered
     """
     import uvicorn
@@ -167,7 +170,7 @@ def serve(
             while not ended.is_set():
                 if registrar:
                     for name in registrar.look():
-                        _log.info("%s: Label Studio will tell us", name)
+                        _log.info("%s: the desk will tell us of answers", name)
                 ended.wait(look_every)
             server.should_exit = True
 

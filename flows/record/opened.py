@@ -12,7 +12,7 @@ from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.inheritance import evidence_by_cell
 from assay.evalcore.pool.partition import Partition
-from assay.tasks.desks import open_desk
+from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
@@ -132,7 +132,8 @@ def desk_of(store: Store, spec: Spec) -> Desk:
     """
     key = layout.identity(spec.name)
     blob = store.put(key, codec.to_json({"identity": uuid4().hex}))
-    return open_desk(spec, store, identity=codec.from_json(blob, key)["identity"])
+    identity = str(codec.from_json(blob, key)["identity"])
+    return spec.desk.open(spec.labelling, Resources(store=store, identity=identity))
 
 
 def begun_evaluations(store: Store) -> list[str]:

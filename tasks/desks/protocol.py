@@ -11,6 +11,8 @@ from typing import Protocol, runtime_checkable
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.errors import AssayError, Unreachable
 
+SECRET_HEADER = "X-Assay-Secret"   # noqa: S105 - a header's name
+
 
 class DeskError(AssayError):
     """The desk could not do what was asked; the message names the desk, the reason and the remedy."""
@@ -63,15 +65,6 @@ class Collected:
     twins_removed: int = 0       # copies of an item found and removed because nobody had touched them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far people are with a batch, cheaply."""
-
-    asked: int                   # items of the batch
-    on_desk: int                 # distinct items now on the desk
-    answered: int                # distinct items with at least one answer (label or skip)
-
-
 @runtime_checkable
 class Desk(Protocol):
     """All methods may be called again after any failure; `post` never makes a second copy knowingly."""
@@ -92,11 +85,18 @@ class Desk(Protocol):
         """Everything answered, by one full read; removes untouched twins of items, merges labelled ones."""
         ...
 
-    def progress(self, batch: Batch) -> Progress:
-        """How far people are. May be slightly stale; never used to close a round."""
-        ...
-
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """Let each of these items be answered by `annotators` different people in all (a tie, or an answer
         that was none). Idempotent; never lowers what was asked before; items not on the desk are left out."""
+        ...
+
+
+class SendsHints(Desk, Protocol):
+    """A desk that can tell us that somebody answered (DeskKind.sends_hints)."""
+
+    def send_hints_to(self, url: str, secret: str) -> bool:
+        """Have the desk POST to this address when somebody answers, with the secret in SECRET_HEADER.
+
+        Idempotent; whether anything had to be changed. DeskRefused or DeskUnreachable.
+        """
         ...

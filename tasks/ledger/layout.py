@@ -1,6 +1,7 @@
 """The names of the ledger's keys: the one place that spells them.
 
-Keys of an evaluation start with its name and a slash; `index/` beside them is no evidence and can be rebuilt.
+Keys of an evaluation start with its name and a slash; `index/` beside them is no evidence and can be rebuilt;
+`desks/` is no evidence either, but the memory of desks that have no server of their own.
 A round is written with four digits (or more, from round 10,000 on), so keys sort by round for as long as
 anybody will ask.
 """
@@ -13,6 +14,8 @@ from assay.evalcore.errors import BadInput
 OPEN_PREFIX = "index/open/"
 ALERTS_PREFIX = "index/alerts/"
 MONITORS_PREFIX = "monitors/"
+DESKS_PREFIX = "desks/"
+_RESERVED = ("index", "monitors", "desks")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -21,12 +24,17 @@ def check_name(name: str) -> str:
 
     Raises BadInput otherwise.
     """
-    if not _NAME.fullmatch(name) or name in ("index", "monitors"):
+    if not is_name(name):
         raise BadInput(
             f"{name!r} cannot be the name of an evaluation: use 1 to 100 letters, digits, dots, dashes and "
-            "underscores, beginning with a letter or digit (and not the words 'index' and 'monitors')"
+            f"underscores, beginning with a letter or digit (and not the words {', '.join(_RESERVED)})"
         )
     return name
+
+
+def is_name(name: str) -> bool:
+    """Whether this can be the name of an evaluation or a monitor."""
+    return name not in _RESERVED and bool(_NAME.fullmatch(name))
 
 
 def digest(blob: bytes) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict, field_validator, model_validator
 
-from assay.tasks.spec.parts import Finite, Location, Part, wrong
+from assay.tasks.schema import Finite, Location, Part, wrong
 
 Severity = Literal["info", "warning", "critical"]
 Kind = Literal["breach", "recovery", "inconclusive", "failure"]

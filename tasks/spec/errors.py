@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from assay.tasks.spec.parts import DESKS
+from assay.tasks.desks.registry import DESK_KINDS
 
 _EXPECTED = {
     "string_type": "must be text",
@@ -46,9 +46,9 @@ def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:
             meaning = _description(details["loc"], root)
             yield f"{where} is missing" + (f"; add it: {meaning}" if meaning else "; add it")
         case "union_tag_not_found":
-            yield f"{where}.kind is missing; add one of: {', '.join(DESKS)}"
+            yield f"{where}.kind is missing; add one of: {', '.join(DESK_KINDS)}"
         case "union_tag_invalid":
-            yield f"{where}.kind must be one of {', '.join(DESKS)}, not {details['ctx']['tag']!r}"
+            yield f"{where}.kind must be one of {', '.join(DESK_KINDS)}, not {details['ctx']['tag']!r}"
         case "literal_error":
             yield f"{where} must be {details['ctx']['expected']}, not {_show(got)}"
         case "string_type" if isinstance(got, int | float):
@@ -69,7 +69,7 @@ def path(loc: Sequence[int | str]) -> str:
 
 def _without_tags(loc: Sequence[int | str]) -> list[int | str]:
     """pydantic puts the kind of desk into the path; the file has no such key."""
-    if len(loc) > 1 and loc[0] == "desk" and loc[1] in DESKS:
+    if len(loc) > 1 and loc[0] == "desk" and loc[1] in DESK_KINDS:
         return ["desk", *loc[2:]]
     return list(loc)
 
@@ -87,8 +87,8 @@ def _description(loc: Sequence[int | str], root: type[BaseModel]) -> str:
     for step in loc:
         if isinstance(step, int):
             continue
-        if step in DESKS:
-            model = DESKS[step]
+        if step in DESK_KINDS:
+            model = DESK_KINDS[step]
             continue
         field = getattr(model, "model_fields", {}).get(step)
         if field is None:

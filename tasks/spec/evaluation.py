@@ -24,24 +24,22 @@ from assay.evalcore.annotators.rules import RuleName
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.registry import method, methods_that
+from assay.tasks.desks.kind import Labelling
+from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
 from assay.tasks.ledger.layout import check_name
+from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.errors import explain
 from assay.tasks.spec.parts import (
     Adjudication,
     Budget,
     Deadline,
-    DeskChoice,
     Labels,
-    Location,
     MeasureChoice,
-    Part,
     Pool,
-    SimulatedDesk,
     Target,
     Threshold,
     WarmStart,
-    wrong,
 )
 from assay.tasks.spec.strict_yaml import read
 from assay.tasks.spec.template import spec_template
@@ -62,7 +60,7 @@ class Spec(Part):
     budget: Budget = Field(description="the most that may be asked: {labels: 500}")
     batch_size: int = Field(default=25, ge=1, description="newly asked items in a round")
     method: str = Field(default="auto", description="how items are chosen; auto picks the best certified one")
-    desk: DeskChoice = Field(description="where people label: {kind: label-studio | folder | simulated, ...}")
+    desk: DeskChoice = Field(description=f"where people label: {{kind: {' | '.join(DESK_KINDS)}, ...}}")
     adjudication: Adjudication | None = Field(
         default=None, description="how labels are made of answers: {rule: majority | dawid-skene}"
     )
@@ -130,7 +128,7 @@ class Spec(Part):
 
     @model_validator(mode="after")
     def _people_see_something(self) -> "Spec":
-        if not isinstance(self.desk, SimulatedDesk) and not self.pool.display:
+        if self.desk.needs_display and not self.pool.display:
             raise PydanticCustomError("keys", "nothing to show", {"problems": [
                 ("pool.display", f"is empty, so a {self.desk.kind} desk would show people nothing; "
                                  "list the columns they need to see")
@@ -166,6 +164,14 @@ class Spec(Part):
     def rule(self) -> RuleName:
         """How labels are made of answers."""
         return self.adjudication.rule if self.adjudication else "majority"
+
+    @property
+    def labelling(self) -> Labelling:
+        """What people are asked: what a desk is opened for."""
+        return Labelling(
+            evaluation=self.name, classes=(self.labels.positive, self.labels.negative),
+            display=self.pool.display, show_as=self.pool.show_as, id_column=self.pool.id, seed=self.seed,
+        )
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:

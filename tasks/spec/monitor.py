@@ -1,7 +1,7 @@
 """The spec of a monitor: an evaluation's spec, with a window of time in its source and a `monitor:` section.
 
-    pool.source    holds {date}, {year}, {month}, {week}, {day} or {hour}, as may a simulated desk's `labels`
-                   and a folder desk's `path` (evalcore.monitoring.calendar says which combinations)
+    pool.source    holds {date}, {year}, {month}, {week}, {day} or {hour}, as may some keys of some desks
+                   (DeskKind.by_window; evalcore.monitoring.calendar says which combinations)
     threshold      the absolute floor and ceiling
     monitor.drop   what counts as worse than the reference window, or than the windows before
 
@@ -21,9 +21,9 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.calendar import Kind, Window, kind_of, named
 from assay.evalcore.monitoring.lifetime import Test
 from assay.evalcore.monitoring.multiplicity import Correction
+from assay.tasks.schema import Part, wrong
 from assay.tasks.spec.errors import explain
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.parts import Part, wrong
 from assay.tasks.spec.strict_yaml import read
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
@@ -158,9 +158,8 @@ class MonitorSpec(Spec):
         data["pool"]["source"] = window.fill(self.pool.source)
         data["budget"]["labels"] = labels
         data["batch_size"] = min(self.batch_size, labels)
-        for field in ("labels", "path"):
-            if isinstance(data["desk"].get(field), str):
-                data["desk"][field] = window.fill(data["desk"][field])
+        for field in data["desk"].keys() & set(self.desk.by_window):
+            data["desk"][field] = window.fill(data["desk"][field])
         if inherits is not None and carry > 0:
             data["warm_start"] = {"evaluation": inherits, "discount": carry}
         return Spec.from_json(data, origin=f"monitor {self.name}, window {window.name}")

@@ -1,77 +1,20 @@
-"""The parts of a spec: what may be written under each key, and what it means.
+"""The parts of a spec that belong to no other folder: what may be written under each key, and what it means.
 
-Every part is frozen and strict: no text is taken for a number, no unknown key is dropped. Keys the design
-keeps for later (more kinds of `task`) are refused by name, so that a spec written
-for a later version never half-works on this one.
+What is kept for later (more kinds of `task`) is refused by name, so that a spec written for a later version
+never half-works on this one.
 """
 
-from collections.abc import Mapping
-from difflib import get_close_matches
-from typing import Annotated, Any, ClassVar, Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, field_validator, model_validator
 
-from assay.evalcore.annotators.surprise import CHANCE, MOVES
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure, measure
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
+from assay.tasks.schema import Column, Columns, Finite, Location, Part, wrong
 
 FROZEN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row", "shown_hash")
 """Columns of a frozen part besides the segments, which keep their own names."""
-
-
-def wrong(text: str) -> PydanticCustomError:
-    """An error of ours: the text is shown to people as it stands."""
-    return PydanticCustomError("assay", "{text}", {"text": text})
-
-
-def _no_credentials(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise wrong("is not a URL") from None
-    if parts.username is not None or parts.password is not None:
-        raise wrong("holds a user name or a password; secrets are never in a spec: use the environment")
-    return url
-
-
-def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    for name in names:
-        if names.count(name) > 1:
-            raise wrong(f"lists {name!r} twice; keep one")
-    return names
-
-
-Column = Annotated[str, Field(min_length=1)]
-Columns = Annotated[tuple[Column, ...], Strict(False), AfterValidator(_distinct)]  # a YAML list is no tuple
-Location = Annotated[str, Field(min_length=1), AfterValidator(_no_credentials)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class Part(BaseModel):
-    """A mapping of the spec. Unknown keys are refused with the nearest known one."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", validate_default=True)
-    reserved: ClassVar[Mapping[str, str]] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _only_known_keys(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        problems: list[tuple[str, str]] = []
-        for key in data:
-            if key in cls.reserved:
-                problems.append((key, f"is reserved and not yet supported: {cls.reserved[key]}"))
-            elif key not in cls.model_fields:
-                near = get_close_matches(key, cls.model_fields, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(cls.model_fields)}"
-                problems.append((key, f"is not a known key; {hint}"))
-        if problems:
-            raise PydanticCustomError("keys", "unknown keys", {"problems": problems})
-        return data
 
 
 class System(Part):
@@ -197,15 +140,6 @@ class Budget(Part):
     labels: int = Field(ge=1, description="the most items that people may be asked to label")
 
 
-class Gold(Part):
-    """Items of known answer, mixed into the batches to see how people do."""
-
-    labels: Location = Field(description="a file with the id, label and display columns")
-    rate: float = Field(default=0.05, gt=0, le=0.5, description="their share of what people see")
-    id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
-    label: Column = Field(default="label", description="its label column: class names, 0/1 or booleans")
-
-
 class Deadline(Part):
     """How long a round waits for people."""
 
@@ -214,103 +148,6 @@ class Deadline(Part):
         default="close",
         description="close: with what is answered, the rest weighted for; wait: and say it is overdue",
     )
-
-
-class AskAgain(Part):
-    """Which surprising answers go to a second person, where one person answers each item."""
-
-    when: Literal["known", "always", "never"] = Field(
-        default="known", description="known: once two people have answered in this evaluation"
-    )
-    chance: float = Field(
-        default=CHANCE, gt=0, le=1, description="surprising: the model gave the answer less than this"
-    )
-    moves: float = Field(
-        default=MOVES, ge=0, le=1, description="and the other answer would move the first measure by more"
-    )
-
-
-class _AnyDesk(Part):
-    annotators_per_item: int = Field(default=1, ge=1, le=100, description="people who answer each item")
-    gold: Gold | None = Field(default=None, description="items of known answer: {labels: FILE, rate: 0.05}")
-    ask_again: AskAgain | None = Field(
-        default=None, description="true, false or {when:, chance:, moves:}; surprising answers asked again"
-    )
-
-    @field_validator("ask_again", mode="before")
-    @classmethod
-    def _in_a_word(cls, value: Any) -> Any:
-        return {"when": "always" if value else "never"} if isinstance(value, bool) else value
-
-    @property
-    def again(self) -> AskAgain:
-        """Which answers are asked again: never where every item is answered by several people anyway."""
-        if self.annotators_per_item > 1:
-            return AskAgain(when="never")
-        return self.ask_again or AskAgain()
-
-
-class LabelStudioDesk(_AnyDesk):
-    """People label in Label Studio; its token comes from the environment."""
-
-    kind: Literal["label-studio"]
-    url: Location = Field(description='address of Label Studio, such as "http://127.0.0.1:8080"')
-    project: str | None = Field(
-        default=None, min_length=1, max_length=50, description="project title; else the evaluation's name"
-    )
-
-    @field_validator("url")
-    @classmethod
-    def _web_address(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise wrong(f"{url!r} is not an http:// or https:// address")
-        return url
-
-
-class FolderDesk(_AnyDesk):
-    """People label in CSV files: batches out, answers in."""
-
-    kind: Literal["folder"]
-    path: str = Field(min_length=1, description="the folder for batches and answers")
-
-
-class SimulatedAnnotator(Part):
-    """How one simulated person errs."""
-
-    false_positive: float = Field(default=0.0, ge=0, lt=1, description="negatives called positive")
-    miss: float = Field(default=0.0, ge=0, lt=1, description="positives called negative")
-
-
-class SimulatedDesk(_AnyDesk):
-    """A simulated annotator that knows the labels, for demos and trials."""
-
-    kind: Literal["simulated"]
-    labels: Location = Field(description="a file with the id column and the label column")
-    id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
-    label: Column = Field(default="label", description="its label column: class names, 0/1 or booleans")
-    error_rate: float = Field(default=0.0, ge=0, lt=1, description="share of wrong answers")
-    annotators: Annotated[tuple[SimulatedAnnotator, ...], Strict(False)] | None = Field(
-        default=None, description="people who share the items: [{false_positive: 0.01, miss: 0.1}, ...]"
-    )
-    delay: float = Field(default=0.0, ge=0, allow_inf_nan=False, description="seconds until an answer is in")
-
-
-    @model_validator(mode="after")
-    def _enough_people(self) -> "SimulatedDesk":
-        if self.annotators is not None:
-            if self.error_rate:
-                raise wrong("has `error_rate` and `annotators`; keep the errors of each annotator only")
-            if len(self.annotators) < self.annotators_per_item:
-                raise wrong(f"has {len(self.annotators)} `annotators` for {self.annotators_per_item} "
-                            "`annotators_per_item`; add some")
-        return self
-
-
-DeskChoice = Annotated[LabelStudioDesk | FolderDesk | SimulatedDesk, Field(discriminator="kind")]
-DESKS: Mapping[str, type[_AnyDesk]] = {
-    "label-studio": LabelStudioDesk, "folder": FolderDesk, "simulated": SimulatedDesk
-}
 
 
 class Adjudication(Part):

@@ -1,5 +1,7 @@
 """The commented spec that `assay init` writes. It loads as it stands; a test holds it to that."""
 
+from assay.tasks.desks.registry import DESK_KINDS
+
 _TEMPLATE = """\
 # An evaluation, as Assay reads it. `assay begin` checks it against your data before anything is posted.
 # Paths are relative to the directory you run assay in. Secrets never go here: use the environment.
@@ -31,9 +33,7 @@ batch_size: 25                                   # items asked in a round
 method: auto
 
 # Where people label. The token of Label Studio comes from the environment.
-desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
-# desk: {kind: folder, path: ./labelling, annotators_per_item: 1}
-# desk: {kind: simulated, labels: labels.csv, error_rate: 0.0}   # a file with the id column and `label`
+<desks>
 # A desk also takes gold: {labels: known.csv, rate: 0.05}, items of known answer mixed in unrecognisably,
 # and ask_again: true or false, surprising answers given to a second person (docs/annotators.md).
 # adjudication: {rule: majority}                 # or dawid-skene, with annotators_per_item of 2 or more
@@ -54,4 +54,4 @@ seed: 7                          # fixes every random choice
 
 def spec_template() -> str:
     """A commented spec, ready to be edited."""
-    return _TEMPLATE
+    return _TEMPLATE.replace("<desks>", "\n# ".join(f"desk: {kind.example}" for kind in DESK_KINDS.values()))

@@ -19,7 +19,7 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.listen.receiver import MOST_BYTES, NoSecret, checked_secret, serve
 from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
-from assay.tasks.desks.label_studio.webhook import SECRET_HEADER
+from assay.tasks.desks.protocol import SECRET_HEADER
 from assay.tasks.ledger import layout, open_store, rounds
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore

@@ -7,15 +7,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from doubles.fake_desk import FakeDesk
 from doubles.fuses import Fuse, Fused
 from doubles.small_pool import small_spec
 
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.standing import Standing
-from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.testing import FakeDesk, MemoryStore
 
 NOT_COMPARED = ("times.json", "identity.json", "sources.json")
 

@@ -9,7 +9,6 @@ from datetime import date
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from doubles.fake_desk import FakeDesk
 from doubles.stream import a_monitor, after, monitor_data, write_day, write_stream
 
 from assay.evalcore.errors import BadInput
@@ -30,6 +29,7 @@ from assay.tasks.ledger.rounds import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.inherited import labels_to_inherit
 from assay.tasks.spec.monitor import MonitorSpec, load_monitor_spec
+from assay.tasks.testing import FakeDesk
 
 
 def _watched(spec, days, store=None):

@@ -72,7 +72,7 @@ def test_a_lost_post_waits_and_is_then_posted_again(world):
 def test_a_post_that_commits_late_is_found_and_not_repeated(world):
     world.desk.lost_posts = 1
     step(world)
-    world.desk.on_desk[1] = asked(world)      # the server had it all along
+    world.desk.on_desk[1, 1] = asked(world)      # the server had it all along
     world.clock.pass_by(minutes=20)
     assert step(world).state == "finished"
     assert all(round != 1 for round, _ in world.desk.posted)
@@ -112,7 +112,7 @@ def test_only_what_is_missing_is_posted_again(world):
     world.desk.lost_posts = 1
     step(world)
     first, *rest = asked(world)
-    world.desk.on_desk[1] = [first]
+    world.desk.on_desk[1, 1] = [first]
     world.clock.pass_by(minutes=20)
     step(world)
     assert sorted(i for round, i in world.desk.posted if round == 1) == sorted(rest)

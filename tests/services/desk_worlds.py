@@ -11,12 +11,14 @@ from typing import Protocol
 
 from services.label_studio_people import Person
 
+from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
 from assay.tasks.desks.protocol import Batch, Desk
 from assay.tasks.desks.simulated.desk import SimulatedDesk
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.testing import FakeDesk
 
 CLASSES = ("match", "no match")
 DISPLAY = ("name_a", "name_b")
@@ -89,6 +91,44 @@ class FolderWorld:
                         name = row["name_a"]
                         label = self._truth[by_name.get(name) or by_name[name.removeprefix("'")]]
                         writer.writerow([row["item_id"], label or "", "" if label else "yes"])
+
+
+class CallerWorld:
+    def __init__(self, store: Store, evaluation: str, truth: Truth) -> None:
+        self._store, self._evaluation, self._truth = store, evaluation, truth
+
+    def open(self, annotators: int = 1) -> Desk:
+        return CallerDesk(
+            self._store, evaluation=self._evaluation, classes=CLASSES, annotators_per_item=annotators
+        )
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
+        desk = CallerDesk(
+            self._store, evaluation=self._evaluation, classes=CLASSES, annotators_per_item=annotators
+        )
+        for number in range(annotators):
+            name = f"person{number}"
+            desk.tell({
+                question.item.item_id: self._truth[by_name[question.item.shown["name_a"]]]
+                for question in desk.ask(name)
+            }, name)
+
+
+class FakeWorld:
+    """The double that is shipped: one object, since it lives in one process."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth, self._desk = truth, FakeDesk()
+        self._desk.second_answers = {}
+
+    def open(self, annotators: int = 1) -> Desk:
+        self._desk.annotators_per_item = annotators
+        return self._desk
+
+    def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
+        given = self._desk.answers if batch.asking == 1 else self._desk.second_answers
+        given |= {item.item_id: self._truth[item.item_id] for item in batch.items}
 
 
 class SimulatedWorld:

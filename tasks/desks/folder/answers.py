@@ -8,7 +8,6 @@ A person is a name, in the `annotator` column or else in the file's name (kim in
 either, everybody is one nameless person. The ledger gets a digest of the name, never the name.
 """
 
-import hashlib
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.tasks.desks.digests import digest
 from assay.tasks.desks.folder.csv_cells import Row, from_cell, read_rows, to_cell
 from assay.tasks.desks.protocol import Batch
 
@@ -47,12 +47,12 @@ def answers_in(
         kind, label = meanings.pop() if len(meanings) == 1 and item_id in items else ("invalid", None)
         answers.append(Annotation(
             item_id=item_id,
-            annotation_id=digest(str(batch.round), place, item_id, person),
+            annotation_id=digest(str(batch.round), place, item_id, person)[:16],
             annotator=person,
             kind=kind,
             label=label,
             updated_at=saved_at,
-            raw={"file": digest(place), "rows": [
+            raw={"file": digest(place)[:16], "rows": [
                 {"line": row.line, **{name: row.cells.get(name, "") for name in ("item_id", "label", "skip")}}
                 for row in rows
             ]},
@@ -80,15 +80,6 @@ class ItemCells:
 
     def __contains__(self, item_id: str) -> bool:
         return item_id in self._ids
-
-
-def digest(*parts: str) -> str:
-    """16 hexadecimal digits of the SHA-256 of the parts and their lengths."""
-    hashed = hashlib.sha256()
-    for part in parts:
-        encoded = part.encode()
-        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
-    return hashed.hexdigest()[:16]
 
 
 def _skipped(row: Row) -> bool:
@@ -120,4 +111,4 @@ def _name_in(file: str, stem: str) -> str:
 
 def _person(evaluation: str, name: str) -> str:
     name = name.strip().casefold()
-    return f"folder-{digest(evaluation, name)}" if name else "folder-nameless"
+    return f"folder-{digest(evaluation, name)[:16]}" if name else "folder-nameless"

@@ -23,17 +23,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.evalcore.annotators.annotation import Annotation
-from assay.tasks.desks.folder.answers import ItemCells, answers_in, digest
+from assay.tasks.desks.digests import digest
+from assay.tasks.desks.folder.answers import ItemCells, answers_in
 from assay.tasks.desks.folder.csv_cells import read_rows, write_rows
 from assay.tasks.desks.folder.exclusive_file import create_exclusively
-from assay.tasks.desks.protocol import (
-    Batch,
-    Collected,
-    DeskRefused,
-    DeskUnreachable,
-    Item,
-    Progress,
-)
+from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item
 
 ANSWERS = "answers"
 _OURS = ("item_id", "label", "annotator", "skip")   # columns that mean something in an answer file
@@ -84,19 +78,12 @@ class FolderDesk:
                 )
         return Collected(annotations=answers, present=frozenset(self._listed(batch)))
 
-    def progress(self, batch: Batch) -> Progress:
-        """The same read as `collect`, counted."""
-        collected = self.collect(batch)
-        asked = {item.item_id for item in batch.items}
-        answered = {answer.item_id for answer in collected.annotations}
-        return Progress(asked=len(asked), on_desk=len(collected.present), answered=len(answered & asked))
-
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """Write a file with just these items, for somebody who has not answered them yet."""
         wanted = self._listed(batch).intersection(item_ids)
         items = [item for item in batch.items if item.item_id in wanted]
         if items and annotators > self._annotators:
-            name = f"{_stem(batch)}-somebody-else-{digest(str(annotators), _digest_of(items))}.csv"
+            name = f"{_stem(batch)}-somebody-else-{digest(str(annotators), _digest_of(items))[:16]}.csv"
             self._write(name, items)
 
     def _write(self, name: str, items: Sequence[Item]) -> bool:
@@ -176,4 +163,4 @@ def _stem(batch: Batch) -> str:
 
 
 def _digest_of(items: Sequence[Item]) -> str:
-    return digest(*sorted(item.item_id for item in items))
+    return digest(*sorted(item.item_id for item in items))[:16]

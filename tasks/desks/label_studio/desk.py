@@ -20,19 +20,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.answers import annotation, touched
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, NotThere
-from assay.tasks.desks.label_studio.project import EvaluationProject, digest
+from assay.tasks.desks.label_studio.project import EvaluationProject
 from assay.tasks.desks.label_studio.shown_fields import Field, shown_value
 from assay.tasks.desks.label_studio.webhook import ensure_webhook
-from assay.tasks.desks.protocol import (
-    AmbiguousPost,
-    Batch,
-    Collected,
-    DeskUnreachable,
-    Item,
-    Progress,
-)
+from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, DeskUnreachable, Item
 
 IMPORT_SIZE = 1000   # tasks in one import, which is one transaction: all or nothing
 
@@ -115,12 +109,6 @@ class LabelStudioDesk:
                     for raw in task.get("annotations") or ()
                 ]
         return Collected(annotations=answers, present=frozenset(copies), twins_removed=removed)
-
-    def progress(self, batch: Batch) -> Progress:
-        """From a read of the batch: the server's own counters lag behind its answers, some for good."""
-        copies = self._copies(batch)
-        answered = sum(any(task.get("annotations") for task in tasks) for tasks in copies.values())
-        return Progress(asked=len(batch.items), on_desk=len(copies), answered=answered)
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """Raise the overlap of the items' tasks, so that Label Studio offers them to more people.

@@ -7,12 +7,12 @@ survive all the same (one commits late), reading covers every project with the m
 lowest, so nothing answered in the other is lost.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.api import LabelStudioApi, NotThere
 from assay.tasks.desks.label_studio.labelling_config import labelling_config
 from assay.tasks.desks.label_studio.shown_fields import Field, Kind, shown_fields
@@ -135,12 +135,3 @@ def _kind_on_page(field: Field, page: str) -> Kind:
     """HTML only where the page renders it; what was not meant as HTML is then a picture or escaped text."""
     rendered = re.search(rf'<HyperText\b[^>]*"\${field.key}"', page) is not None
     return "text" if not rendered else "html" if field.kind == "html" else "image"
-
-
-def digest(*parts: str) -> str:
-    """SHA-256 of the parts and their lengths, in hexadecimal."""
-    hashed = hashlib.sha256()
-    for part in parts:
-        encoded = part.encode()
-        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
-    return hashed.hexdigest()

@@ -9,9 +9,8 @@ read in its settings: it protects against strangers, and lets its holder do no m
 from collections.abc import Sequence
 
 from assay.tasks.desks.label_studio.api import LabelStudioApi
-from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.desks.protocol import SECRET_HEADER, DeskRefused
 
-SECRET_HEADER = "X-Assay-Secret"   # noqa: S105 - a header's name
 ACTIONS = ["ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED", "TASKS_DELETED"]
 
 

@@ -13,16 +13,10 @@ is skipped by everybody; an item without a row is an error, because nobody could
 What is asked again is answered by other people (simulated-101, ...), who err independently; an item without a
 label is skipped by them too.
 
-What was posted outlives the process: posting writes the items, their labels and the time under
-
-    index/simulated-desk/<evaluation>/<round>/posted-<digest of the items>.json     (<round>-again-2/...)
-
-in the ledger's store, beside the evaluations and not in their record. So `collect` needs no labels file, and
-nothing but posting looks at the clock's past. Answers hold no times: reruns give the same bytes.
+What was posted outlives the process: posting keeps the items with their labels and the time
+(`kept_batches`), so `collect` needs no labels file. Answers hold no times: reruns give the same bytes.
 """
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -33,7 +27,8 @@ import pyarrow.compute as pc
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.errors import BadInput
 from assay.evalcore.randomness import stream
-from assay.tasks.desks.protocol import Batch, Collected, Item, Progress
+from assay.tasks.desks.kept_batches import KeptBatches
+from assay.tasks.desks.protocol import Batch, Collected, Item
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.sources.labelled_rows import labelled_rows
 
@@ -64,9 +59,8 @@ class SimulatedDesk:
         annotators   (false positives, misses) of each; None: as many as are asked, all with `error_rate`
         """
         self._labels = labels
-        self._evaluation = evaluation
         self._classes = list(classes)
-        self._store = store
+        self._kept = KeptBatches(store, "simulated", evaluation)
         self._id, self._label = id_column, label_column
         self._annotators = annotators_per_item
         self._people = None if annotators is None else list(annotators)
@@ -79,7 +73,7 @@ class SimulatedDesk:
 
     def missing(self, batch: Batch) -> list[Item]:
         """The items of the batch that were never posted."""
-        posted = {item_id for record in self._posted(batch) for item_id in record["labels"]}
+        posted = {item_id for record in self._posts(batch) for item_id in record["labels"]}
         return [item for item in batch.items if item.item_id not in posted]
 
     def post(self, batch: Batch, items: Sequence[Item]) -> None:
@@ -87,16 +81,15 @@ class SimulatedDesk:
         if not items:
             return
         wanted = [item.item_id for item in items]
-        record = {"posted_at": self._clock(), "labels": self._look_up(wanted)}
-        self._store.put(f"{self._prefix(batch)}posted-{_digest(wanted)}.json", json.dumps(record).encode())
+        self._kept.keep_post(batch, wanted, {"posted_at": self._clock(), "labels": self._look_up(wanted)})
 
     def collect(self, batch: Batch) -> Collected:
         """Every answer that is due by now."""
         now = self._clock()
-        extra = self._wanted(batch)
+        extra = self._kept.people_asked(batch.round, batch.asking)
         present: set[str] = set()
         answers: dict[str, Annotation] = {}
-        for record in self._posted(batch):
+        for record in self._posts(batch):
             present.update(record["labels"])
             if now >= record["posted_at"] + self._delay:
                 for item_id, label in record["labels"].items():
@@ -106,34 +99,12 @@ class SimulatedDesk:
                         answers[answer.annotation_id] = answer
         return Collected(annotations=list(answers.values()), present=frozenset(present))
 
-    def progress(self, batch: Batch) -> Progress:
-        """The same read as `collect`, counted."""
-        collected = self.collect(batch)
-        answered = {answer.item_id for answer in collected.annotations}
-        return Progress(asked=len(batch.items), on_desk=len(collected.present), answered=len(answered))
-
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """Record that `annotators` simulated people answer these items."""
-        items = sorted(set(item_ids))
-        key = f"{self._prefix(batch)}more-{annotators:04d}-{_digest(items)}.json"
-        self._store.put(key, json.dumps({"annotators": annotators, "items": items}).encode())
+        self._kept.request_more(batch, item_ids, annotators)
 
-    def _prefix(self, batch: Batch) -> str:
-        again = f"-again-{batch.asking}" if batch.asking > 1 else ""
-        return f"index/simulated-desk/{self._evaluation}/{batch.round:04d}{again}/"
-
-    def _posted(self, batch: Batch) -> list[dict[str, Any]]:
-        prefix = self._prefix(batch) + "posted-"
-        return [json.loads(self._store.get(key)) for key in self._store.keys(prefix)]
-
-    def _wanted(self, batch: Batch) -> dict[str, int]:
-        """Item -> people asked for on top of the rule."""
-        wanted: dict[str, int] = {}
-        for key in self._store.keys(self._prefix(batch) + "more-"):
-            record = json.loads(self._store.get(key))
-            for item_id in record["items"]:
-                wanted[item_id] = max(wanted.get(item_id, 0), record["annotators"])
-        return wanted
+    def _posts(self, batch: Batch) -> list[dict[str, Any]]:
+        return self._kept.posts(batch.round, batch.asking)
 
     def _who(self, batch: Batch, item_id: str, wanted: int) -> list[int]:
         """The numbers, from 1, of the people who answer this item; those of them there are."""
@@ -194,11 +165,3 @@ class SimulatedDesk:
     def _rows(self) -> Iterator[pa.RecordBatch]:
         """The file's rows as (id, class name or null), both text."""
         return labelled_rows(self._labels, self._id, self._label, self._classes, key="desk.labels")
-
-
-def _digest(item_ids: Sequence[str]) -> str:
-    hashed = hashlib.sha256()
-    for item_id in sorted(item_ids):
-        encoded = item_id.encode()
-        hashed.update(len(encoded).to_bytes(8, "big") + encoded)
-    return hashed.hexdigest()[:16]

@@ -13,7 +13,7 @@ from doubles.world import World
 from services.receivers import webhook_receiver
 
 from assay.evalcore.errors import BadInput
-from assay.flows.alerts.delivery import deliver, summary
+from assay.flows.alerts.delivery import deliver, outbox_of_all, summary
 from assay.flows.alerts.verdicts import changes, raise_failure
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
@@ -422,3 +422,13 @@ def test_a_lost_index_is_made_anew_by_listing(assay, tmp_path, monkeypatch):
 def test_alerts_of_nobody_are_refused(assay, name):
     assert assay(name)[0] == 2
     assert assay(name, "--test")[0] == 2
+
+
+def test_a_listing_takes_only_outboxes_for_outboxes(tmp_path):
+    # "desks/simulated/alerts/..." holds what the desk of an evaluation named "alerts" keeps
+    store = MemoryStore()
+    for name in ("alerts", "index-2"):
+        spec = small_spec(tmp_path / name, **BREACH, name=name)
+        begin(store, spec)
+        assert advance(store, name).verdict == "breach"
+    assert sorted(row["owner"] for row in outbox_of_all(store)) == ["alerts", "index-2"]

@@ -8,7 +8,7 @@ from assay.flows.evaluation import drive as evaluate
 from assay.flows.evaluation.begin import begin
 from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.record.opened import open_evaluations
-from assay.tasks.desks.protocol import DeskUnreachable, Progress
+from assay.tasks.desks.protocol import DeskUnreachable
 from assay.tasks.ledger import layout
 
 
@@ -114,12 +114,3 @@ def test_an_evaluation_missing_from_the_index_returns_to_it(world):
     world.store.discard(layout.open_index("small"))
     world.advance()
     assert open_evaluations(world.store) == ["small"]
-
-
-def test_counters_that_lag_behind_hide_no_answer(world, monkeypatch):
-    answers, world.desk.answers = world.desk.answers, {}
-    assert world.advance().state == "waiting"
-    world.desk.answers = answers
-    nobody_yet = Progress(asked=2, on_desk=2, answered=0)
-    monkeypatch.setattr(world.desk, "progress", lambda _batch: nobody_yet)
-    assert world.advance().state == "finished"

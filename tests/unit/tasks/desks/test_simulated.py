@@ -88,7 +88,7 @@ def test_answers_come_when_the_delay_is_over_and_not_before(tmp_path):
     desk.post(batch, batch.items)
     now[0] = 159.9
     assert answers(desk, batch) == {}
-    assert desk.progress(batch).on_desk == 1
+    assert desk.collect(batch).present == {"a"}
     now[0] = 160.0
     assert answers(desk, batch) == {("a", "simulated-1"): "match"}
 
@@ -107,7 +107,7 @@ def test_nothing_is_written_into_the_evaluations_own_record(tmp_path):
     desk = a_desk(jsonl(tmp_path / "l.jsonl", [("a", "match")]), store)
     desk.post(batch, batch.items)
     desk.request_more(batch, ["a"], 2)
-    assert all(key.startswith("index/simulated-desk/e/0001/") for key in store.keys(""))
+    assert all(key.startswith("desks/simulated/e/0001/") for key in store.keys(""))
 
 
 def test_errors_are_fixed_by_seed_item_and_annotator_and_by_nothing_else(tmp_path):

@@ -125,7 +125,7 @@ def test_a_damaged_key_is_named(key):
         read(Ledger(store, "e"), 1)
 
 
-@pytest.mark.parametrize("name", ["", "index", "a/b", "-a", ".", "a b", "a" * 101, "ü"])
+@pytest.mark.parametrize("name", ["", "index", "desks", "a/b", "-a", ".", "a b", "a" * 101, "ü"])
 def test_what_cannot_name_an_evaluation_is_refused(name):
     with pytest.raises(BadInput, match="cannot be the name"):
         layout.check_name(name)

@@ -6,8 +6,10 @@ import pytest
 from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.spec.evaluation import Spec, load_spec, spec_digest, spec_template
 
+DESKS = ", ".join(DESK_KINDS)
 MINIMAL = """\
 name: trial
 pool: {source: p.csv, id: item_id, score: s, prediction: p}
@@ -145,8 +147,8 @@ def test_a_spec_cannot_be_changed():
         ("budget.labels", 10.5, "$.budget.labels must be a whole number, not 10.5"),
         ("batch_size", 0, "$.batch_size must be greater than or equal to 1, not 0"),
         ("method", "dirichlet_tree", "unknown method 'dirichlet_tree'; did you mean 'dirichlet-tree'?"),
-        ("desk.kind", None, "$.desk.kind is missing; add one of: label-studio, folder, simulated"),
-        ("desk.kind", "paper", "$.desk.kind must be one of label-studio, folder, simulated, not 'paper'"),
+        ("desk.kind", None, f"$.desk.kind is missing; add one of: {DESKS}"),
+        ("desk.kind", "paper", f"$.desk.kind must be one of {DESKS}, not 'paper'"),
         ("desk.lables", "x", "$.desk.lables is not a known key; did you mean 'labels'?"),
         ("desk.error_rate", 1, "$.desk.error_rate must be less than 1, not 1"),
         ("desk", {"kind": "label-studio", "url": "localhost"}, "$.desk.url 'localhost' is not an http://"),

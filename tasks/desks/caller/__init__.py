@@ -1,0 +1,1 @@
+"""The desk that is the caller's own code."""

@@ -1,0 +1,200 @@
+"""The desk for labelling tools, scripts and models of the caller's own: ask what waits, tell the answers.
+
+    desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", classes=["spam", "ham"])
+    desk.tell({question.item.item_id: label_of(question.item.shown) for question in desk.ask()})
+
+Posting puts items where `ask` finds them, and `collect` reads what was told. Both are kept in the ledger's
+store, outside the record (`kept_batches`), so asking and telling may happen in different processes, at any
+time, and both survive a crash:
+
+    desks/caller/<evaluation>/<round>/told-000001.json    the answers of one call of `tell`; a later answer
+                                                          by the same person about the same item counts
+
+An answer is about the latest question about its item. People are named by the caller; the ledger gets a
+digest of the name, never the name.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.errors import BadInput
+from assay.tasks.desks.digests import digest
+from assay.tasks.desks.kept_batches import KeptBatches
+from assay.tasks.desks.protocol import Batch, Collected, Item
+from assay.tasks.ledger.stores.protocol import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """An item that waits for answers."""
+
+    item: Item
+    round: int
+    asking: int      # 1: for the first time; 2: asked again
+    answers: int     # people who have answered it
+    wanted: int      # people who are to answer it
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What one person said of one item, the last time."""
+
+    label: str | None    # None: skipped
+    at: str
+
+
+class CallerDesk:
+    """A desk for one evaluation. Any number of processes may ask and tell."""
+
+    def __init__(
+        self, store: Store, *, evaluation: str, classes: Sequence[str], annotators_per_item: int = 1,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`store` is the ledger's; `clock` gives seconds since 1970."""
+        self._store, self._evaluation, self._clock = store, evaluation, clock
+        self._classes = list(classes)
+        self._annotators = annotators_per_item
+        self._kept = KeptBatches(store, "caller", evaluation)
+
+    def ask(self, annotator: str | None = None) -> list[Question]:
+        """What waits for answers in the latest round that was posted, in the order it was posted.
+
+        annotator   leave out what this person has answered
+        """
+        askings = self._kept.askings()
+        return [
+            question
+            for round, asking in askings if round == askings[-1][0]
+            for question in self._open(round, asking, annotator)
+        ]
+
+    def tell(self, answers: Mapping[str, str | None], annotator: str = "") -> None:
+        """Keep one person's answers: item id -> class name, or None for an item that cannot be decided.
+
+        Told again, nothing changes; told otherwise, the later answer counts. Everything is checked before
+        anything is kept.
+
+        annotator   tells people apart where several answer an item; "" is one nameless person
+
+        Raises BadInput for an item that was never asked about and for a label that is no class.
+        """
+        for item_id, label in answers.items():
+            if label is not None and label not in self._classes:
+                raise BadInput(
+                    f"{label!r} is no class of evaluation {self._evaluation!r}; answer item {item_id!r} with "
+                    f"{' or '.join(repr(name) for name in self._classes)}, or None to skip it"
+                )
+        person = self._person(annotator)
+        for (round, asking), item_ids in self._asked_last(answers).items():
+            self._keep(round, asking, person, {item_id: answers[item_id] for item_id in item_ids})
+
+    def prepare(self) -> None:
+        """Nothing to prepare: the ledger's store is there."""
+
+    def missing(self, batch: Batch) -> list[Item]:
+        """The items of the batch that were never posted."""
+        posted = self._posted(batch.round, batch.asking)
+        return [item for item in batch.items if item.item_id not in posted]
+
+    def post(self, batch: Batch, items: Sequence[Item]) -> None:
+        """Put the items where `ask` finds them."""
+        if items:
+            record = [{"item_id": item.item_id, "shown": dict(item.shown)} for item in items]
+            self._kept.keep_post(batch, [item.item_id for item in items], {"items": record})
+
+    def collect(self, batch: Batch) -> Collected:
+        """Everything that was told."""
+        annotations = [
+            Annotation(
+                item_id=item_id,
+                annotation_id=f"{batch.round:04d}/{batch.asking}/{item_id}/{person}",
+                annotator=person,
+                kind="skip" if said.label is None else "label",
+                label=said.label,
+                updated_at=said.at,
+                raw={},
+                asking=batch.asking,
+            )
+            for (item_id, person), said in self._said(batch.round, batch.asking).items()
+        ]
+        present = frozenset(self._posted(batch.round, batch.asking))
+        return Collected(annotations=annotations, present=present)
+
+    def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
+        """Have `ask` return these items until so many people have answered them."""
+        self._kept.request_more(batch, item_ids, annotators)
+
+    def _open(self, round: int, asking: int, annotator: str | None) -> Iterator[Question]:
+        people: dict[str, set[str]] = {}
+        for item_id, person in self._said(round, asking):
+            people.setdefault(item_id, set()).add(person)
+        more = self._kept.people_asked(round, asking)
+        for item_id, item in self._posted(round, asking).items():
+            answered = people.get(item_id, set())
+            wanted = max(self._annotators, more.get(item_id, 0))
+            if len(answered) < wanted and (annotator is None or self._person(annotator) not in answered):
+                yield Question(item=item, round=round, asking=asking, answers=len(answered), wanted=wanted)
+
+    def _asked_last(self, item_ids: Iterable[str]) -> dict[tuple[int, int], list[str]]:
+        """(round, asking) of the latest question about each item -> the items."""
+        wanted = dict.fromkeys(item_ids)
+        places: dict[tuple[int, int], list[str]] = {}
+        for place in reversed(self._kept.askings()):
+            posted = self._posted(*place)
+            here = [item_id for item_id in wanted if item_id in posted]
+            if here:
+                places[place] = here
+            for item_id in here:
+                del wanted[item_id]
+            if not wanted:
+                return places
+        for item_id in wanted:
+            raise BadInput(
+                f"evaluation {self._evaluation!r} has not asked about an item {item_id!r}; tell answers to "
+                "what `ask` returns"
+            )
+        return places
+
+    def _posted(self, round: int, asking: int) -> dict[str, Item]:
+        """The items of one asking, by id."""
+        return {
+            row["item_id"]: Item(item_id=row["item_id"], shown=row["shown"])
+            for record in self._kept.posts(round, asking) for row in record["items"]
+        }
+
+    def _said(self, round: int, asking: int) -> dict[tuple[str, str], _Said]:
+        """(item, person) -> what that person said last."""
+        said: dict[tuple[str, str], _Said] = {}
+        for record in self._told(round, asking):
+            for item_id, label in record["answers"].items():
+                said[item_id, record["person"]] = _Said(label, record["at"])
+        return said
+
+    def _told(self, round: int, asking: int) -> list[dict[str, Any]]:
+        prefix = self._kept.folder(round, asking) + "told-"
+        return [json.loads(self._store.get(key)) for key in self._store.keys(prefix)]
+
+    def _keep(self, round: int, asking: int, person: str, answers: Mapping[str, str | None]) -> None:
+        """Write what is new under the next free number."""
+        said = self._said(round, asking)
+        new = {
+            item_id: label for item_id, label in answers.items()
+            if (item_id, person) not in said or said[item_id, person].label != label
+        }
+        if not new:
+            return
+        at = datetime.fromtimestamp(self._clock(), UTC).isoformat()
+        blob = json.dumps({"person": person, "at": at, "answers": new}).encode()
+        prefix = self._kept.folder(round, asking) + "told-"
+        number = len(list(self._store.keys(prefix))) + 1
+        while self._store.put(f"{prefix}{number:06d}.json", blob) != blob:
+            number += 1   # somebody else tells at the same moment
+
+    def _person(self, name: str) -> str:
+        name = name.strip()
+        return f"caller-{digest(self._evaluation, name)[:16]}" if name else "caller-nameless"

@@ -1,0 +1,43 @@
+"""`desk: {kind: folder}`."""
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from assay.tasks.desks.kind import DeskKind, Labelling, Resources
+from assay.tasks.desks.protocol import Desk, DeskRefused
+from assay.tasks.folders import in_the_way_of
+
+
+class FolderKind(DeskKind):
+    """People label in CSV files: batches out, answers in."""
+
+    example: ClassVar[str] = "{kind: folder, path: ./labelling, annotators_per_item: 1}"
+    by_window: ClassVar[tuple[str, ...]] = ("path",)
+
+    kind: Literal["folder"]
+    path: str = Field(min_length=1, description="the folder for batches and answers")
+
+    def open(self, labelling: Labelling, resources: Resources) -> Desk:
+        """See DeskKind.open."""
+        from assay.tasks.desks.folder.desk import FolderDesk
+
+        return FolderDesk(
+            self._folder, evaluation=labelling.evaluation, classes=labelling.classes,
+            display=labelling.display, annotators_per_item=self.annotators_per_item,
+        )
+
+    def look(self, labelling: Labelling, resources: Resources) -> str:
+        """See DeskKind.look."""
+        obstacle = in_the_way_of(self._folder)
+        if obstacle is not None:
+            raise DeskRefused(
+                f"desk.path: {self._folder} cannot be made or written: {obstacle} is no folder we may write "
+                "to; choose another path, or get the right to write there"
+            )
+        return f"the folder {self._folder} {'can be written' if self._folder.exists() else 'can be made'}"
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.path).expanduser()

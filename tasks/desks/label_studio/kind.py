@@ -1,0 +1,67 @@
+"""`desk: {kind: label-studio}`."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from assay.tasks.desks.kind import DeskKind, Labelling, Resources
+from assay.tasks.desks.protocol import Desk, DeskRefused
+from assay.tasks.schema import Location, wrong
+
+if TYPE_CHECKING:
+    from assay.tasks.desks.label_studio.api import LabelStudioApi
+
+_TIMEOUT = 10.0     # seconds for one reply, where a person waits for `assay doctor`
+
+
+class LabelStudioKind(DeskKind):
+    """People label in Label Studio; its token comes from the environment."""
+
+    example: ClassVar[str] = '{kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}'
+    posts_arrive_late: ClassVar[bool] = True
+    sends_hints: ClassVar[bool] = True
+
+    kind: Literal["label-studio"]
+    url: Location = Field(description='address of Label Studio, such as "http://127.0.0.1:8080"')
+    project: str | None = Field(
+        default=None, min_length=1, max_length=50, description="project title; else the evaluation's name"
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _web_address(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise wrong(f"{url!r} is not an http:// or https:// address")
+        return url
+
+    def open(self, labelling: Labelling, resources: Resources) -> Desk:
+        """See DeskKind.open."""
+        from assay.tasks.desks.label_studio.desk import LabelStudioDesk
+
+        return LabelStudioDesk(
+            self._api(resources), evaluation=labelling.evaluation, classes=labelling.classes,
+            display=labelling.display, show_as=labelling.show_as, title=self.project,
+            identity=resources.identity, annotators_per_item=self.annotators_per_item,
+        )
+
+    def look(self, labelling: Labelling, resources: Resources) -> str:
+        """See DeskKind.look."""
+        api = self._api(resources, timeout=_TIMEOUT, read_attempts=1)
+        found = api.read("api/projects/", {"page_size": 1, "include": "id"})
+        count = found.get("count", "an unknown number of")
+        return f"Label Studio at {self.url} accepts our token ({count} projects, none made)"
+
+    def _api(
+        self, resources: Resources, *, timeout: float = 60.0, read_attempts: int = 4
+    ) -> "LabelStudioApi":
+        from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+
+        token = resources.environment.get(TOKEN_VARIABLE, "").strip()
+        if not token:
+            raise DeskRefused(
+                f"desk.kind label-studio needs an access token for {self.url}; put one into the environment "
+                f"variable {TOKEN_VARIABLE} (Label Studio: Account & Settings)"
+            )
+        return LabelStudioApi(self.url, token, timeout=timeout, read_attempts=read_attempts)

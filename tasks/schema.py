@@ -1,0 +1,60 @@
+"""What every part of a spec is made of: strict mappings, and the types of values that many parts share.
+
+A part is frozen and strict: no text is taken for a number, and no unknown key is dropped.
+"""
+
+from difflib import get_close_matches
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic_core import PydanticCustomError
+
+
+def wrong(text: str) -> PydanticCustomError:
+    """An error of ours: the text is shown to people as it stands."""
+    return PydanticCustomError("assay", "{text}", {"text": text})
+
+
+def _no_credentials(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise wrong("is not a URL") from None
+    if parts.username is not None or parts.password is not None:
+        raise wrong("holds a user name or a password; secrets are never in a spec: use the environment")
+    return url
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if names.count(name) > 1:
+            raise wrong(f"lists {name!r} twice; keep one")
+    return names
+
+
+Column = Annotated[str, Field(min_length=1)]
+Columns = Annotated[tuple[Column, ...], Strict(False), AfterValidator(_distinct)]  # a YAML list is no tuple
+Location = Annotated[str, Field(min_length=1), AfterValidator(_no_credentials)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """A mapping of the spec. Unknown keys are refused with the nearest known one."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", validate_default=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known_keys(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        problems: list[tuple[str, str]] = []
+        for key in data:
+            if key not in cls.model_fields:
+                near = get_close_matches(key, cls.model_fields, n=1, cutoff=0.5)
+                hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(cls.model_fields)}"
+                problems.append((key, f"is not a known key; {hint}"))
+        if problems:
+            raise PydanticCustomError("keys", "unknown keys", {"problems": problems})
+        return data
