@@ -14,7 +14,7 @@ import numpy as np
 from assay.evalcore.evaluation.loop import Question, State, begin, observe, plan
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition

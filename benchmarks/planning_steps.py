@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.pool.partition import build_partition
 from benchmarks.rounds import by_size, pool

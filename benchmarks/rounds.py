@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.strata import csf_edges

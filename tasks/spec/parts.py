@@ -15,7 +15,8 @@ from pydantic_core import PydanticCustomError
 
 from assay.evalcore.annotators.surprise import CHANCE, MOVES
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
 
 FROZEN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row", "shown_hash")

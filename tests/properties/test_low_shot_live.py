@@ -8,7 +8,7 @@ from doubles.pools import synthetic_pool
 
 from assay.evalcore.design.round import Design
 from assay.evalcore.evaluation.loop import UNDECIDED, Question, begin, estimates, observe, plan
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 

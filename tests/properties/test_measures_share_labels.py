@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.low_shot.rows import LOW_SHOT
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.pool.partition import build_partition

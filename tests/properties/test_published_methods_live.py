@@ -10,7 +10,7 @@ from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
 from assay.evalcore.evaluation.reuse import joint_region, reuse
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.published import PUBLISHED
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition

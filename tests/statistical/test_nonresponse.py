@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 

@@ -11,7 +11,7 @@ from scipy.stats import binom, hypergeom, norm
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.evaluation.loop import Question, begin, estimates, observe, plan
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method

@@ -14,7 +14,7 @@ from assay.evalcore.design.draws import simulate_answers, without_replacement
 from assay.evalcore.design.round import RoundLabels
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.loop import begin, estimates, observe, plan
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells

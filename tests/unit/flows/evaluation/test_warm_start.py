@@ -9,7 +9,7 @@ from doubles.stream import monitor_data, write_day
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.loop import Question, begin, plan
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import WarmMethod
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.monitoring.inheritance import Inherited, evidence_by_cell
