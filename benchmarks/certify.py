@@ -25,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import usual
 from assay.evalcore.methods.importance.static_is import StaticIS
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
@@ -89,7 +90,7 @@ def run(
 ) -> None:
     """Fill the cache; cells that are there already are not run again."""
     done = {_key(line) for line in lines(cache)}
-    measures = [measure(name, 2.0 if name == "fbeta" else None) for name in names]
+    measures = [usual(name) for name in names]
     data: dict[str, LabelledPool] = {}
     for block in range(-(-repeats // BLOCK)):
         for pool_name, method_name in product(pools, methods):

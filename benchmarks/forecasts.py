@@ -15,7 +15,7 @@ from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, State, begin
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.simulation import LabelledPool, replay

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.replay.simulation import BLOCK, prepare, run_block
 from benchmarks.replay import BUDGETS, load

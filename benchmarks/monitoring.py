@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import Method, draw_round
 from assay.evalcore.methods.exact import with_exact_values
 from assay.evalcore.methods.registry import method

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from scipy.special import expit
 
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
 from assay.evalcore.methods.registry import method

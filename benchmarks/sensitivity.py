@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.recalibration import configurations, label_model, planning, posterior, reporting
 from assay.evalcore.replay.simulation import replay, summarise

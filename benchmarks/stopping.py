@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.simulation import replay

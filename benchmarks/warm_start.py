@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited, evidence_by_cell

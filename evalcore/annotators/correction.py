@@ -95,7 +95,7 @@ def corrected_measure(measure: Measure, errors: Floats) -> Measure:
         pull = measure.influence(true_risk(risk))
         return np.asarray(np.einsum("fly,...fy->...fl", inverse, pull).reshape(risk.shape))
 
-    return Measure(measure.name, flat, value, gradient, measure.bounds, measure.undefined_when)
+    return replace(measure, loss=flat, value=value, gradient=gradient, linear=None)
 
 
 def _inverses(errors: Floats) -> Floats:
@@ -111,7 +111,15 @@ def _probe(prediction: int) -> Measure:
     loss = np.zeros((2, 2, 1))
     loss[prediction, 1, 0] = 1.0
     return Measure(
-        "share", loss, lambda risk: np.asarray(risk[..., 0]), np.ones_like, (0.0, 1.0), "the pool is empty"
+        name="share",
+        title="Share",
+        meaning="share of the pool that is predicted so and labelled positive",
+        undefined_when="the pool is empty",
+        bounds=(0.0, 1.0),
+        loss=loss,
+        value=lambda risk: np.asarray(risk[..., 0]),
+        gradient=np.ones_like,
+        monotone=(1, 1),
     )
 
 

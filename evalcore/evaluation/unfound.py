@@ -9,9 +9,8 @@ ledger.
 
 from dataclasses import replace
 
-from assay.evalcore.errors import UnknownName
 from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import named
 
 
 def withheld(estimate: Estimate, positives: int) -> Estimate:
@@ -22,7 +21,7 @@ def withheld(estimate: Estimate, positives: int) -> Estimate:
     """
     if positives or estimate.value is None or estimate.interval == "exact" or estimate.segment is not None:
         return estimate
-    if estimate.value not in _ends(estimate.measure):
+    if estimate.value not in named(estimate.measure).bounds:
         return estimate
     bound = estimate.price_tag.get("unseen_bound")
     unseen = f"; at most {bound:,} positives are unseen by the draws alone" if bound is not None else ""
@@ -32,10 +31,3 @@ def withheld(estimate: Estimate, positives: int) -> Estimate:
         undefined_reason=f"no positive found yet among {estimate.labels:,} labels{unseen}",
         variance=None,
     )
-
-
-def _ends(name: str) -> tuple[float, float]:
-    try:
-        return measure(name).bounds
-    except UnknownName:                      # fbeta(2): its name here is not what `measure` takes
-        return 0.0, 1.0

@@ -1,1 +1,1 @@
-"""Measures: what is estimated, a file each."""
+"""Measures: what "how good" means.  One file each; the registry finds them by name."""

@@ -11,7 +11,8 @@ from assay.evalcore.estimators.random_sampling import chance_undefined, random_s
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
 from assay.evalcore.forecast.worlds import plausible_worlds
-from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.choice import Choice
 from assay.evalcore.methods.registry import METHODS, auto, is_auto, method

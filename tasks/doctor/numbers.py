@@ -7,7 +7,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import measure, names
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import every
 from assay.evalcore.replay.simulation import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.doctor.roles import Roles
@@ -16,6 +17,8 @@ from assay.tasks.doctor.scan import Scan
 _YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
 _BINS = 10
 _EDGE = 1e-12
+_SHARES = 101     # shares of positives at which a measure is tried where all predictions are alike
+_SAME = 1e-12     # values closer than this are one value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,22 +132,31 @@ def calibration(numbers: Numbers) -> dict[str, Any] | None:
 def measure_findings(numbers: Numbers) -> list[dict[str, Any]]:
     """Every measure: whether it can be had, its exact value where labels are known, and a note."""
     pool = numbers.labelled()
-    positives = int(numbers.prediction.sum())
     result = []
-    for name in names():
-        chosen = measure(name, 2.0 if name == "fbeta" else None)
-        note = None
-        if positives == 0 and name in ("precision", "mcc"):
-            note = f"does not exist: {chosen.undefined_when}"
-        elif positives == 0 and name in ("f1", "fbeta"):
-            note = "0 as soon as the pool has a positive, since nothing is predicted positive"
-        elif positives == len(numbers.prediction) and name == "mcc":
-            note = f"does not exist: {chosen.undefined_when}"
+    for chosen in every():
+        exists, note = _availability(chosen, numbers.prediction)
         value = None if pool is None else float(chosen.of_confusion(pool.confusion()))
-        exists = not (note or "").startswith("does not exist")
         known = value if value is not None and np.isfinite(value) else None
         result.append({"measure": chosen.name, "available": exists, "note": note, "true_value": known})
     return result
+
+
+def _availability(measure: Measure, prediction: Array) -> tuple[bool, str | None]:
+    """Whether the measure can exist, and what is known of it where all predictions are alike."""
+    alike = np.unique(prediction)
+    if len(alike) > 1:
+        return True, None
+    share = np.linspace(0, 1, _SHARES)           # of positives among the labels, from none to all
+    table = np.zeros((_SHARES, 2, 2))
+    table[:, alike[0]] = np.stack([1 - share, share], axis=-1)
+    values = measure.of_confusion(table)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return False, f"does not exist: {measure.undefined_when}"
+    if np.ptp(values) > _SAME:
+        return True, None
+    every_one = "positive" if alike[0] else "negative"
+    return True, f"{values[0]:g} wherever it exists, since every item is predicted {every_one}"
 
 
 def _separating(scale: Floats, prediction: Array) -> float | None:

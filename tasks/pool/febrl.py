@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.randomness import stream
 from assay.evalcore.types import Floats, Ints
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.replay.simulation import (

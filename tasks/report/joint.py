@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from math import cos, pi, sin, sqrt
 from typing import Any
 
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import named
 from assay.tasks.report import wording
 
 _SIZE, _MARGIN, _POINTS = 240, 12, 72
@@ -15,7 +17,8 @@ _SIZE, _MARGIN, _POINTS = 240, 12, 72
 
 def joint_rows(joint: Mapping[str, Any]) -> dict[str, Any]:
     """What the template needs of the contract's `joint_region`."""
-    names = [wording.measure_name(name) for name in joint["measures"]]
+    measures = [named(name) for name in joint["measures"]]
+    names = [measure.title for measure in measures]
     shape, reach = joint["shape"], joint["reach"]
     return {
         "confidence": wording.percent(joint["confidence"]),
@@ -29,7 +32,7 @@ def joint_rows(joint: Mapping[str, Any]) -> dict[str, Any]:
             }
             for i, name in enumerate(names)
         ],
-        "ellipse": _ellipse(names, joint["center"], shape) if reach[0] > 0 and reach[1] > 0 else None,
+        "ellipse": _ellipse(measures, joint["center"], shape) if reach[0] > 0 and reach[1] > 0 else None,
     }
 
 
@@ -40,7 +43,7 @@ def _correlation(shape: list[list[float]], i: int, j: int) -> str:
     return wording.number(max(-1.0, min(1.0, shape[i][j] / scale)), 2)
 
 
-def _ellipse(names: list[str], center: list[float], shape: list[list[float]]) -> dict[str, Any]:
+def _ellipse(measures: list[Measure], center: list[float], shape: list[list[float]]) -> dict[str, Any]:
     """The ellipse of the first two measures, in a frame that ends where the measures' ranges do."""
     a = sqrt(shape[0][0])
     b = shape[0][1] / a
@@ -48,7 +51,7 @@ def _ellipse(names: list[str], center: list[float], shape: list[list[float]]) ->
     along = [2 * pi * k / _POINTS for k in range(_POINTS)]
     xs = [center[0] + a * cos(t) for t in along]
     ys = [center[1] + b * cos(t) + c * sin(t) for t in along]
-    frames = [_frame(xs), _frame(ys)]
+    frames = [_frame(xs, measures[0]), _frame(ys, measures[1])]
     inside = _SIZE - 2 * _MARGIN
 
     def place(value: float, frame: tuple[float, float]) -> float:
@@ -61,13 +64,13 @@ def _ellipse(names: list[str], center: list[float], shape: list[list[float]]) ->
         "points": " ".join(f"{x:.1f},{y:.1f}" for x, y in points),
         "x": round(place(center[0], frames[0]), 1),
         "y": round(_SIZE - place(center[1], frames[1]), 1),
-        "x_name": names[0], "y_name": names[1],
+        "x_name": measures[0].title, "y_name": measures[1].title,
         "x_from": wording.number(frames[0][0]), "x_to": wording.number(frames[0][1]),
         "y_from": wording.number(frames[1][0]), "y_to": wording.number(frames[1][1]),
     }
 
 
-def _frame(values: list[float]) -> tuple[float, float]:
-    """Around the values, but never beyond what a measure can be."""
-    lowest = -1.0 if min(values) < -0.5 else 0.0   # only a correlation goes far below zero
-    return max(min(values), lowest), min(max(values), 1.0)
+def _frame(values: list[float], measure: Measure) -> tuple[float, float]:
+    """Around the values, but never beyond what the measure can be."""
+    lowest, highest = measure.bounds
+    return max(min(values), lowest), min(max(values), highest)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from assay.evalcore.measures.registry import named
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, ReportData
 from assay.tasks.report.machine import rounds_and_reissue
@@ -121,7 +122,6 @@ def _plot(ax: Any, data: ReportData, of: EstimateRow, *, detailed: bool) -> None
             data.truth[of.measure], color=_TRUTH, linewidth=1.2, dashes=(5, 2.5),
             label=f"true value ({wording.number(data.truth[of.measure])})",
         )
-    lowest = -1.0 if of.measure == "mcc" else 0.0
     if of is data.estimates[0]:
         for edge in (data.threshold_min, data.threshold_max):
             if edge is not None:
@@ -129,7 +129,7 @@ def _plot(ax: Any, data: ReportData, of: EstimateRow, *, detailed: bool) -> None
                     edge, color=_THRESHOLD, linewidth=1.2, dashes=(1.5, 1.8),
                     label=f"threshold ({wording.plain(edge)})",
                 )
-    low, high = _range(data, of, with_interval, known, lowest)
+    low, high = _range(data, of, with_interval, known)
     undefined = [r.labels for r in rows if r.value is None]
     if undefined:
         ax.plot(
@@ -166,9 +166,9 @@ def _range(
     of: EstimateRow,
     with_interval: Sequence[EstimateRow],
     known: Sequence[EstimateRow],
-    lowest: float,
 ) -> tuple[float, float]:
     """The smallest window that hides nothing of the interval, with air, within the measure's own bounds."""
+    lowest, highest = named(of.measure).bounds
     seen = [end for r in with_interval for end in (r.lower, r.upper) if end is not None]
     seen += [r.value for r in known if r.value is not None]
     if data.truth is not None and of.measure in data.truth:
@@ -176,12 +176,12 @@ def _range(
     if of is data.estimates[0]:
         seen += [edge for edge in (data.threshold_min, data.threshold_max) if edge is not None]
     if not seen:
-        return lowest, 1.0
+        return lowest, highest
     low, high = min(seen), max(seen)
     air = 0.06 * (high - low) or 0.05
     # a hair beyond the bounds, so that a line on the bound is drawn whole
     hair = 0.01 * (high - low + 2 * air)
-    return max(low - air, lowest - hair), min(high + air, 1.0 + hair)
+    return max(low - air, lowest - hair), min(high + air, highest + hair)
 
 
 def embeddable(svg: str, size: tuple[float, float], prefix: str, title: str, description: str) -> str:

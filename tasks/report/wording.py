@@ -4,32 +4,14 @@ Ends of an interval are rounded outwards, so that a printed interval never looks
 printed comparison with a threshold never contradicts the verdict.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
 from typing import Any
 
+from assay.evalcore.measures.registry import named
 from assay.tasks.report.data import EstimateRow, Moved, ReportData
 
-_NAMES = {
-    "accuracy": "Accuracy",
-    "precision": "Precision",
-    "recall": "Recall",
-    "f1": "F1",
-    "specificity": "Specificity",
-    "balanced_accuracy": "Balanced accuracy",
-    "mcc": "Matthews correlation",
-}
-_MEANINGS = {
-    "accuracy": "share of all items whose prediction is right",
-    "precision": "share of the items predicted “{positive}” that are",
-    "recall": "share of the items that are “{positive}” and were predicted so",
-    "f1": "harmonic mean of precision and recall",
-    "specificity": "share of the items that are “{negative}” and were predicted so",
-    "balanced_accuracy": "mean of recall and specificity",
-    "mcc": "correlation of prediction and label, from −1 to 1",
-}
 _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
     "delta-normal": "normal approximation, simple random sample",
@@ -39,16 +21,12 @@ _INTERVALS = {
 
 def measure_name(name: str) -> str:
     """`f1` → `F1`, `fbeta(2)` → `F-beta (β = 2)`."""
-    beta = re.fullmatch(r"fbeta\((.+)\)", name)
-    return f"F-beta (β = {beta[1]})" if beta else _NAMES.get(name, name)
+    return named(name).title
 
 
 def measure_meaning(name: str, data: ReportData) -> str:
     """The measure in half a sentence, with the classes' own names."""
-    if name.startswith("fbeta("):
-        return "weighted harmonic mean of precision and recall"
-    meaning = _MEANINGS.get(name, "")
-    return meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
+    return named(name).meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
 
 
 def digits_for(row: EstimateRow) -> int:

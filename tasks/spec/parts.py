@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import Measure, measure
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.schema import Column, Columns, Finite, Location, Part, wrong
 

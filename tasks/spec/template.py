@@ -1,7 +1,11 @@
 """The commented spec that `assay init` writes. It loads as it stands; a test holds it to that."""
 
+from textwrap import fill
+
+from assay.evalcore.measures.registry import spellings
 from assay.tasks.desks.registry import DESK_KINDS
 
+_WIDTH = 100         # of the comment that lists the measures
 _TEMPLATE = """\
 # An evaluation, as Assay reads it. `assay begin` checks it against your data before anything is posted.
 # Paths are relative to the directory you run assay in. Secrets never go here: use the environment.
@@ -23,7 +27,7 @@ pool:
 
 labels: {positive: match, negative: "no match"}
 
-# accuracy, precision, recall, f1, {name: fbeta, beta: 2}, specificity, balanced_accuracy, mcc;
+@MEASURES@
 # or a list of them. The first drives the choice of items; the others are estimated from the same labels.
 measure: f1
 
@@ -54,4 +58,8 @@ seed: 7                          # fixes every random choice
 
 def spec_template() -> str:
     """A commented spec, ready to be edited."""
-    return _TEMPLATE.replace("<desks>", "\n# ".join(f"desk: {kind.example}" for kind in DESK_KINDS.values()))
+    measures = fill(
+        ", ".join(spellings()) + ";", width=_WIDTH, initial_indent="# ", subsequent_indent="# "
+    )
+    desks = "\n# ".join(f"desk: {kind.example}" for kind in DESK_KINDS.values())
+    return _TEMPLATE.replace("@MEASURES@", measures).replace("<desks>", desks)

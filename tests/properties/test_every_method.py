@@ -4,7 +4,7 @@ import pytest
 from doubles.pools import synthetic_pool
 from doubles.world import World
 
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.replay.simulation import replay, summarise
 from assay.flows.verify.ledger import verify

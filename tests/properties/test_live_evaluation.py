@@ -12,7 +12,7 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.pool.partition import build_partition
 

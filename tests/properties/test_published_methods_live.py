@@ -14,7 +14,7 @@ from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.reuse import joint_region, reuse
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 

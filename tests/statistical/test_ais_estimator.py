@@ -10,7 +10,7 @@ from scipy.stats import norm
 from assay.evalcore.design.proposal import relevant_cells, variance_minimising
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, estimate
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.simulation import prepare, replay, summarise
 

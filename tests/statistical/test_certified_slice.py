@@ -9,7 +9,7 @@ import pytest
 from doubles.pools import real_pool
 from scipy.stats import binom
 
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.replay.families import pool as family
 from assay.evalcore.replay.simulation import prepare, run_block

@@ -11,7 +11,7 @@ from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.forecast.labels_needed import Goal, forecast
 from assay.evalcore.forecast.worlds import plausible_worlds
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition

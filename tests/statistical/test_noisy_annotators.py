@@ -8,7 +8,7 @@ from scipy.stats import binom
 from assay.evalcore.annotators.correction import corrected
 from assay.evalcore.annotators.error_rates import error_rates
 from assay.evalcore.design.draws import simulate_labels
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.randomness import stream

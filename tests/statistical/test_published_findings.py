@@ -20,7 +20,7 @@ from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.horvitz_thompson import one_round
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.joint_region import confidence_region
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells

@@ -11,7 +11,7 @@ import pytest
 from doubles.pools import real_pool
 from scipy.stats import norm
 
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.simulation import replay, summarise
 

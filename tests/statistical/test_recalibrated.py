@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
-from assay.evalcore.measures.base import measure, names
+from assay.evalcore.measures.registry import every, measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.families import pool
@@ -16,10 +16,6 @@ from assay.evalcore.replay.simulation import LabelledPool, replay, summarise
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 QUICK = Recalibrated(report_draws=400)
 REPEATS = 50
-
-
-def _measures():
-    return [measure(name, 2.0 if name == "fbeta" else None) for name in names()]
 
 
 @pytest.mark.statistical
@@ -65,7 +61,7 @@ def test_on_a_rare_class_the_error_is_a_small_part_of_the_trees():
 @pytest.mark.statistical
 def test_one_label_set_serves_every_measure():
     data = pool("balanced")
-    traces = replay(QUICK, data, _measures(), [100], repeats=REPEATS, seed=13)
+    traces = replay(QUICK, data, every(), [100], repeats=REPEATS, seed=13)
     allowed = binom.isf(FALSE_ALARM / len(traces), REPEATS, 0.07)
     for trace in traces:
         truth = float(trace.measure.of_confusion(data.confusion()))
@@ -102,7 +98,7 @@ def test_odd_pools_give_intervals_without_warnings_or_nan(name: str):
     budgets = [b for b in (20, 60) if b <= len(data.label)] or [1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        traces = replay(QUICK, data, _measures(), budgets, repeats=2, batch_size=20)
+        traces = replay(QUICK, data, every(), budgets, repeats=2, batch_size=20)
     for trace in traces:
         known = np.isfinite(trace.value)
         assert np.isfinite(trace.lower[known]).all()

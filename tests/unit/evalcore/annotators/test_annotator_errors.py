@@ -11,7 +11,7 @@ from assay.evalcore.annotators.correction import corrected_measure
 from assay.evalcore.annotators.error_rates import error_rates
 from assay.evalcore.annotators.gold import gold_of_round, shuffled
 from assay.evalcore.annotators.label_errors import again_error, majority_error
-from assay.evalcore.measures.base import measure, names
+from assay.evalcore.measures.registry import every
 
 GOLD = ["g1", "g2", "g3", "g4", "g5"]
 
@@ -74,9 +74,8 @@ def test_asking_a_surprising_positive_again_squares_the_false_positives():
     assert again_error(e, np.array([False, False])) == pytest.approx(e)
 
 
-@pytest.mark.parametrize("name", names())
-def test_a_corrected_measure_of_the_expected_labels_is_the_true_one(name):
-    chosen = measure(name, 2.0 if name == "fbeta" else None)
+@pytest.mark.parametrize("chosen", every(), ids=lambda m: m.name)
+def test_a_corrected_measure_of_the_expected_labels_is_the_true_one(chosen):
     true = np.array([[900.0, 30.0], [20.0, 50.0]])
     errors = np.array([[0.02, 0.10], [0.05, 0.20]])
     labels = np.stack([true[:, 0] * (1 - errors[:, 0]) + true[:, 1] * errors[:, 1],

@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 from assay.evalcore.estimators.combination import round_weight
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate, measure_variance, one_round
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.cells import Cells
 
 

@@ -13,7 +13,7 @@ from assay.evalcore.estimators.random_sampling import (
     chance_undefined,
     random_sampling_equivalent,
 )
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.randomness import stream
 
 Z95 = 1.959963984540054

@@ -12,7 +12,7 @@ from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.price_tag import price_tag, weighted_confusion
 from assay.evalcore.evaluation.unfound import withheld
 from assay.evalcore.evaluation.unseen import reach, unseen_bound
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.pool.cells import Cells
 
 BOTH = np.array([True, True])

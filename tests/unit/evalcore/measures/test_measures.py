@@ -1,13 +1,12 @@
-"""Measures against scikit-learn on full labels, and their gradients against finite differences."""
+"""Measures against scikit-learn on full labels, and what every measure must hold to."""
 
 import numpy as np
 import pytest
 import sklearn.metrics as sk
 
-from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.measures.base import measure, names
+from assay.evalcore.measures.registry import every, measure
 
-ALL = [(name, 2.0 if name == "fbeta" else None) for name in names()]
+ALL = pytest.mark.parametrize("m", every(), ids=lambda m: m.name)
 
 
 def confusion(prediction, label):
@@ -37,9 +36,8 @@ def test_measures_agree_with_scikit_learn_on_full_labels(name, beta, reference):
         assert float(got) == pytest.approx(reference(label, prediction), abs=1e-12)
 
 
-@pytest.mark.parametrize(("name", "beta"), ALL)
-def test_gradients_agree_with_finite_differences(name, beta):
-    m = measure(name, beta)
+@ALL
+def test_gradients_agree_with_finite_differences(m):
     rng = np.random.default_rng(12)
     for _ in range(20):
         shares = rng.dirichlet(np.ones(4)).reshape(2, 2)
@@ -71,15 +69,21 @@ def test_labels_of_predicted_negatives_do_not_matter_for_precision():
     assert measure("f1").label_matters().tolist() == [True, True]
 
 
-def test_a_misspelt_measure_gets_a_suggestion():
-    with pytest.raises(UnknownName, match="did you mean 'precision'"):
-        measure("precison")
+@ALL
+def test_values_stay_within_the_bounds_and_reach_them(m):
+    tables = np.stack(np.meshgrid(*[np.arange(4.0)] * 4), axis=-1).reshape(-1, 2, 2)
+    values = m.of_confusion(tables[1:])                       # the first table is empty
+    values = values[np.isfinite(values)]
+    assert (values.min(), values.max()) == m.bounds
 
 
-@pytest.mark.parametrize(("name", "beta"), [("fbeta", None), ("fbeta", -1.0), ("f1", 2.0)])
-def test_beta_belongs_to_fbeta_alone(name, beta):
-    with pytest.raises(BadInput, match="beta"):
-        measure(name, beta)
+@ALL
+def test_half_a_sentence_says_what_it_means_and_when_it_is_undefined(m):
+    meaning = m.meaning.format(positive="match", negative="no match")
+    for said in (m.title, meaning, m.undefined_when):
+        assert said
+        assert said == said.strip().rstrip(".")
+    assert m.title[0].isupper()
 
 
 def test_a_perfect_score_is_not_more_than_perfect():

@@ -11,7 +11,7 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.estimators.importance import WeightSums, estimate
 from assay.evalcore.estimators.joint_region import NoRegion, confidence_region
 from assay.evalcore.label_models.dirichlet_tree import dirichlet_tree, posterior
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.estimators.pooled_inclusion import Reused, confusion, predicted_variance, reuse_draws
 from assay.evalcore.label_models.isotonic import isotonic_rates
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.low_shot.acis import Acis
 from assay.evalcore.methods.low_shot.calibrated import platt_rates

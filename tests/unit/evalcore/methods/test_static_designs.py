@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.estimators.importance import WeightSums
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.importance.oasis import Oasis
 from assay.evalcore.methods.without_replacement.stratified import Stratified
 from assay.evalcore.pool.cells import Cells

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.calendar import at, due, kind_of, named
 from assay.evalcore.monitoring.signals import (
     Traffic,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.lifetime import Life, family_looks, looks, mean_exp, step
 from assay.evalcore.monitoring.multiplicity import called_out

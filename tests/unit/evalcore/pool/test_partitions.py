@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.feature_strata import cells_of, cluster_strata, kd_tree_strata
 from assay.evalcore.pool.score_strata import (

@@ -9,7 +9,7 @@ from doubles.world import World
 from scipy.stats import norm
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.feature_strata import cells_of

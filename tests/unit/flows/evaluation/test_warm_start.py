@@ -10,7 +10,7 @@ from doubles.stream import monitor_data, write_day
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, methods_that
 from assay.evalcore.monitoring.inheritance import Inherited, evidence_by_cell
 from assay.evalcore.pool.cells import Cells

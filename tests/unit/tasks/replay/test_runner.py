@@ -8,7 +8,7 @@ import pytest
 from doubles.pools import synthetic_pool
 
 from assay.evalcore.errors import BadInput, UnknownName
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.simulation import replay, summarise
 from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot

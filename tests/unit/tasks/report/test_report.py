@@ -11,7 +11,7 @@ import pytest
 from doubles.report_data import REASON, estimate, report_data
 
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.tasks.report import BadReport, PoolSummary, ReportNotWritten, contract, render_report, write_report
 from assay.tasks.report import wording as w
 from assay.tasks.report.data import Moved

@@ -1,0 +1,72 @@
+"""The measures by name.  Every module of this folder may declare some, as MEASURES or FAMILIES."""
+
+import pkgutil
+from difflib import get_close_matches
+from importlib import import_module
+
+from assay.evalcore import measures
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.measures.base import Family, Measure
+
+_MODULES = [
+    import_module(f"{measures.__name__}.{found.name}")
+    for found in pkgutil.iter_modules(measures.__path__)
+    if found.name != "registry"
+]
+_MEASURES: dict[str, Measure] = {m.name: m for module in _MODULES for m in getattr(module, "MEASURES", ())}
+_FAMILIES: dict[str, Family] = {f.name: f for module in _MODULES for f in getattr(module, "FAMILIES", ())}
+
+
+def names() -> list[str]:
+    """The names `measure` knows, in alphabetical order."""
+    return sorted([*_MEASURES, *_FAMILIES])
+
+
+def measure(name: str, beta: float | None = None) -> Measure:
+    """The measure of this name; `beta` is the number that picks one of a family, such as fbeta.
+
+    Raises UnknownName with the nearest known name, and BadInput for a beta that is missing, misplaced or
+    not positive.
+    """
+    if name in _FAMILIES:
+        if beta is None:
+            raise BadInput(f"measure {name!r} needs a positive beta, got None")
+        return _FAMILIES[name].member(beta)
+    if name not in _MEASURES:
+        near = get_close_matches(name, names(), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known measures: {', '.join(names())}"
+        raise UnknownName(f"unknown measure {name!r}; {hint}")
+    if beta is not None:
+        families = " or ".join(_FAMILIES)
+        raise BadInput(f"measure {name!r} takes no beta; write {{name: {families}, beta: {beta:g}}}")
+    return _MEASURES[name]
+
+
+def usual(name: str) -> Measure:
+    """The measure of this name; of a family, the member with its usual number.  Raises UnknownName."""
+    return measure(name, _FAMILIES[name].usual if name in _FAMILIES else None)
+
+
+def every() -> list[Measure]:
+    """One measure for each of the `names`, in their order."""
+    return [usual(name) for name in names()]
+
+
+def spellings() -> list[str]:
+    """How a spec writes each of the `names`: `f1`, `{name: fbeta, beta: 2}`."""
+    return [
+        f"{{name: {name}, beta: {_FAMILIES[name].usual:g}}}" if name in _FAMILIES else name
+        for name in names()
+    ]
+
+
+def named(name: str) -> Measure:
+    """The measure that calls itself so in estimates: `f1`, and `fbeta(2)` for a member of a family.
+
+    Raises UnknownName, and BadInput for a number that makes no measure.
+    """
+    base, bracket, number = name.removesuffix(")").partition("(")
+    try:
+        return measure(base, float(number) if bracket else None)
+    except ValueError:
+        raise UnknownName(f"unknown measure {name!r}; {number!r} is not a number") from None
