@@ -6,7 +6,7 @@ import pytest
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import measure
 from assay.evalcore.monitoring import betting
-from assay.evalcore.monitoring.lifetime import Life, family_looks, looks, mean_exp, step
+from assay.evalcore.monitoring.lifetime import Life, evidence_by_window, family_evidence, mean_exp, step
 from assay.evalcore.monitoring.multiplicity import called_out
 from assay.evalcore.monitoring.verdicts import Limit, Measured, labels_to_decide, pooled, verdict_of
 
@@ -54,24 +54,24 @@ def test_the_first_window_of_an_e_process_weighs_half():
 
 
 def test_windows_that_say_nothing_leave_the_evidence_at_one():
-    for look in looks("e-process", [np.zeros(3)] * 50, 0.05):
+    for look in evidence_by_window("e-process", [np.zeros(3)] * 50, 0.05):
         assert look.evidence == pytest.approx(0.0, abs=1e-12)
 
 
 def test_alpha_spending_charges_each_window_for_its_place():
     # window w is held against α/(w(w+1)): evidence 6/2, then 6/6
-    first, second = looks("alpha-spending", [np.full(2, np.log(6))] * 2, 0.05)
+    first, second = evidence_by_window("alpha-spending", [np.full(2, np.log(6))] * 2, 0.05)
     assert (np.exp(first.evidence), np.exp(second.evidence)) == pytest.approx((3.0, 1.0))
 
 
 def test_a_cusum_never_falls_below_where_it_began():
-    got = looks("cusum", [np.full(2, -5.0), np.full(2, np.log(4)), np.full(2, np.log(3))], 0.05)
+    got = evidence_by_window("cusum", [np.full(2, -5.0), np.full(2, np.log(4)), np.full(2, np.log(3))], 0.05)
     assert np.exp([x.evidence for x in got]) == pytest.approx([np.exp(-5), 4, 12])
 
 
 def test_after_an_alarm_the_evidence_begins_anew():
     # mean exp f = 100: M = 50.5 ≥ 20 every time, and never more
-    got = looks("e-process", [np.full(3, np.log(100))] * 3, 0.05)
+    got = evidence_by_window("e-process", [np.full(3, np.log(100))] * 3, 0.05)
     assert [x.alarm for x in got] == [True] * 3
     assert np.exp([x.evidence for x in got]) == pytest.approx([50.5] * 3)
 
@@ -92,8 +92,8 @@ def test_e_bh_calls_out_more_than_bonferroni_and_never_less():
 
 def test_a_segment_that_is_missing_from_a_window_keeps_its_evidence():
     f = np.full(2, np.log(4.0))
-    family = family_looks("e-process", [{"a": f, "b": f}, {"b": f}, {"a": f, "b": f}], 0.01)
-    alone = looks("e-process", [f, f], 0.01)
+    family = family_evidence("e-process", [{"a": f, "b": f}, {"b": f}, {"a": f, "b": f}], 0.01)
+    alone = evidence_by_window("e-process", [f, f], 0.01)
     assert family[2]["a"].evidence == pytest.approx(alone[1].evidence)
 
 
