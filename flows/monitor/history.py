@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.flows.monitor.opening import current
-from assay.flows.monitor.tick import open_monitor
+from assay.flows.monitor.registry import open_monitor
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest, read_openings, read_verdicts
