@@ -36,8 +36,8 @@ from assay.evalcore.types import Floats, Ints
 HULL_NOTE = (
     "The hull of four intervals that fail on different pools: the posterior's, the combined "
     "estimate's, the posterior's with a heavier tail, and the design's own. It covered the truth in at "
-    "least 93% of 1,000 runs at 50 to 300 labels, within chance, for each of eight measures on 24 pools, broken "
-    "models among them (docs/certification.md), but for one thing: where positives look like any "
+    "least 93% of 1,000 runs at 50 to 300 labels, within chance, for each of eight measures on 24 pools, "
+    "broken models among them (docs/certification.md), but for one thing: where positives look like any "
     "negative, the value is too high until one of them is found, and then only the wide interval covers."
 )
 ANYTIME_NOTE = (

@@ -23,9 +23,9 @@ After an alarm every rule begins anew.  So for the first two the chance of even 
 real ones is at most α, and on a stream that is fine for ever α/(1 − α) of them are expected in all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from assay.evalcore.monitoring.multiplicity import Correction, called_out
 from assay.evalcore.types import Floats
 
 Test = Literal["e-process", "alpha-spending", "cusum"]
+Member = TypeVar("Member", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,41 +77,45 @@ def mean_exp(logs: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Look:
+class EvidenceSoFar:
     """What a rule says after a window."""
 
     evidence: float   # log; an alarm is due at −log(error_rate)
     alarm: bool
 
 
-def family_looks(
-    test: Test, windows: Sequence[Mapping[str, Floats]], error_rate: float, correction: Correction = "e-bh"
-) -> list[dict[str, Look]]:
+def family_evidence(
+    test: Test, windows: Sequence[Mapping[Member, Floats]], error_rate: float,
+    correction: Correction = "e-bh",
+) -> list[dict[Member, EvidenceSoFar]]:
     """The rule applied to several members (segments, say) side by side, window after window.
 
-    windows: for each, member -> factors (G,); a member may be missing from some.  Which of several alarms to
-    believe is the correction's to say; a member that was called out begins anew.  With one member this is the
-    plain rule.
+    windows: for each, member -> factors (G,); a member may be missing from some.  The correction decides
+    which of several alarms to believe; a member in breach begins anew.  With one member this is the plain
+    rule.  Raises BadInput for an error rate outside (0, 1).
     """
-    lives: dict[str, Life] = {}
-    result: list[dict[str, Look]] = []
+    lives: dict[Member, Life] = {}
+    result: list[dict[Member, EvidenceSoFar]] = []
     for factors in windows:
-        evidence: dict[str, float] = {}
+        evidence: dict[Member, float] = {}
         for name, f in factors.items():
             life = lives.get(name) or Life.new(test, len(f))
             lives[name], evidence[name] = step(test, life, f, error_rate)
         alarms = called_out(list(evidence.values()), error_rate, correction)
         here = {
-            name: Look(evidence=evidence[name], alarm=bool(alarm))
+            name: EvidenceSoFar(evidence=evidence[name], alarm=bool(alarm))
             for name, alarm in zip(evidence, alarms, strict=True)
         }
-        for name, look in here.items():
-            if look.alarm:
+        for name, so_far in here.items():
+            if so_far.alarm:
                 del lives[name]
         result.append(here)
     return result
 
 
-def looks(test: Test, windows: Sequence[Floats], error_rate: float) -> list[Look]:
-    """The rule applied to the factors (G,) of window after window, beginning anew after each alarm."""
-    return [one[""] for one in family_looks(test, [{"": f} for f in windows], error_rate)]
+def evidence_by_window(test: Test, windows: Sequence[Floats], error_rate: float) -> list[EvidenceSoFar]:
+    """The rule applied to the factors (G,) of window after window, beginning anew after each alarm.
+
+    Raises BadInput for an error rate outside (0, 1).
+    """
+    return [one[""] for one in family_evidence(test, [{"": f} for f in windows], error_rate)]

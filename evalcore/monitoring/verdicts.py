@@ -13,13 +13,11 @@ An exact value decides by itself.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
-from typing import Literal
 
 from scipy.special import ndtri
 
+from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.betting import Side
-
-Verdict = Literal["ok", "breach", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +39,19 @@ class Measured:
     confidence: float
     labels: int
     exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceVerdict:
+    """The verdict on one place of a window (the pool, or a segment), with all it rests on."""
+
+    segment: str | None                      # "column=value"; None: the whole pool
+    measured: Measured
+    limits: tuple[Limit, ...]
+    factors: tuple[tuple[float, ...], ...]   # for each limit, the log factors (G,) of this window
+    evidence: tuple[float, ...]              # for each limit, log, over the life since the last breach
+    needed: float                            # log evidence that makes a breach
+    verdict: Verdict
 
 
 def pooled(parts: Sequence[Measured]) -> Measured:

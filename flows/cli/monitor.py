@@ -8,7 +8,9 @@ import click
 
 from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
 from assay.flows.monitor.history import History, HistoryRow, read_monitor_history
-from assay.flows.monitor.tick import Tick, register, tick
+from assay.flows.monitor.registry import register
+from assay.flows.monitor.run import Tick
+from assay.flows.monitor.tick import tick
 from assay.tasks.spec.monitor import load_monitor_spec
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.flows.monitor.opening import current
-from assay.flows.monitor.tick import open_monitor
+from assay.flows.monitor.registry import open_monitor
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import Judged, Opening, WindowVerdict, latest, read_openings, read_verdicts
+from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest, read_openings, read_verdicts
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.monitor import MonitorSpec
@@ -111,7 +112,7 @@ def _row_json(row: HistoryRow) -> dict[str, Any]:
     }
 
 
-def _place_json(place: Judged | None) -> dict[str, Any]:
+def _place_json(place: PlaceVerdict | None) -> dict[str, Any]:
     m = place.measured if place else None
     return {
         "value": m.value if m else None,

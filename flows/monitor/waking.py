@@ -8,8 +8,9 @@ like any other: what is lost between the two is found by the monitor's own sched
 from collections.abc import Callable
 from datetime import datetime
 
+from assay.flows.monitor.run import Tick
 from assay.flows.monitor.telling import news_of
-from assay.flows.monitor.tick import Tick, go_on_with
+from assay.flows.monitor.tick import go_on_with
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
 from assay.tasks.effects.calls import retried

@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.evalcore.evaluation.by_segment import estimates_by_segment
 from assay.evalcore.evaluation.estimates import estimates, system_estimates
+from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.reuse import joint_json
 from assay.evalcore.evaluation.revision import as_if_decided
 from assay.evalcore.evaluation.state import UNDECIDED, Question, State, begin
 from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
-from assay.flows.record.segmenting import ClosedRound, Segments, by_segment
+from assay.flows.record.closed_round import ClosedRound
 from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds import Decided, PlannedRound, RoundEstimate
@@ -79,7 +81,9 @@ class Fold:
             undecided=self.state.undecided,
             exhausted=self.state.exhausted,
             estimates=tuple(estimates(question, self.state)),
-            segments=by_segment(question, self.state, self.closed, segments),
+            segments=estimates_by_segment(
+                question, self.state, [closed.labelled(segments) for closed in self.closed], segments
+            ),
             joint=joint_json(question, self.state),
             systems=tuple(system_estimates(question, self.state)),
             unanswered=self.state.nonresponse.unanswered,

@@ -10,9 +10,9 @@ from assay.evalcore.evaluation.state import UNDECIDED
 from assay.evalcore.types import Ints
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
+from assay.flows.record.closed_round import ClosedRound
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
-from assay.flows.record.segmenting import ClosedRound
 from assay.tasks.ledger.revisions import Revision, with_revision
 from assay.tasks.ledger.rounds import Decided, shares_of_draws
 

@@ -14,7 +14,7 @@ from assay.evalcore.errors import AssayError
 from assay.evalcore.monitoring.calendar import named
 from assay.flows.monitor.evidence import read_part, revision_of
 from assay.flows.monitor.judging import judge
-from assay.flows.monitor.tick import open_monitor
+from assay.flows.monitor.registry import open_monitor
 from assay.flows.verify.ledger import Verification
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout

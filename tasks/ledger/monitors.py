@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.signals import Signal
-from assay.evalcore.monitoring.verdicts import Limit, Measured, Verdict
+from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
@@ -50,19 +51,6 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """One measure in one place (the pool, or a segment), held against its limits."""
-
-    segment: str | None
-    measured: Measured
-    limits: tuple[Limit, ...]
-    factors: tuple[tuple[float, ...], ...]   # for each limit, the log factors of this window
-    evidence: tuple[float, ...]              # for each limit, log, over the life since the last breach
-    needed: float                            # log evidence that makes a breach
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowVerdict:
     """What was said of a window, and why."""
 
@@ -73,8 +61,8 @@ class WindowVerdict:
     interval: str                # the kind of interval
     pool: int                    # items in the window
     parts: tuple[Part, ...]
-    overall: Judged
-    segments: tuple[Judged, ...]
+    overall: PlaceVerdict
+    segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
 
     @property
@@ -146,15 +134,15 @@ def _verdict(blob: bytes, key: str) -> WindowVerdict:
         return WindowVerdict(**{
             **data,
             "parts": tuple(Part(**part) for part in data["parts"]),
-            "overall": _judged(data["overall"]),
-            "segments": tuple(_judged(one) for one in data["segments"]),
+            "overall": _place_verdict(data["overall"]),
+            "segments": tuple(_place_verdict(one) for one in data["segments"]),
         })
     except (TypeError, KeyError) as error:
         raise _damaged(key, error) from None
 
 
-def _judged(data: dict[str, Any]) -> Judged:
-    return Judged(**{
+def _place_verdict(data: dict[str, Any]) -> PlaceVerdict:
+    return PlaceVerdict(**{
         **data,
         "measured": Measured(**data["measured"]),
         "limits": tuple(Limit(**limit) for limit in data["limits"]),
@@ -167,7 +155,7 @@ def _damaged(key: str, error: Exception) -> codec.DamagedRecord:
     return codec.DamagedRecord(f"{key}: damaged ({error}); restore this key from a copy of the ledger")
 
 
-def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> Judged | None:
+def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> PlaceVerdict | None:
     """What was last said of a place that was ok or breach; verdicts in the order they were given."""
     found = None
     for verdict in verdicts:

@@ -2,7 +2,8 @@
 
 import threading
 
-from assay.tasks.alerts.outbox import Alert, NotDelivered
+from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.outbox import NotDelivered
 
 
 class FakeChannel:

@@ -13,8 +13,9 @@ from doubles.small_pool import small_spec
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.standing import Standing
+from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.testing import FakeDesk, MemoryStore
+from assay.tasks.testing import FakeDesk
 
 NOT_COMPARED = ("times.json", "identity.json", "sources.json")
 

@@ -6,7 +6,7 @@ from doubles.stream import a_monitor, monitor_data, write_stream
 from assay.evalcore.errors import BadInput
 from assay.flows.monitor.deployment import NotDeployed, deploy_monitor
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.tick import register
+from assay.flows.monitor.registry import register
 from assay.tasks.ledger import open_store
 from assay.tasks.spec.monitor import MonitorSpec
 

@@ -18,7 +18,8 @@ from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.opening import open_window
-from assay.flows.monitor.tick import MonitorNameTaken, UnknownMonitor, open_monitor, register, tick
+from assay.flows.monitor.registry import MonitorNameTaken, UnknownMonitor, open_monitor, register
+from assay.flows.monitor.tick import tick
 from assay.flows.monitor.waking import window_of
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor

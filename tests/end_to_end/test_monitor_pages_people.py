@@ -8,7 +8,8 @@ from doubles.stream import FIRST, after, monitor_data, write_stream
 from services.receivers import mail_server, webhook_receiver
 
 from assay.flows.alerts.delivery import deliver
-from assay.flows.monitor.tick import register, tick
+from assay.flows.monitor.registry import register
+from assay.flows.monitor.tick import tick
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson

@@ -8,7 +8,8 @@ import pytest
 from doubles.stream import after, monitor_data, write_day
 
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.tick import register, tick
+from assay.flows.monitor.registry import register
+from assay.flows.monitor.tick import tick
 from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import layout, open_store, rounds

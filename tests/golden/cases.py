@@ -22,7 +22,8 @@ from assay.flows.demo.run import run_demo
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.monitor.tick import register, tick
+from assay.flows.monitor.registry import register
+from assay.flows.monitor.tick import tick
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger import rounds as records
 from assay.tasks.ledger.owner import Ledger

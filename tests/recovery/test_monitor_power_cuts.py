@@ -4,7 +4,8 @@ import pytest
 from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.stream import a_monitor, after, write_stream
 
-from assay.flows.monitor.tick import register, tick
+from assay.flows.monitor.registry import register
+from assay.flows.monitor.tick import tick
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 _BESIDE = ("times.json", "identity.json", "sources.json")

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.betting import bet_against, round_log_factors
-from assay.evalcore.monitoring.lifetime import looks
-from assay.evalcore.replay.simulation import LabelledPool, prepare, simulate_labels
+from assay.evalcore.monitoring.lifetime import evidence_by_window
+from assay.evalcore.replay.simulation import LabelledPool, prepare
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 
@@ -104,7 +105,7 @@ def test_a_stream_at_its_limit_is_left_alone_for_life(test):
     rng = np.random.default_rng(5)
     lives = 150
     alarmed = sum(
-        any(look.alarm for look in looks(test, list(said[rng.integers(1000, size=40)]), 0.05))
+        any(look.alarm for look in evidence_by_window(test, list(said[rng.integers(1000, size=40)]), 0.05))
         for _ in range(lives)
     )
     assert alarmed <= binom.isf(FALSE_ALARM, lives, 0.05)

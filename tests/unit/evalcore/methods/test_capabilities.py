@@ -16,7 +16,7 @@ from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.reuse import joint_region, reuse
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.measures.base import measure
+from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.registry import METHODS, capabilities_table, method, methods_that
 from assay.evalcore.methods.without_replacement.passive import Passive

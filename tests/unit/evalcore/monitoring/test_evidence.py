@@ -1,141 +1,104 @@
-"""Bets, lives of many windows, corrections and verdicts, worked by hand."""
+"""What one evaluation of a window says against a limit, by its draws or by its interval, worked by hand."""
 
 import numpy as np
 import pytest
+from doubles.rounds import SEGMENTS, a_round, four_items
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.evaluation.state import UNDECIDED
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring import betting
-from assay.evalcore.monitoring.lifetime import Life, family_looks, looks, mean_exp, step
-from assay.evalcore.monitoring.multiplicity import called_out
-from assay.evalcore.monitoring.verdicts import Limit, Measured, labels_to_decide, pooled, verdict_of
+from assay.evalcore.monitoring.betting import SHARES, TILTS
+from assay.evalcore.monitoring.evidence import WindowSample, from_interval, surprise
+from assay.evalcore.monitoring.verdicts import Limit, Measured
+
+FLOOR = Limit(side="below", value=0.5, name="floor")
+NORTH, SOUTH = 0, 1
 
 
-@pytest.mark.parametrize("name", ["accuracy", "precision", "recall", "specificity", "f1"])
-def test_a_measure_reaches_a_limit_exactly_when_its_margin_is_not_negative(name):
-    counts = np.array([[50.0, 7.0], [11.0, 32.0]])   # [prediction, label]
-    m = measure(name)
-    value = float(m.of_confusion(counts))
-    for limit, sign in ((value - 0.01, 1), (value + 0.01, -1)):
-        constant, table = m.margin(limit)
-        assert np.sign(constant + (counts / 100 * table).sum()) == sign
+def an_estimate(value=0.8, lower=0.7, upper=0.9, segment=None, interval="ais-normal", name="accuracy"):
+    return Estimate(
+        measure=name, value=value, undefined_reason=None, lower=lower, upper=upper, confidence=0.95,
+        interval=interval, labels=2, variance=0.01, segment=segment,
+    )
 
 
-def test_a_measure_that_is_no_ratio_of_means_has_no_margin():
-    assert measure("mcc").margin(0.5) is None
-    assert betting.bet_against(measure("balanced_accuracy"), 0.5, "below") is None
+def a_sample(*rounds, estimates=(), name="accuracy", revised=False):
+    return WindowSample(
+        measure=measure(name), cells=four_items(), confidence=0.95,
+        estimates=estimates or (an_estimate(name=name),), rounds=rounds, segments=SEGMENTS, revised=revised,
+    )
 
 
-def test_log_factors_are_the_logs_of_one_minus_share_times_x_over_bound():
-    # x/bound is 1/2 and -1: factors (1 - λ/2)(1 + λ)², the second draw counted twice
-    got = betting.log_factors(np.array([0.5, -1.0]), np.array(1.0), np.array([1, 2]))
-    assert got == pytest.approx(np.log(1 - betting.SHARES / 2) + 2 * np.log(1 + betting.SHARES))
+def test_a_draw_bets_on_how_far_it_is_above_or_below_the_limit():
+    # accuracy ≥ 1/2 means the mean of X = 1/2 - error is ≥ 0.  N = 4 and q = 1/4: every weight is 1, so a
+    # right draw has X = 1/2 and a wrong one -1/2.  The largest possible is 1/2: factors 1 - λ and 1 + λ
+    right, wrong = a_sample(a_round([0], [0])), a_sample(a_round([0], [1]))
+    assert right.log_factors(FLOOR, None) == pytest.approx(np.log(1 - SHARES))
+    assert wrong.log_factors(FLOOR, None) == pytest.approx(np.log(1 + SHARES))
+    both = a_sample(a_round([0], [0]), a_round([0], [1]))
+    assert both.log_factors(FLOOR, None) == pytest.approx(np.log(1 - SHARES**2))
 
 
-def test_an_interval_that_ends_at_the_limit_is_one_point_96_standard_errors_away():
-    got = betting.interval_log_factors(0.8, 0.7, 0.9, 0.95, 0.9, "below")
-    z = 1.959963985
-    assert got == pytest.approx(betting.TILTS * z - betting.TILTS**2 / 2)
-    assert betting.interval_log_factors(0.8, 0.7, 0.9, 0.95, 0.7, "above") == pytest.approx(got)
+def test_an_item_nobody_could_decide_is_never_evidence_of_a_breach():
+    undecided = a_sample(a_round([0], [UNDECIDED]))
+    assert undecided.log_factors(FLOOR, None) == pytest.approx(np.log(1 - SHARES))   # X = the constant, 1/2
 
 
-def test_an_exact_value_decides():
-    assert (betting.known_log_factors(0.79, 0.8, "below") > 50).all()
-    assert (betting.known_log_factors(0.80, 0.8, "below") < -50).all()
+def test_a_census_is_no_sample_and_says_nothing():
+    census = a_sample(a_round([0, 0, 1, 1], [1, 1, 0, 0], 1.0, census=True))
+    assert census.log_factors(FLOOR, None).tolist() == [0.0] * len(SHARES)
 
 
-def test_the_first_window_of_an_e_process_weighs_half():
-    # M₁ = mean(exp f) · ω₁ + 1/2 with ω₁ = 1/2; exp f = 3 for every share: 1.5 + 0.5
-    life, evidence = step("e-process", Life.new("e-process", 4), np.full(4, np.log(3)), 0.05)
-    assert np.exp(evidence) == pytest.approx(2.0)
-    # S₁ = 1.5; the second window doubles: S₂ = 2 (1.5 + 1/6), M₂ = S₂ + 1/3
-    _, evidence = step("e-process", life, np.full(4, np.log(2)), 0.05)
-    assert np.exp(evidence) == pytest.approx(2 * (1.5 + 1 / 6) + 1 / 3)
+def test_draws_outside_a_segment_count_for_nothing_but_their_place():
+    # the north is half of the pool: the mean of 1/4 - (error in the north) must be ≥ 0.  A wrong draw in the
+    # south has X = 1/4, one in the north 1/4 - 1; the largest possible is 1/4
+    south = a_sample(a_round([0], [1], region=[SOUTH]))
+    north = a_sample(a_round([0], [1], region=[NORTH]))
+    assert south.log_factors(FLOOR, "region=north") == pytest.approx(np.log(1 - SHARES))
+    assert north.log_factors(FLOOR, "region=north") == pytest.approx(np.log(1 + 3 * SHARES))
 
 
-def test_windows_that_say_nothing_leave_the_evidence_at_one():
-    for look in looks("e-process", [np.zeros(3)] * 50, 0.05):
-        assert look.evidence == pytest.approx(0.0, abs=1e-12)
+def test_with_equal_chances_draws_outside_a_segment_say_nothing_at_all():
+    south = a_sample(a_round([0], [1], replacement=False, region=[SOUTH]))
+    assert south.log_factors(FLOOR, "region=north").tolist() == [0.0] * len(SHARES)
+    assert south.log_factors(FLOOR, "region=south") == pytest.approx(np.log(1 + SHARES))
 
 
-def test_alpha_spending_charges_each_window_for_its_place():
-    # window w is held against α/(w(w+1)): evidence 6/2, then 6/6
-    first, second = looks("alpha-spending", [np.full(2, np.log(6))] * 2, 0.05)
-    assert (np.exp(first.evidence), np.exp(second.evidence)) == pytest.approx((3.0, 1.0))
-
-
-def test_a_cusum_never_falls_below_where_it_began():
-    got = looks("cusum", [np.full(2, -5.0), np.full(2, np.log(4)), np.full(2, np.log(3))], 0.05)
-    assert np.exp([x.evidence for x in got]) == pytest.approx([np.exp(-5), 4, 12])
-
-
-def test_after_an_alarm_the_evidence_begins_anew():
-    # mean exp f = 100: M = 50.5 ≥ 20 every time, and never more
-    got = looks("e-process", [np.full(3, np.log(100))] * 3, 0.05)
-    assert [x.alarm for x in got] == [True] * 3
-    assert np.exp([x.evidence for x in got]) == pytest.approx([50.5] * 3)
-
-
-def test_an_error_rate_of_one_is_refused():
-    with pytest.raises(BadInput, match="error rate"):
-        step("cusum", Life.new("cusum", 1), np.zeros(1), 1.0)
-
-
-def test_e_bh_calls_out_more_than_bonferroni_and_never_less():
-    # four segments at 0.05: one alone needs 80, two together 40
-    logs = np.log([45, 41, 3, 1])
-    assert called_out(logs, 0.05, "e-bh").tolist() == [True, True, False, False]
-    assert called_out(logs, 0.05, "bonferroni").tolist() == [False] * 4
-    assert called_out(np.log([81, 1, 1, 1]), 0.05, "bonferroni").tolist() == [True, False, False, False]
-    assert called_out([], 0.05, "e-bh").tolist() == []
-
-
-def test_a_segment_that_is_missing_from_a_window_keeps_its_evidence():
-    f = np.full(2, np.log(4.0))
-    family = family_looks("e-process", [{"a": f, "b": f}, {"b": f}, {"a": f, "b": f}], 0.01)
-    alone = looks("e-process", [f, f], 0.01)
-    assert family[2]["a"].evidence == pytest.approx(alone[1].evidence)
-
-
-def test_mean_exp_is_the_log_of_the_mean():
-    assert mean_exp(np.log([1.0, 3.0])) == pytest.approx(np.log(2.0))
-
-
-FLOOR = Limit(side="below", value=0.8, name="floor")
-
-
-def _measured(value, lower, upper, labels=100, exact=False):
-    return Measured(value=value, lower=lower, upper=upper, confidence=0.95, labels=labels, exact=exact)
+def test_an_exact_value_says_everything():
+    sample = a_sample(a_round([0], [0]), estimates=[an_estimate(0.4, 0.4, 0.4, interval="exact")])
+    assert (sample.log_factors(FLOOR, None) > 50).all()
+    none = a_sample(a_round([0], [0]), estimates=[an_estimate(None, None, None, interval="exact")])
+    assert none.log_factors(FLOOR, None).tolist() == [0.0] * len(SHARES)
 
 
 @pytest.mark.parametrize(
-    ("measured", "alarm", "standing", "said"),
+    "sample",
     [
-        (_measured(0.9, 0.81, 0.95), False, False, "ok"),
-        (_measured(0.9, 0.79, 0.95), False, False, "inconclusive"),
-        (_measured(0.7, 0.60, 0.79), False, False, "inconclusive"),   # one window alone calls no breach
-        (_measured(0.7, 0.60, 0.79), False, True, "breach"),          # but confirms one that stands
-        (_measured(0.9, 0.81, 0.95), True, False, "breach"),
-        (_measured(None, None, None), False, False, "inconclusive"),
+        a_sample(a_round([0], [1]), revised=True),
+        a_sample(a_round([0, 1], [1, UNANSWERED])),
+        a_sample(a_round([0], [1], replacement=False, unlabelled=[0.5, 0.3])),
+        a_sample(a_round([0], [1]), name="mcc"),
     ],
+    ids=["labels were revised", "items went unanswered", "chances differ", "no mean decides"],
 )
-def test_the_verdict_on_a_window(measured, alarm, standing, said):
-    assert verdict_of(measured, [FLOOR], alarm, standing) == said
+def test_where_draws_do_not_say_it_the_interval_is_taken_at_its_word(sample):
+    assert not sample.speaks_by_draws(FLOOR)
+    # 0.8 with 0.9 at 1.96 standard errors lies (0.5 - 0.8)/0.1 · 1.96 = -5.88 of them below the floor
+    z = -3 * 1.959963985
+    assert sample.log_factors(FLOOR, None) == pytest.approx(TILTS * z - TILTS**2 / 2)
+    assert a_sample(a_round([0], [1])).speaks_by_draws(FLOOR)
 
 
-def test_two_samples_of_a_window_are_pooled_by_their_labels():
-    # 0.9 on 100 and 0.6 on 200: 0.7; half-widths 0.06/3 and 0.06·2/3 in quadrature
-    got = pooled([_measured(0.9, 0.84, 0.96), _measured(0.6, 0.54, 0.66, labels=200)])
-    assert got.value == pytest.approx(0.7)
-    assert got.upper - got.value == pytest.approx(np.hypot(0.02, 0.04))
-    assert got.labels == 300
-    exact = _measured(0.8, 0.8, 0.8, exact=True)
-    assert pooled([got, exact]) == exact
+def test_a_place_without_an_estimate_is_not_measured_and_says_nothing():
+    sample = a_sample(a_round([0], [0]), estimates=[an_estimate(segment="region=north")])
+    assert sample.measured("region=north").value == 0.8
+    missing = sample.measured("region=south")
+    assert (missing.value, missing.labels, missing.confidence) == (None, 0, 0.95)
+    assert from_interval(missing, FLOOR).tolist() == surprise(missing, FLOOR).tolist() == [0.0] * len(TILTS)
 
 
-def test_labels_to_decide_follow_the_square_root_law():
-    # 100 labels gave ± 1/4 and the floor is 1/8 away: 400 labels, 300 more
-    floor = Limit(side="below", value=0.75, name="floor")
-    assert labels_to_decide(_measured(0.875, 0.625, 1.125), [floor], pool=1000) == 300
-    assert labels_to_decide(_measured(0.875, 0.625, 1.125), [floor], pool=399) is None
-    assert labels_to_decide(_measured(0.75, 0.625, 0.875), [floor], pool=10**6) is None
+def test_the_surprise_of_an_interval_at_the_limit_is_that_of_a_fair_coin():
+    # the estimate lies on the limit: p = 1/2, and -log p = log 2 for every share
+    on_it = Measured(value=0.5, lower=0.4, upper=0.6, confidence=0.95, labels=50)
+    assert surprise(on_it, FLOOR) == pytest.approx(np.full(len(TILTS), np.log(2)))

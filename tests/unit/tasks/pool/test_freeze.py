@@ -11,13 +11,14 @@ from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import KeyMissing
 from assay.tasks.pool import freeze, frozen
 from assay.tasks.pool.duplicate_ids import first_duplicates
-from assay.tasks.pool.freeze import freeze_pool, load_manifest
+from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import digest_of_frozen, frozen_parts, load_partition
 from assay.tasks.spec.evaluation import Spec
 

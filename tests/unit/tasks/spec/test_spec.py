@@ -7,7 +7,8 @@ from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
-from assay.tasks.spec.evaluation import Spec, load_spec, spec_digest, spec_template
+from assay.tasks.spec.evaluation import Spec, load_spec, spec_digest
+from assay.tasks.spec.template import spec_template
 
 DESKS = ", ".join(DESK_KINDS)
 MINIMAL = """\

@@ -1,0 +1,115 @@
+"""An estimate of every measure in every segment, from the draws of the closed rounds.
+
+The arithmetic is `evalcore.evaluation.segments`; here the rounds of an evaluation are put into its arrays,
+and what comes out becomes an `Estimate`, or the reason why there is none.
+
+    T   draws of all rounds;  S values of one segment column
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments, chances_of
+from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
+from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.exact import is_exact
+from assay.evalcore.types import Floats
+
+_INTERVAL = {"weighted": "ais-normal", "equal": "delta-normal", None: "none"}
+
+
+def estimates_by_segment(
+    question: Question, state: State, rounds: Sequence[LabelledRound], segments: Segments
+) -> tuple[Estimate, ...]:
+    """Every measure in every value of every column: by column, then measure, then value.
+
+    Where draws were made with replacement each is weighted by its own probability; where every item had the
+    same chance all labels count alike.  Under any other design the labels of one segment do not say what its
+    other items are, and the estimates give that as their reason.
+
+    Raises NothingToStandFor for a round with gaps where a prediction was asked and gave no answer.
+    """
+    exact = [bool(is_exact(state.inner, m)[0]) for m in question.measures]
+    chances = chances_of(rounds)
+    result: list[Estimate] = []
+    for column, values in segments.items():
+        places = [f"{column}={value}" for value in values]
+        if chances is None and not all(exact):
+            reason = f"the method {question.method.name} gives no estimates by segment"
+            result += [
+                _no_estimate(question, measure, place, reason)
+                for measure in question.measures for place in places
+            ]
+            continue
+        draws = segment_draws(question, rounds, column, values, weighted=chances == "weighted")
+        found = segment_estimates(question.measures, draws, question.confidence, exact)
+        labels = np.bincount(draws.segment[draws.first], minlength=len(values))
+        for measure, arrays, settled in zip(question.measures, found, exact, strict=True):
+            interval = "exact" if settled else _INTERVAL[chances]
+            result += [
+                _estimate(question, measure, arrays, i, place, interval, int(labels[i]))
+                for i, place in enumerate(places)
+            ]
+    return tuple(result)
+
+
+def segment_draws(
+    question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int], *,
+    weighted: bool,
+) -> SegmentDraws:
+    """The draws of all rounds by the segment of one column; values: each with its items in the pool (S,).
+
+    Draws of items without a label are left out.  A draw with replacement has probability q, a draw of a
+    simple random sample 1/N, both times the response rate of its cell.
+
+    Raises NothingToStandFor as `estimates_by_segment`.
+    """
+    n_items = question.cells.n_items
+    label = np.concatenate([r.label for r in rounds])
+    decided = label >= 0
+    probability = np.concatenate([_probability(r, n_items) * r.response(question.cells) for r in rounds])
+    census = np.concatenate([np.full(len(r.label), r.plan.census) for r in rounds])
+    return SegmentDraws(
+        segment=np.concatenate([r.segment[column] for r in rounds])[decided],
+        prediction=np.concatenate([r.prediction for r in rounds])[decided],
+        label=label[decided],
+        weight=1 / (n_items * probability[decided]) if weighted else None,
+        first=np.concatenate([r.plan.ask for r in rounds])[decided],
+        census=census[decided],
+        share=np.array(list(values.values())) / n_items,
+        made=int((~census).sum()),
+    )
+
+
+def _probability(one: LabelledRound, n_items: int) -> Floats | float:
+    return one.plan.probability if one.plan.design.replacement else 1 / n_items
+
+
+def _estimate(
+    question: Question, measure: Measure, arrays: EstimateArrays, i: int, segment: str, interval: str,
+    labels: int,
+) -> Estimate:
+    """The i-th segment's, which is undefined where its value is NaN."""
+    value, lower, upper = (float(a[i]) for a in (arrays.value, arrays.lower, arrays.upper))
+    if not np.isfinite(value):
+        seen = "" if interval == "exact" else "among the labels so far, "
+        reason = f"{seen}{measure.undefined_when} in this segment"
+        return _no_estimate(question, measure, segment, reason, labels)
+    return Estimate(
+        measure=measure.name, value=value, undefined_reason=None, lower=lower, upper=upper,
+        confidence=question.confidence, interval=interval, labels=labels, variance=float(arrays.variance[i]),
+        segment=segment,
+    )
+
+
+def _no_estimate(
+    question: Question, measure: Measure, segment: str, reason: str, labels: int = 0
+) -> Estimate:
+    return Estimate(
+        measure=measure.name, value=None, undefined_reason=reason, lower=None, upper=None,
+        confidence=question.confidence, interval="none", labels=labels, variance=None, segment=segment,
+    )

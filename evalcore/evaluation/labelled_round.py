@@ -1,0 +1,72 @@
+"""A closed round: its draws, and the labels their items came to.
+
+Estimates by segment and the evidence of a monitor are both made of single draws, so both ask how likely each
+draw was:
+
+    weighted   draws with replacement, each with its own probability q: a draw weighs 1/(N q)
+    equal      every item had the same chance to be in the sample: all labels count alike
+    neither    items had different inclusion probabilities; single draws then do not say what they stand for
+
+A census (all that is left is asked) fits in with the first two.
+
+    T   draws of the round, repeats of an item included
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.evalcore.evaluation.nonresponse import UNANSWERED, response
+from assay.evalcore.evaluation.state import RoundPlan
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.types import Bools, Floats, Ints
+
+Chances = Literal["weighted", "equal"]
+Segments = Mapping[str, Mapping[str, int]]   # column -> its values in the pool, in order -> items
+_SAME = 1e-12   # inclusion probabilities that differ by no more are equal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelledRound:
+    """The draws of a closed round, one row each."""
+
+    plan: RoundPlan
+    prediction: Ints   # (T,) 0 or 1
+    label: Ints        # (T,) 0, 1, UNDECIDED or UNANSWERED
+    new: Bools         # (T,) the item had no label before this round
+    segment: Mapping[str, Ints]   # column -> (T,) which of the column's values, counted from 0
+
+    @property
+    def gaps(self) -> bool:
+        """Whether some item was not answered."""
+        return bool((self.label == UNANSWERED).any())
+
+    def response(self, cells: Cells) -> Floats:
+        """(T,) the part of its probability that is left of each draw: the response rate of its cell.
+
+        1 for items labelled in earlier rounds.  Raises NothingToStandFor where a prediction was asked and
+        gave no answer.
+        """
+        plan = self.plan
+        rate = np.ones(len(self.label))
+        if self.gaps:
+            found = response(cells, plan.cell[plan.ask], self.label[plan.ask] != UNANSWERED)
+            rate[self.new] = found.rate[plan.cell[self.new]]
+        return rate
+
+
+def chances_of(rounds: Sequence[LabelledRound]) -> Chances | None:
+    """How likely single draws were, over all rounds: see the top of this module; None for neither.
+
+    Where every item had the same chance but some were not answered, the others weigh by their response.
+    """
+    if all(r.plan.design.replacement or r.plan.census for r in rounds):
+        return "weighted"
+    for r in rounds:
+        design = r.plan.design
+        chances = design.unlabelled[design.left > 0]
+        if design.replacement or (len(chances) and np.ptp(chances) > _SAME and not r.plan.census):
+            return None
+    return "weighted" if any(r.gaps for r in rounds) else "equal"

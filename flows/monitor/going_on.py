@@ -1,0 +1,66 @@
+"""Taking a window that was opened as far as it goes: advance its evaluations, judge it, buy more labels."""
+
+from assay.evalcore.monitoring.calendar import named
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.monitor.evidence import is_finished, read_part, revision_of
+from assay.flows.monitor.judging import judge
+from assay.flows.monitor.opening import current, open_follow_up
+from assay.flows.monitor.run import MonitorRun
+from assay.flows.monitor.telling import tell
+from assay.tasks.ledger.monitors import Opening
+from assay.tasks.spec.evaluation import Spec
+
+
+def go_on(run: MonitorRun, window: str) -> bool:
+    """Do the next thing that is due for a window; whether anything moved.
+
+    Its evaluations are advanced. Once all are finished the window is judged, unless its verdict rests on just
+    these; then an inconclusive verdict may buy a further batch.
+    """
+    parts = [opening for opening in current(run.openings.get(window, [])) if opening.evaluation is not None]
+    finished = [_advance(run, opening) for opening in parts]   # all of them, also after one that waits
+    if not parts or not all(finished) or _waits_for_reference(run, window):
+        return False
+    evaluations = [run.of_evaluation(str(opening.evaluation)) for opening in parts]
+    standing = run.standing.get(window)
+    rests_on = [] if standing is None else [(part.evaluation, part.revision) for part in standing.parts]
+    if standing is None or rests_on != [(one.name, revision_of(one)) for one in evaluations]:
+        run.write(judge(run.spec, window, [read_part(one) for one in evaluations], run.verdicts))
+        return True
+    tell(run.ledger, run.spec, standing, run.verdicts)   # a crash may have come between the two
+    further = open_follow_up(run.ledger, run.spec, standing, run.openings, run.verdicts, run.now)
+    if further is None:
+        return False
+    run.add_opening(further)
+    return further.evaluation is not None
+
+
+def _advance(run: MonitorRun, opening: Opening) -> bool:
+    """Take an evaluation as far as it goes; whether it is finished."""
+    name = str(opening.evaluation)
+    if is_finished(run.of_evaluation(name)):
+        return True
+    begin(run.ledger.store, _spec_of(run, opening), now=lambda: run.now)
+    standing = advance(run.ledger.store, name)
+    if standing.state != "finished":
+        waits = standing.waiting_for or {}
+        run.done.waiting[name] = f"{waits.get('items', 0)} items on the {waits.get('desk', '')} desk"
+        return False
+    run.done.waiting.pop(name, None)
+    return True
+
+
+def _spec_of(run: MonitorRun, opening: Opening) -> Spec:
+    window = named(opening.window, run.spec.kind)
+    return run.spec.evaluation(
+        window, str(opening.evaluation), opening.labels, opening.inherits, opening.carry
+    )
+
+
+def _waits_for_reference(run: MonitorRun, window: str) -> bool:
+    """Whether a drop from the reference is asked for and the reference has no verdict yet."""
+    drop, reference = run.spec.monitor.drop, run.spec.reference.name
+    if drop is None or drop.than != "reference" or window == reference:
+        return False
+    return reference not in run.standing

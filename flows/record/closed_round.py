@@ -1,0 +1,33 @@
+"""A closed round as the ledger holds it: what was planned, what its items were closed with, the labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments
+from assay.evalcore.types import Ints
+from assay.tasks.ledger.rounds import Decided, PlannedRound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClosedRound:
+    """A round and the labels of its draws, UNDECIDED and UNANSWERED among them."""
+
+    planned: PlannedRound
+    labels: Ints  # (T,)
+    decided: Sequence[Decided] = ()  # what it was closed with
+
+    def labelled(self, segments: Segments) -> LabelledRound:
+        """As the statistics take it; segments: the columns of the pool and their values."""
+        index = {column: {value: i for i, value in enumerate(values)} for column, values in segments.items()}
+        return LabelledRound(
+            plan=self.planned.plan,
+            prediction=self.planned.prediction,
+            label=self.labels,
+            new=np.array([label is None for label in self.planned.known], np.bool_),
+            segment={
+                column: np.array([of[item[column]] for item in self.planned.segments], np.int64)
+                for column, of in index.items()
+            },
+        )

@@ -1,0 +1,67 @@
+"""Estimates by segment from the draws of closed rounds, worked by hand: four items, two in each region."""
+
+import numpy as np
+import pytest
+from doubles.rounds import SEGMENTS, a_question, a_round, nothing_labelled
+
+from assay.evalcore.evaluation.by_segment import estimates_by_segment, segment_draws
+from assay.evalcore.evaluation.nonresponse import UNANSWERED
+
+NORTH, SOUTH = 0, 1
+
+
+def by_segment(question, rounds):
+    return estimates_by_segment(question, nothing_labelled(question), rounds, SEGMENTS)
+
+
+def test_each_draw_is_weighted_by_its_own_probability():
+    # N = 4, two draws at q = 1/4 and 1/2, both in the north, which is half of the pool:
+    # w = 1 and 1/2, over the share 2 and 1.  The second is an error: R̂ = (0·2 + 1·1)/2 = 1/2
+    question = a_question()
+    one = a_round([0, 1], [0, 0], [0.25, 0.5], region=[NORTH, NORTH])
+    north, south = by_segment(question, [one])
+    assert (north.segment, north.value, north.interval, north.labels) == (
+        "region=north", pytest.approx(0.5), "ais-normal", 2
+    )
+    assert (south.segment, south.value, south.labels) == ("region=south", None, 0)
+    assert "in this segment" in south.undefined_reason
+
+
+def test_equal_chances_give_the_plain_mean_of_the_segment_s_labels():
+    # north: right, wrong; south: right
+    question = a_question("passive")
+    one = a_round([0, 1, 1], [0, 0, 1], replacement=False, region=[NORTH, NORTH, SOUTH])
+    north, south = by_segment(question, [one])
+    assert (north.value, south.value) == (pytest.approx(0.5), pytest.approx(1.0))
+    assert {north.interval, south.interval} == {"delta-normal"}
+
+
+def test_under_other_designs_the_reason_is_said_for_every_measure_and_segment():
+    question = a_question("bernoulli", ("f1", "accuracy"))
+    one = a_round([0, 1], [0, 1], replacement=False, unlabelled=[0.5, 0.3])
+    got = by_segment(question, [one])
+    assert [(e.measure, e.segment, e.value) for e in got] == [
+        ("f1", "region=north", None), ("f1", "region=south", None),
+        ("accuracy", "region=north", None), ("accuracy", "region=south", None),
+    ]
+    assert {e.undefined_reason for e in got} == {"the method bernoulli gives no estimates by segment"}
+    assert {e.interval for e in got} == {"none"}
+
+
+def test_unanswered_items_leave_more_weight_to_the_answered():
+    # of a simple random sample each draw had 1/N; in cell 1 one of two answered, which halves its chance
+    question = a_question("passive")
+    one = a_round([0, 1, 1], [0, 1, UNANSWERED], replacement=False)
+    draws = segment_draws(question, [one], "region", SEGMENTS["region"], weighted=True)
+    assert draws.weight == pytest.approx([1, 2])
+    assert draws.made == 3
+
+
+def test_draws_without_a_label_and_those_of_a_census_are_told_apart():
+    question = a_question()
+    rounds = [a_round([0, 1], [0, -1], region=[SOUTH, NORTH]), a_round([1], [1], 1.0, census=True)]
+    draws = segment_draws(question, rounds, "region", SEGMENTS["region"], weighted=True)
+    assert draws.segment.tolist() == [SOUTH, NORTH]
+    assert draws.census.tolist() == [False, True]
+    assert draws.made == 2   # the undecided draw was made too
+    assert np.array_equal(draws.share, [0.5, 0.5])

@@ -1,0 +1,114 @@
+"""From samples of a window to verdicts on its places; the evidence worked out by the core's own parts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from doubles.rounds import SEGMENTS, a_round, four_items
+
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.measures.registry import measure
+from assay.evalcore.monitoring.evidence import WindowSample
+from assay.evalcore.monitoring.judging import judge_places
+from assay.evalcore.monitoring.lifetime import evidence_by_window, family_evidence
+from assay.evalcore.monitoring.limits import Drop, Rules
+from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
+
+RULES = Rules(floor=0.5, reference="w1", error_rate=0.05)
+FLOOR = Limit(side="below", value=0.5, name="floor")
+NORTH, SOUTH = 0, 1
+
+
+def an_estimate(value, lower, upper, segment=None):
+    return Estimate(
+        measure="accuracy", value=value, undefined_reason=None, lower=lower, upper=upper, confidence=0.95,
+        interval="ais-normal", labels=20, variance=0.01, segment=segment,
+    )
+
+
+def a_sample(labels, region=None, segments=None, ends=(0.45, 0.95)):
+    """`labels` of items predicted negative: 1 is an error."""
+    places = [None] + [f"region={name}" for name in (segments or {}).get("region", ())]
+    return WindowSample(
+        measure=measure("accuracy"), cells=four_items(), confidence=0.95,
+        estimates=[an_estimate(sum(ends) / 2, *ends, place) for place in places],
+        rounds=[a_round([0] * len(labels), labels, region=region)], segments=segments or {},
+    )
+
+
+def judged(window, sample, standing, rules=RULES, in_breach=()):
+    return judge_places(rules, window, [sample], standing, in_breach)
+
+
+def places_of(window):
+    pool, segments = window
+    return {place.segment: place for place in (pool, *segments)}
+
+
+def test_the_evidence_is_a_fold_over_the_windows_in_the_order_they_were_first_judged():
+    bad, good = a_sample([1] * 8), a_sample([0] * 4)
+    first = judged("w1", bad, {})
+    second = judged("w2", good, {"w1": places_of(first)})
+    expected = evidence_by_window(
+        "e-process", [bad.log_factors(FLOOR, None), good.log_factors(FLOOR, None)], 0.05
+    )
+    assert [first[0].evidence[0], second[0].evidence[0]] == pytest.approx([x.evidence for x in expected])
+    assert first[0].needed == pytest.approx(np.log(20))
+    # judged again with other labels, the first window takes the place it had
+    again = judged("w1", good, {"w1": places_of(first), "w2": places_of(second)})
+    alone = evidence_by_window("e-process", [good.log_factors(FLOOR, None)], 0.05)
+    assert again[0].evidence[0] == pytest.approx(alone[0].evidence)
+
+
+def test_enough_wrong_labels_are_a_breach_and_few_are_not():
+    assert judged("w1", a_sample([1] * 10), {})[0].verdict == "breach"
+    assert judged("w1", a_sample([1]), {})[0].verdict == "inconclusive"
+    assert judged("w1", a_sample([0], ends=(0.6, 0.9)), {})[0].verdict == "ok"
+
+
+def test_a_breach_that_stands_is_confirmed_by_the_interval_alone():
+    below = a_sample([0], ends=(0.2, 0.4))
+    assert judged("w1", below, {})[0].verdict == "inconclusive"
+    assert judged("w1", below, {}, in_breach={None})[0].verdict == "breach"
+
+
+def test_two_samples_of_a_window_add_their_evidence_up():
+    one, two = a_sample([1, 1]), a_sample([0, 1, 1])
+    pool, _ = judge_places(RULES, "w1", [one, two], {}, ())
+    assert pool.factors[0] == pytest.approx(one.log_factors(FLOOR, None) + two.log_factors(FLOOR, None))
+    assert pool.measured.labels == 40
+
+
+def test_evidence_of_several_limits_is_said_on_the_scale_of_the_whole_rate():
+    # each of two limits has half of the rate: its evidence must be log 2 larger for an alarm
+    both = Rules(floor=0.5, ceiling=0.99, reference="w1", error_rate=0.05)
+    sample = a_sample([1] * 3)
+    alone, half = judged("w1", sample, {}), judged("w1", sample, {}, both)
+    assert half[0].evidence[0] == pytest.approx(alone[0].evidence[0] - np.log(2))
+
+
+def test_segments_are_a_family_corrected_for_its_number():
+    sample = a_sample([1] * 8 + [0], [NORTH] * 8 + [SOUTH], SEGMENTS)
+    _, (north, south) = judged("w1", sample, {})
+    found = family_evidence("e-process", [{
+        place: sample.log_factors(FLOOR, place) for place in ("region=north", "region=south")
+    }], 0.05)[0]
+    assert (north.segment, south.segment) == ("region=north", "region=south")
+    assert north.evidence[0] == pytest.approx(found["region=north"].evidence)
+    assert south.evidence[0] == pytest.approx(found["region=south"].evidence)
+    assert north.needed == pytest.approx(np.log(2 / 0.05))
+    assert (north.verdict, south.verdict) == ("breach", "inconclusive")
+
+
+def test_a_comparison_with_the_windows_before_is_not_multiplied_up_and_not_made_for_segments():
+    rules = Rules(drop=Drop(by=0.0, than="previous"), reference="w1", error_rate=0.05)
+    before = PlaceVerdict(
+        segment=None, measured=a_sample([0]).measured(None), limits=(), factors=(), evidence=(), needed=3.0,
+        verdict="ok",
+    )
+    standing = {"w1": {None: before, "region=north": replace(before, segment="region=north")}}
+    pool, segments = judged("w2", a_sample([0, 1], [NORTH, SOUTH], SEGMENTS), standing, rules)
+    # the same estimate as before: p = 1/2, and the first window of alpha-spending is held against α/2
+    assert pool.factors[0] == pytest.approx(np.full(len(pool.factors[0]), np.log(2)))
+    assert pool.evidence[0] == pytest.approx(np.log(2) - np.log(2))
+    assert [place.limits for place in segments] == [(), ()]

@@ -1,0 +1,45 @@
+"""The verdict on a window, samples put together, and labels to decide, worked by hand."""
+
+import numpy as np
+import pytest
+
+from assay.evalcore.monitoring.verdicts import Limit, Measured, labels_to_decide, pooled, verdict_of
+
+FLOOR = Limit(side="below", value=0.8, name="floor")
+
+
+def _measured(value, lower, upper, labels=100, exact=False):
+    return Measured(value=value, lower=lower, upper=upper, confidence=0.95, labels=labels, exact=exact)
+
+
+@pytest.mark.parametrize(
+    ("measured", "alarm", "standing", "said"),
+    [
+        (_measured(0.9, 0.81, 0.95), False, False, "ok"),
+        (_measured(0.9, 0.79, 0.95), False, False, "inconclusive"),
+        (_measured(0.7, 0.60, 0.79), False, False, "inconclusive"),   # one window alone calls no breach
+        (_measured(0.7, 0.60, 0.79), False, True, "breach"),          # but confirms one that stands
+        (_measured(0.9, 0.81, 0.95), True, False, "breach"),
+        (_measured(None, None, None), False, False, "inconclusive"),
+    ],
+)
+def test_the_verdict_on_a_window(measured, alarm, standing, said):
+    assert verdict_of(measured, [FLOOR], alarm, standing) == said
+
+
+def test_two_samples_of_a_window_are_pooled_by_their_labels():
+    # 0.9 on 100 and 0.6 on 200: 0.7; half-widths 0.06/3 and 0.06·2/3 in quadrature
+    got = pooled([_measured(0.9, 0.84, 0.96), _measured(0.6, 0.54, 0.66, labels=200)])
+    assert got.value == pytest.approx(0.7)
+    assert got.upper - got.value == pytest.approx(np.hypot(0.02, 0.04))
+    assert got.labels == 300
+    exact = _measured(0.8, 0.8, 0.8, exact=True)
+    assert pooled([got, exact]) == exact
+
+
+def test_labels_to_decide_follow_the_square_root_law():
+    # 100 labels gave ± 1/4 and the floor is 1/8 away: 400 labels, 300 more
+    floor = Limit(side="below", value=0.75, name="floor")
+    assert labels_to_decide(_measured(0.875, 0.625, 1.125), [floor], pool=1000) == 300
+    assert labels_to_decide(_measured(0.875, 0.625, 1.125), [floor], pool=399) is None
+    assert labels_to_decide(_measured(0.75, 0.625, 0.875), [floor], pool=10**6) is None
