@@ -8,12 +8,19 @@ a client is made; whoever sets one of them to DEBUG by name, afterwards, has ask
 
 import logging
 
-TALKATIVE = ("httpcore", "hpack", "botocore", "boto3", "s3transfer", "urllib3")
+TALKATIVE = (
+    "httpcore", "hpack", "botocore", "boto3", "s3transfer", "urllib3",
+    "aiohttp", "adlfs", "fsspec", "google", "msal",
+)  # fmt: skip
+_LEVELS = dict.fromkeys(TALKATIVE, logging.INFO) | {
+    "azure": logging.WARNING,      # at INFO: every request
+    "gcsfs": logging.CRITICAL,     # at ERROR: the traceback of what becomes an error of ours
+}
 
 
 def quiet_libraries() -> None:
-    """Raise the level of every talkative logger to INFO. To be called before a client is made."""
-    for name in TALKATIVE:
+    """Raise the level of every talkative logger. To be called before a client is made."""
+    for name, level in _LEVELS.items():
         logger = logging.getLogger(name)
-        if logger.level < logging.INFO:   # NOTSET, which would take the root's, or DEBUG
-            logger.setLevel(logging.INFO)
+        if logger.level < level:   # NOTSET, which would take the root's, or a more talkative one
+            logger.setLevel(level)

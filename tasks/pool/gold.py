@@ -1,6 +1,6 @@
 """Gold: items whose answer is known, mixed into the batches to see how the people who label do.
 
-The file (`desk.gold.labels`: Parquet, CSV or JSONL, local or s3://) holds an id, a class, and the columns of
+The file (`desk.gold.labels`: any source that pools come from) holds an id, a class, and the columns of
 `pool.display`, which is all that people see of any item; a gold item looks like any other. It is read once,
 when the pool is frozen, and kept in the ledger as `gold/<digest>.json`, which the pool's manifest names;
 later changes of the file change nothing. Gold items may be items of the pool or not. They are never labels:

@@ -29,6 +29,7 @@ from scipy.special import expit, logit
 from assay.evalcore.errors import BadInput
 from assay.evalcore.replay.simulation import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
+from assay.tasks.sources.files.listing import is_local
 from assay.tasks.sources.reader import open_source
 from assay.tasks.sources.values import as_numbers, as_text
 
@@ -78,7 +79,7 @@ def read_labelled_pool(
 
 def _read(path: str, features: Sequence[str]) -> tuple[list[str], dict[str, pa.Array]]:
     """The columns of scores there are, and every column needed."""
-    if not path.startswith("s3://") and not Path(path).is_file():
+    if is_local(path) and not Path(path).is_file():
         raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
     source = open_source(path)
     missing = ""

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.tasks.sources.csv_rows import header
+from assay.tasks.sources.files.protocol import SourceFile, unreadable
 from assay.tasks.sources.jsonl_rows import first_keys
-from assay.tasks.sources.paths import SourceFile, unreadable
 from assay.tasks.sources.reader import Source
 
 

@@ -17,7 +17,8 @@ import pyarrow.csv as pacsv
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.columns import check_columns
-from assay.tasks.sources.paths import SourceFile, is_compressed, unreadable
+from assay.tasks.sources.files.names import is_compressed
+from assay.tasks.sources.files.protocol import SourceFile, unreadable
 
 _BLOCK = 4 << 20         # also the longest row there may be
 _BUFFER = 8 << 20        # bytes a request on S3

@@ -15,7 +15,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.columns import check_columns
 from assay.tasks.sources.csv_rows import opened
-from assay.tasks.sources.paths import SourceFile, unreadable
+from assay.tasks.sources.files.protocol import SourceFile, unreadable
 from assay.tasks.sources.values import of_python
 
 _BATCH_ROWS = 1 << 15

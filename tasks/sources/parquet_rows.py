@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.tasks.sources.columns import check_columns
-from assay.tasks.sources.paths import SourceFile, unreadable
+from assay.tasks.sources.files.protocol import SourceFile, unreadable
 
 _BATCH_ROWS = 1 << 15
 _BUFFER = 4 << 20        # bytes read at once, for each column

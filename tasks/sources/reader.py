@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.csv_rows import csv_batches
-from assay.tasks.sources.files import file_at, list_files
+from assay.tasks.sources.files.listing import file_at, list_files
+from assay.tasks.sources.files.names import Format, format_of
+from assay.tasks.sources.files.protocol import SourceFile
 from assay.tasks.sources.jsonl_rows import jsonl_batches
 from assay.tasks.sources.parquet_rows import parquet_batches
-from assay.tasks.sources.paths import Format, SourceFile, format_of
 from assay.tasks.sources.values import as_text
 
 _Batches = Callable[
@@ -49,9 +50,13 @@ class Source:
     def batches(self, columns: Sequence[str]) -> Iterator[SourceBatch]:
         """Every row, in order. Raises BadInput for a file that is corrupt, lacks a column or changes."""
         for index, file in enumerate(self.files):
-            for first, batch in _READERS[self.format](file, columns, None):
-                if batch.num_rows:
-                    yield SourceBatch(file=index, first_row=first, columns=batch)
+            try:
+                for first, batch in _READERS[self.format](file, columns, None):
+                    if batch.num_rows:
+                        yield SourceBatch(file=index, first_row=first, columns=batch)
+            except BadInput:
+                file.check_unchanged()      # a file that was written to may look corrupt
+                raise
             file.check_unchanged()
 
 

@@ -27,7 +27,9 @@ class System(Part):
 class Pool(Part):
     """Where the predictions are and what their columns mean."""
 
-    source: Location = Field(description="a file, folder or glob of Parquet, CSV or JSONL, local or s3://")
+    source: Location = Field(
+        description="a file, folder or glob of Parquet, CSV or JSONL: local, s3://, gs:// or az://"
+    )
     id: Column = Field(description="the column that names each item, unique in the pool")
     task: Literal["binary"] = Field(default="binary", description="binary; other tasks are reserved")
     score: Column | None = Field(default=None, description="a column; any real number, higher is positive")

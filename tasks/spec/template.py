@@ -13,7 +13,7 @@ _TEMPLATE = """\
 name: my-first-evaluation        # letters, digits, dots, dashes, underscores; unique in its store
 
 pool:
-  # One file, a folder or a glob; .parquet, .csv, .jsonl (the last two also .gz); local or s3://bucket/...
+  # One file, a folder or a glob; .parquet, .csv, .jsonl (the last two also .gz); local, s3://, gs:// or az://
   source: predictions.parquet
   id: item_id                    # unique, never empty
   score: score                   # any real number, higher is more positive; and/or:

@@ -16,7 +16,7 @@ from assay.tasks.ledger.stores.protocol import StoreUnreachable
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import load_partition
 from assay.tasks.pool.index import PoolIndex
-from assay.tasks.sources.files import file_at, list_files
+from assay.tasks.sources.files.listing import file_at, list_files
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 

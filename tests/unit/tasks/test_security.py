@@ -29,7 +29,7 @@ from assay.tasks.ledger.stores.protocol import BadKey, StoreError
 from assay.tasks.quiet_libraries import TALKATIVE
 from assay.tasks.report import render_report
 from assay.tasks.report.evidence import evidence_zip
-from assay.tasks.sources import s3_files
+from assay.tasks.sources.files import s3 as s3_files
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec import strict_yaml
 

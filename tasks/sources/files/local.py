@@ -1,10 +1,7 @@
-"""Which files a source means, and how their bytes are read.
+"""Files on the local disk.
 
-A source is one file, a folder (everything below it, except names that begin with a dot or an underscore) or
-a glob (`*` and `?` stop at slashes, `**` does not), on the local disk or on S3. Files come sorted by path,
-compared by code point, so that the same files give the same pool from both places.
-
-A file is read as it was when it was listed: one that changes meanwhile is an error, not a mixture.
+The standard library lists and opens them, not fsspec: its listing gives the modification time of a symbolic
+link instead of the file's, takes a link to a folder for a file, and turns relative paths into absolute ones.
 """
 
 import os
@@ -14,17 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources.paths import (
-    SourceFile,
-    changed_while_read,
-    fixed_part,
-    format_of,
-    hidden,
-    in_folder,
-    is_glob,
-    supported_formats,
-    unreadable,
-)
+from assay.tasks.sources.files.names import fixed_part, hidden, in_folder, is_glob
+from assay.tasks.sources.files.protocol import changed_while_read, unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,40 +53,8 @@ class LocalFile:
             raise changed_while_read(self.path)
 
 
-def file_at(path: str) -> SourceFile:
-    """The one file at a path, as it is now. Raises BadInput when there is none."""
-    if path.startswith("s3://"):
-        from assay.tasks.sources.s3_files import S3File
-
-        return S3File.at(path)
-    return LocalFile.at(path)
-
-
-def list_files(source: str) -> list[SourceFile]:
-    """The files a source means, sorted, all of one format.
-
-    Raises BadInput when nothing matches, when a single file has no known suffix, or when formats are mixed.
-    """
-    if source.startswith("s3://"):
-        from assay.tasks.sources.s3_files import list_s3
-
-        found = list_s3(source)
-    else:
-        found = _list_local(source)
-    if not found:
-        raise BadInput(f"pool.source: no file matches {source!r}; {supported_formats()}")
-    by_format = {format_of(file.path): file.path for file in reversed(found)}
-    if None in by_format:
-        raise BadInput(f"pool.source: {by_format[None]}: unknown kind of file; {supported_formats()}")
-    if len(by_format) > 1:
-        raise BadInput(
-            f"pool.source: {source!r} mixes formats: {', '.join(by_format.values())}; "
-            "narrow the source down to files of one format"
-        )
-    return found
-
-
-def _list_local(source: str) -> list[SourceFile]:
+def list_local(source: str) -> list[LocalFile]:
+    """The files a source means, sorted by path."""
     source = os.path.expanduser(source.removeprefix("file://"))
     path = Path(source)
     if path.is_file():

@@ -1,11 +1,9 @@
-"""Names of source files: which formats and wildcards they stand for, and what a file of a source can do."""
+"""Names of source files: the formats they stand for, wildcards, and which names a folder leaves out."""
 
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
-
-from assay.evalcore.errors import BadInput
+from typing import Literal
 
 Format = Literal["parquet", "csv", "jsonl"]
 _FORMATS: dict[str, Format] = {
@@ -19,41 +17,12 @@ _FORMATS: dict[str, Format] = {
 }
 
 
-class SourceFile(Protocol):
-    """One file of predictions."""
-
-    @property
-    def path(self) -> str:
-        """As people write it: a local path or s3://bucket/key."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """What changes when the file does: the modification time, or the ETag."""
-        ...
-
-    def open(self, buffer: int) -> BinaryIO:
-        """Its bytes, seekable, fetched `buffer` bytes at a time where that matters."""
-        ...
-
-    def check_unchanged(self) -> None:
-        """Raise BadInput if the file is no longer the one that was listed."""
-        ...
-
-
-def unreadable(path: str, reason: str) -> BadInput:
-    """The error for a file that cannot be read as what it should be."""
-    return BadInput(f"{path}: cannot be read: {reason}; repair or remove this file, then try again")
-
-
-def changed_while_read(path: str) -> BadInput:
-    """The error for a source that moved under our feet."""
-    return BadInput(f"{path}: changed while it was being read; try again when nothing writes to it")
+def supported_formats() -> str:
+    """What a source may be, for messages."""
+    return (
+        f"give a file, a folder or a glob of {', '.join(_FORMATS)}, "
+        "local or s3://bucket/key, gs://bucket/key, az://container/key"
+    )
 
 
 def format_of(path: str) -> Format | None:
@@ -85,11 +54,7 @@ def fixed_part(path: str) -> str:
 
 def in_folder(names: Iterable[str]) -> list[str]:
     """Of relative names below a folder, those that are predictions: known suffix, no hidden part."""
-    return [
-        name
-        for name in names
-        if format_of(name) and not hidden(name)
-    ]
+    return [name for name in names if format_of(name) and not hidden(name)]
 
 
 def hidden(name: str) -> bool:
@@ -112,5 +77,3 @@ def _suffix(path: str) -> str:
     return "".join(suffixes[-2:]) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
 
 
-def supported_formats() -> str:
-    return f"give a file, a folder or a glob of {', '.join(_FORMATS)}, local or s3://bucket/key"

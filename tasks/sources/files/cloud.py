@@ -1,0 +1,169 @@
+"""Files in Google Cloud Storage (gs://) and Azure Blob Storage (az://), listed and read with fsspec.
+
+The packages that speak to them are extras: `pip install assay[gcs]` and `pip install assay[azure]`. They find
+endpoints and credentials in their own environment variables. `memory://`, fsspec's own, serves tests.
+
+An object is read by ranges. Google's are read from the generation that was listed. Azure's client cannot be
+given such a condition, so here, and for Google's too, the version is compared again when all is read.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from assay.evalcore.errors import AssayError, BadInput
+from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.quiet_libraries import quiet_libraries
+from assay.tasks.sources.files.names import fixed_part, hidden, in_folder, is_glob
+from assay.tasks.sources.files.protocol import changed_while_read
+from assay.tasks.sources.files.ranges import open_ranges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Storage:
+    package: str        # that fsspec needs for it
+    extra: str          # of assay, that installs the package
+    credentials: str    # where the package looks for them
+
+
+SCHEMES: Mapping[str, _Storage] = {
+    "gs": _Storage(
+        package="gcsfs", extra="gcs",
+        credentials="GOOGLE_APPLICATION_CREDENTIALS, or sign in with `gcloud auth application-default login`",
+    ),
+    "az": _Storage(
+        package="adlfs", extra="azure",
+        credentials="AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT_NAME with "
+                    "AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN, or sign in with `az login`",
+    ),
+    "memory": _Storage(package="fsspec", extra="", credentials=""),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudFile:
+    """An object of a storage that fsspec reads."""
+
+    path: str                    # scheme://bucket/key
+    size: int
+    version: str                 # "generation:", "etag:" or "modified:" and its value
+
+    @staticmethod
+    def at(path: str) -> "CloudFile":
+        """The object as it is now. Raises BadInput when there is none."""
+        scheme, name = _split(path)
+        with _explained(path):
+            files = _filesystem(scheme)
+            info = files.info(name)
+            if info["type"] == "file":
+                return _file(files, scheme, info)
+        raise BadInput(f"{path}: there is no such object; correct pool.source or restore it")
+
+    def open(self, buffer: int) -> BinaryIO:
+        """Read `buffer` bytes a request; a larger read is one request."""
+        return open_ranges(self.size, self._fetch, buffer)
+
+    def check_unchanged(self) -> None:
+        """Compare the version with the one that was listed."""
+        if CloudFile.at(self.path) != self:
+            raise changed_while_read(self.path)
+
+    def _fetch(self, start: int, length: int) -> bytes:
+        scheme, name = _split(self.path)
+        kind, _, value = self.version.partition(":")
+        condition = {"generation": value} if kind == "generation" else {}
+        with _explained(self.path):
+            try:
+                blob: bytes = _filesystem(scheme).cat_file(
+                    name, start=start, end=start + length, **condition
+                )
+            except FileNotFoundError:        # it was there when it was listed
+                raise changed_while_read(self.path) from None
+        if len(blob) != length:
+            raise changed_while_read(self.path)
+        return blob
+
+
+def list_cloud(source: str) -> list[CloudFile]:
+    """The objects a source means, sorted by path; none where there is no such bucket."""
+    scheme, name = _split(source)
+    with _explained(source):
+        files = _filesystem(scheme)
+        try:
+            found = _glob(files, name) if is_glob(name) else _below(files, name)
+        except FileNotFoundError:
+            return []
+        return sorted((_file(files, scheme, info) for info in found), key=lambda file: file.path)
+
+
+def _glob(files: Any, pattern: str) -> list[Mapping[str, Any]]:
+    """What is known of each object that fits, except hidden ones."""
+    start = len(fixed_part(pattern))
+    return [
+        info
+        for name, info in files.glob(pattern, detail=True).items()
+        if info["type"] == "file" and not hidden(name.lstrip("/")[start:])
+    ]
+
+
+def _below(files: Any, name: str) -> list[Mapping[str, Any]]:
+    """What is known of the object itself or, if it is a folder, of each prediction file below it."""
+    info = files.info(name)
+    if info["type"] == "file":
+        return [info]
+    folder = info["name"].strip("/") + "/"
+    below = {path.lstrip("/").removeprefix(folder): i for path, i in files.find(name, detail=True).items()}
+    return [below[path] for path in in_folder(below)]
+
+
+def _filesystem(scheme: str) -> Any:
+    import fsspec
+
+    quiet_libraries()
+    storage = SCHEMES[scheme]
+    try:
+        return fsspec.filesystem(scheme, use_listings_cache=False)  # fsspec keeps one for each thread
+    except ImportError:
+        raise BadInput(
+            f"{scheme}:// needs the package {storage.package}: pip install 'assay[{storage.extra}]'"
+        ) from None
+
+
+def _file(files: Any, scheme: str, info: Mapping[str, Any]) -> CloudFile:
+    return CloudFile(
+        path=f"{scheme}://{info['name'].lstrip('/')}", size=info["size"], version=_version(files, info)
+    )
+
+
+def _version(files: Any, info: Mapping[str, Any]) -> str:
+    for kind in ("generation", "etag"):
+        if info.get(kind):
+            return f"{kind}:{info[kind]}"
+    return f"modified:{files.modified(info['name']).isoformat()}"
+
+
+def _split(path: str) -> tuple[str, str]:
+    scheme, _, name = path.partition("://")
+    if not name.strip("/"):
+        raise BadInput(f"{path}: no bucket; write {scheme}://bucket/key")
+    return scheme, name
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Library errors stop here: their text may quote the request, so only their type and status are told."""
+    try:
+        yield
+    except AssayError:
+        raise
+    except FileNotFoundError:
+        raise BadInput(f"{path}: there is no such object; correct pool.source or restore it") from None
+    except Exception as error:
+        storage = SCHEMES[_split(path)[0]]
+        status = getattr(error, "status_code", None) or getattr(error, "code", None)
+        what = type(error).__name__ + (f", status {status}" if status else "")
+        raise StoreUnreachable(
+            f"{path}: {storage.package} could not read it ({what}). Check the network and the credentials: "
+            f"{storage.credentials}"
+        ) from None
