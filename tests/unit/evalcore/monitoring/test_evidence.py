@@ -11,16 +11,6 @@ from assay.evalcore.monitoring.multiplicity import called_out
 from assay.evalcore.monitoring.verdicts import Limit, Measured, labels_to_decide, pooled, verdict_of
 
 
-@pytest.mark.parametrize("name", ["accuracy", "precision", "recall", "specificity", "f1"])
-def test_a_measure_reaches_a_limit_exactly_when_its_margin_is_not_negative(name):
-    counts = np.array([[50.0, 7.0], [11.0, 32.0]])   # [prediction, label]
-    m = measure(name)
-    value = float(m.of_confusion(counts))
-    for limit, sign in ((value - 0.01, 1), (value + 0.01, -1)):
-        constant, table = m.margin(limit)
-        assert np.sign(constant + (counts / 100 * table).sum()) == sign
-
-
 def test_a_measure_that_is_no_ratio_of_means_has_no_margin():
     assert measure("mcc").margin(0.5) is None
     assert betting.bet_against(measure("balanced_accuracy"), 0.5, "below") is None
