@@ -18,7 +18,15 @@ import numpy as np
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.recalibration import configurations, label_model, planning, posterior, reporting
+from assay.evalcore.recalibration import (
+    combine,
+    configurations,
+    hull_of_four,
+    label_model,
+    planning,
+    posterior,
+    reporting,
+)
 from assay.evalcore.replay.simulation import replay, summarise
 from benchmarks.certify import REPORT_DRAWS, load
 
@@ -31,9 +39,9 @@ CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
     (posterior, "CUT_RATE"),
     (posterior, "TOTAL_SCALE"),
     (posterior, "LARGEST_EXCESS"),
-    (reporting, "CORRELATED"),
-    (reporting, "FEW_LABELS"),
-    (reporting, "CLEAR_GAP"),
+    (combine, "CORRELATED"),
+    (hull_of_four, "FEW_LABELS"),
+    (combine, "CLEAR_GAP"),
     (reporting, "NARROW"),
     (posterior, "AT_LEAST_ITEMS"),
     (posterior, "AT_LEAST_SHARE"),

@@ -95,7 +95,9 @@ def corrected_measure(measure: Measure, errors: Floats) -> Measure:
         pull = measure.influence(true_risk(risk))
         return np.asarray(np.einsum("fly,...fy->...fl", inverse, pull).reshape(risk.shape))
 
-    return replace(measure, loss=flat, value=value, gradient=gradient, linear=None)
+    # entries put to 0 leave the rows' sums: a ratio of means moves with each entry as before, others may not
+    monotone = None if measure.linear is None else measure.monotone
+    return replace(measure, loss=flat, value=value, gradient=gradient, linear=None, monotone=monotone)
 
 
 def _inverses(errors: Floats) -> Floats:

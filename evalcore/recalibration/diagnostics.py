@@ -23,6 +23,8 @@ from assay.evalcore.types import Array, Bools, Floats
 DOUBT = 4.0              # squared gap between design and model, in units of their variances
 SETTLED = 100            # labels below which the prior still speaks
 LIKELY_BROKEN = 0.5      # chance of a broken score from which it is said first
+ANNOUNCED = 0.02         # a wide interval is announced from this much more width on
+ROUNDING = 1e-9          # what floating point alone may add to an end
 BROKEN = ("flat", "inverted")
 AGREE, DISAGREE, EARLY, MODEL_ONLY, NO_POSITIVE, BROKEN_SCORE = (
     "model and design agree",
@@ -46,6 +48,16 @@ def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Array:
         [NO_POSITIVE, BROKEN_SCORE, MODEL_ONLY, DISAGREE, EARLY],
         default=AGREE,
     )
+
+
+def reaches_further(ends: tuple[Floats, Floats], wide: tuple[Floats, Floats]) -> Bools:
+    """Whether (R,) the wide interval reaches beyond the other by more than a fiftieth of that one's width.
+
+    Then the labels cannot tell whether positives hide among low scores in numbers that matter.
+    """
+    (lower, upper), (wide_lower, wide_upper) = ends, wide
+    beyond = np.fmax(lower - wide_lower, 0.0) + np.fmax(wide_upper - upper, 0.0)
+    return np.asarray(beyond > ANNOUNCED * (upper - lower) + ROUNDING)
 
 
 def broken_chance(e: Evidence, post: Posterior) -> Floats:

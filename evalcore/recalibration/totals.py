@@ -4,6 +4,8 @@ How many items are predicted positive is known, so with two classes a measure is
 positives among the predicted positives, and FN, the positives among the rest.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from assay.evalcore.measures.base import Measure
@@ -33,25 +35,41 @@ def attainable(
 ) -> tuple[Floats, Floats]:
     """The least and largest value (R,) the labels still allow, if the measure exists at all.
 
-    known, free (R, 2): positives found and items unlabelled, by prediction.  Every measure rises with TP and
-    falls with FN, so the ends are two corners; where a corner has no value, its neighbour by one positive or
-    one negative has.  Without a value at any of them, the measure's range.
+    known, free (R, 2): positives found and items unlabelled, by prediction; by_prediction (R, 2): items.
+    Where the measure declares how it moves with TP and FN (`Measure.monotone`), the ends are two corners of
+    what is possible; a corner without a value has neighbours, by one positive or one negative.  Without
+    a value there either, and for a measure that declares nothing, it is the measure's range.
     """
+    lowest, highest = (np.full(len(known), bound) for bound in measure.bounds)
+    if measure.monotone is None:
+        return lowest, highest
+    rises = np.array([measure.monotone[1], measure.monotone[0]]) > 0            # by prediction: FN, TP
     least, most = known, known + free
-    ends = []
-    for hits, missed, instead in (
-        (least[:, 1], most[:, 0], measure.bounds[0]),
-        (most[:, 1], least[:, 0], measure.bounds[1]),
-    ):
-        corners = [(hits, missed)]
-        for step in (1.0, -1.0):
-            corners += [(np.clip(hits + step, least[:, 1], most[:, 1]), missed),
-                        (hits, np.clip(missed + step, least[:, 0], most[:, 0]))]
-        end: Floats = np.full(len(hits), np.nan)
-        for h, m in corners:
-            end = np.where(np.isfinite(end), end, value(measure, h, m, by_prediction))
-        ends.append(np.where(np.isfinite(end), end, instead))
-    return np.minimum(*ends), np.maximum(*ends)
+    lower = _end(measure, np.where(rises, least, most), least, most, by_prediction, np.fmin)
+    upper = _end(measure, np.where(rises, most, least), least, most, by_prediction, np.fmax)
+    lower = np.where(np.isfinite(lower), lower, lowest)
+    upper = np.where(np.isfinite(upper), upper, highest)
+    return np.minimum(lower, upper), np.maximum(lower, upper)
+
+
+def _end(
+    measure: Measure,
+    corner: Floats,
+    least: Floats,
+    most: Floats,
+    items: Floats,
+    better: Callable[[Floats, Floats], Floats],
+) -> Floats:
+    """The value (R,) at a corner (R, 2), or the better of those next to it; NaN where none has one."""
+    steps = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])        # by prediction
+    values = [
+        value(measure, place[:, 1], place[:, 0], items)
+        for place in (corner, *(np.clip(corner + step, least, most) for step in steps))
+    ]
+    beside = values[1]
+    for other in values[2:]:
+        beside = better(beside, other)
+    return np.where(np.isfinite(values[0]), values[0], beside)
 
 
 def by_prediction(by_cell: Floats, predicted: Floats) -> Floats:

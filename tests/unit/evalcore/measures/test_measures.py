@@ -49,6 +49,23 @@ def test_gradients_agree_with_finite_differences(m):
         assert m.gradient(risk) == pytest.approx(np.array(numeric), rel=1e-5, abs=1e-6)
 
 
+@ALL
+def test_whether_it_exists_depends_only_on_which_kinds_of_item_there_are(m):
+    # what `chance_undefined` counts on
+    tables = np.stack(np.meshgrid(*[np.arange(4.0)] * 4), axis=-1).reshape(-1, 2, 2)[1:]
+    present = np.where(tables > 0, 1.0, 0.0)
+    assert (np.isfinite(m.of_confusion(tables)) == np.isfinite(m.of_confusion(present))).all()
+
+
+@pytest.mark.parametrize("m", [m for m in every() if m.linear], ids=lambda m: m.name)
+def test_a_measure_reaches_a_limit_exactly_when_its_margin_is_not_negative(m):
+    counts = np.array([[50.0, 7.0], [11.0, 32.0]])
+    value = float(m.of_confusion(counts))
+    for limit, sign in ((value - 0.01, 1), (value + 0.01, -1)):
+        constant, table = m.margin(limit)
+        assert np.sign(constant + (counts / 100 * table).sum()) == sign
+
+
 def test_f1_by_hand():
     # TP = 3, FP = 1, FN = 2: F1 = 2·3 / (2·3 + 1 + 2) = 2/3
     counts = np.array([[4.0, 2.0], [1.0, 3.0]])

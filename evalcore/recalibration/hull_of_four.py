@@ -1,0 +1,109 @@
+"""The interval of `recalibrated`, the wide one beside it, and the confidence sequence.
+
+The interval is the hull of four that fail on different pools: the posterior's; the logit-scale interval of
+the combined value with variance 1/(1/V_post + 1/V_seq); the posterior's with a heavier tail; and the design's
+own, with its empirical variance.  With no positive found it reaches to the value if there is none.  Positives
+that hide among all the items are the wide interval's: it stands beside.
+
+    R repeats   S draws   an interval is a pair (lower, upper) of (R,)
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.recalibration import totals
+from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
+from assay.evalcore.recalibration.intervals import (
+    anytime_half_width,
+    hull,
+    logit_interval,
+    weighted_quantiles,
+)
+from assay.evalcore.types import Floats
+
+Ends: TypeAlias = tuple[Floats, Floats]
+
+FEW_LABELS = 100.0
+
+
+def posterior_ends(values: Floats, weight: Floats, labels: Floats, confidence: float) -> Ends:
+    """Quantiles of weighted draws (R, S) of the measure; labels (R,): how many there are.
+
+    With few labels they lie further out, as if only n / (n + 100) of the tails were known.
+    """
+    tail = (1 - confidence) / 2 * np.maximum(labels, 1) / (labels + FEW_LABELS)
+    lower, upper = np.empty(len(labels)), np.empty(len(labels))
+    for r in range(len(labels)):
+        lower[r], upper[r] = weighted_quantiles(
+            values[r : r + 1], weight[r : r + 1], [tail[r], 1 - tail[r]]
+        )[0]
+    return lower, upper
+
+
+def hull_of_four(
+    measure: Measure,
+    combined: Combined,
+    design: ByDesign,
+    posterior: Ends,
+    heavier: Ends,
+    counts: Counts,
+    z: float,
+) -> Ends:
+    """posterior, heavier: its ends, and those with a heavier tail; z: normal quantile of the confidence."""
+    half = z * np.sqrt(np.where(design.usable, design.empirical, np.inf))
+    # with no positive found the labels do not exclude that there is none to be found
+    at_least = totals.value(measure, counts.known[:, 1], counts.known[:, 0], counts.items)
+    none_left = np.where(counts.none_found, at_least, np.nan)
+    return hull(
+        [
+            posterior,
+            logit_interval(combined.value, np.sqrt(combined.variance), z, measure.bounds),
+            heavier,
+            (
+                np.where(design.usable, design.value - half, np.nan),
+                np.where(design.usable, design.value + half, np.nan),
+            ),
+            (none_left, none_left),
+        ],
+        measure.bounds,
+    )
+
+
+def within(ends: Ends, certain: Ends, posterior: ByPosterior, counts: Counts, confidence: float) -> Ends:
+    """Cut to what the labels leave possible, `certain`; all of that where the measure may well not exist."""
+    nothing = counts.none_found & (posterior.undefined > (1 - confidence) / 2)
+    lower, upper = (np.clip(end, *certain) for end in ends)
+    return np.where(nothing, certain[0], lower), np.where(nothing, certain[1], upper)
+
+
+def reported_value(
+    measure: Measure, combined: Combined, posterior: ByPosterior, certain: Ends, counts: Counts
+) -> Floats:
+    """The combined value (R,), within what the labels leave possible.
+
+    With no positive found an exact 0 or 1 is not to be reported: the mean, which is neither, stands in.
+    """
+    value = combined.value
+    at_an_end = (value <= measure.bounds[0]) | (value >= measure.bounds[1])
+    return np.clip(np.where(counts.none_found & at_an_end, posterior.mean, value), *certain)
+
+
+def anytime_ends(
+    design: ByDesign, weight: Floats, ends: Ends, certain: Ends, counts: Counts, confidence: float
+) -> Ends:
+    """The confidence sequence: the design's estimate alone, whose error is a martingale.
+
+    weight (R,): Σ w_t of the rounds.  With no positive found its variance knows nothing yet, and what the
+    interval `ends` does not exclude is not excluded.
+    """
+    least, most = certain
+    variation = np.where(design.usable, design.variance, 0.0) * weight**2
+    reach = anytime_half_width(np.where(design.usable, weight, 0.0), variation, confidence)
+    lower = np.fmin(np.fmax(design.value - reach, least), most)
+    upper = np.fmax(np.fmin(design.value + reach, most), least)
+    return (
+        np.where(counts.none_found, np.fmin(lower, ends[0]), lower),
+        np.where(counts.none_found, np.fmax(upper, ends[1]), upper),
+    )
