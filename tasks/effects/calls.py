@@ -1,14 +1,14 @@
 """Effects: calls that change the world or may fail because it is away.
 
-A function marked with `effect` is called like any other. Inside a Prefect flow each call is a Prefect task,
-with its name in the UI and Prefect's retries; anywhere else (the command line, tests, inside another task) it
-is a plain call with the same retries by tenacity. Either way:
+A function marked with `effect` is called like any other, and tried again while store or desk is away. Inside
+a Prefect flow the whole of it, retries included, is one Prefect task with its name in the UI; anywhere else
+(the command line, tests, inside another task) it is a plain call. Either way:
 
 - only errors that mean "away, try again" are retried (`Unreachable`), with jitter;
 - an effect that must not be repeated blindly says `retries=0`: posting to a desk does;
-- nothing is cached and no result is stored: the ledger is the record (`cache_policy=NO_CACHE`,
-  `persist_result=False`);
-- every attempt can be followed from outside, in the log that `tasks.effects.log` writes.
+- a retry is a line in the log, which Prefect shows with the run;
+- every attempt can be followed from outside, in the log that `tasks.effects.log` writes;
+- Prefect itself repeats nothing, caches nothing and stores no result: the ledger is the record.
 
 The arguments travel to the task inside one opaque value. Prefect would otherwise walk through every store
 and every list of items looking for futures, and show them, and it has no business with a desk's token.
@@ -17,19 +17,22 @@ Prefect is never imported from here unless somebody else has: `assay status` sho
 """
 
 import functools
+import logging
 import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
+from tenacity import RetryCallState, wait_exponential_jitter
 
 from assay.evalcore.errors import Unreachable
 from assay.tasks.effects.log import logged
+from assay.tasks.effects.retrying import retrying
 
 RETRIES = 3
 FIRST_WAIT = 0.5    # seconds before the first retry; doubled for each further one, with jitter
 LONGEST_WAIT = 20.0
 
+_log = logging.getLogger("assay.effects")
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -51,14 +54,13 @@ def effect(name: str, retries: int = RETRIES) -> Callable[[Callable[P, T]], Call
     """Mark a function as an effect; `name` is what the Prefect UI calls it."""
 
     def decorate(plain: Callable[P, T]) -> Callable[P, T]:
-        function = logged(name, plain)
+        function = _tried_again(name, plain, retries)
 
         @functools.wraps(plain)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
             if not in_flow_run():
-                return _with_retries(retries)(function, *args, **kwargs)
-            task = _as_task(function, name, retries)
-            result: T = task(_Call(args, kwargs))
+                return function(*args, **kwargs)
+            result: T = _as_task(function, name)(_Call(args, kwargs))
             return result
 
         return call
@@ -68,13 +70,8 @@ def effect(name: str, retries: int = RETRIES) -> Callable[[Callable[P, T]], Call
 
 def retried(function: Callable[P, T]) -> Callable[P, T]:
     """For reads too small and too many to be worth a line in the UI: the same retries, never a task."""
-    once = logged(getattr(function, "__name__", "call").strip("_").replace("_", "-"), function)
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        return _with_retries(RETRIES)(once, *args, **kwargs)
-
-    return call
+    name = getattr(function, "__name__", "call").strip("_").replace("_", "-")
+    return _tried_again(name, function, RETRIES)
 
 
 def in_flow_run() -> bool:
@@ -86,42 +83,31 @@ def in_flow_run() -> bool:
     return FlowRunContext.get() is not None and TaskRunContext.get() is None
 
 
-def _with_retries(retries: int) -> Retrying:
-    return Retrying(
-        retry=retry_if_exception_type(Unreachable),
-        stop=stop_after_attempt(retries + 1),
-        wait=wait_exponential_jitter(initial=FIRST_WAIT, max=LONGEST_WAIT, jitter=FIRST_WAIT),
-        reraise=True,
-    )
+def _tried_again(name: str, function: Callable[P, T], retries: int) -> Callable[P, T]:
+    """The function with its retries, every attempt in the effect log under this name."""
+    once = logged(name, function)
+
+    def tell(state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        _log.warning("%s: %s; trying again in %.1f s", name, error, state.upcoming_sleep)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        wait = wait_exponential_jitter(initial=FIRST_WAIT, max=LONGEST_WAIT, jitter=FIRST_WAIT)
+        attempts = retrying(Unreachable, retries + 1, wait).copy(before_sleep=tell)
+        return attempts(once, *args, **kwargs)
+
+    return call
 
 
 @functools.cache
-def _as_task(function: Callable[..., Any], name: str, retries: int) -> Any:
+def _as_task(function: Callable[..., Any], name: str) -> Any:
     from prefect import task
     from prefect.cache_policies import NO_CACHE
-    from prefect.tasks import exponential_backoff
 
     def run(arguments: _Call) -> Any:
         return function(*arguments.positional, **arguments.named)
 
     run.__name__, run.__qualname__ = function.__name__, function.__qualname__
     run.__module__, run.__doc__ = function.__module__, function.__doc__
-    return task(
-        name=name,
-        retries=retries,
-        retry_delay_seconds=exponential_backoff(FIRST_WAIT) if retries else None,
-        retry_jitter_factor=1.0 if retries else None,
-        retry_condition_fn=_is_retried,
-        cache_policy=NO_CACHE,
-        persist_result=False,
-    )(run)
-
-
-def _is_retried(_task: Any, _run: Any, state: Any) -> bool:
-    try:
-        state.result()
-    except Unreachable:
-        return True
-    except BaseException:
-        return False
-    return False
+    return task(name=name, retries=0, cache_policy=NO_CACHE, persist_result=False)(run)

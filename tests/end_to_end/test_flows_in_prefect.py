@@ -1,5 +1,6 @@
 """Our code inside flow runs: effects are tasks, failures are isolated, and Prefect is never in the way."""
 
+import logging
 import time
 
 import pytest
@@ -26,11 +27,23 @@ def task_runs(server, flow_run, count):
     return {run["name"].rpartition("-")[0]: (run["state_type"], run["run_count"]) for run in found}
 
 
-def test_an_effect_in_a_flow_is_a_task_that_is_retried_and_shows_no_arguments(in_prefect, monkeypatch):
+@pytest.fixture
+def told(caplog):
+    """What the effects log. A handler of their own: Prefect replaces those of the root."""
+    log = logging.getLogger("assay.effects")
+    log.addHandler(caplog.handler)
+    yield caplog.handler
+    log.removeHandler(caplog.handler)
+
+
+def test_an_effect_in_a_flow_is_one_task_that_is_retried_and_shows_no_arguments(
+    in_prefect, monkeypatch, tmp_path, told
+):
     from prefect import flow
     from prefect.runtime import flow_run
 
     monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
+    monkeypatch.setenv("ASSAY_EFFECT_LOG", str(tmp_path / "effects.log"))
     calls = []
 
     @effect("write-something")
@@ -56,8 +69,13 @@ def test_an_effect_in_a_flow_is_a_task_that_is_retried_and_shows_no_arguments(in
     assert written == "nekot-terces"
     assert calls == ["secret-token"] * 3 + ["tried once"]
     assert task_runs(in_prefect, run_id, count=2) == {
-        "write-something": ("COMPLETED", 3), "write-once": ("FAILED", 1),
+        "write-something": ("COMPLETED", 1), "write-once": ("FAILED", 1),
     }
+    lines = (tmp_path / "effects.log").read_text().splitlines()
+    begun = [line.split()[2] for line in lines if line.startswith("+")]
+    assert begun == ["write-something"] * 3 + ["write-once"]
+    retries = [one.getMessage() for one in told.records]
+    assert [line.partition(";")[0] for line in retries] == ["write-something: away"] * 2
 
 
 def test_evaluate_stops_waiting_for_people_without_failing(in_prefect, tmp_path):

@@ -23,6 +23,7 @@ import tenacity
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
+from assay.tasks.effects.retrying import retrying
 from assay.tasks.quiet_libraries import quiet_libraries
 
 TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
@@ -75,13 +76,7 @@ class LabelStudioApi:
 
     def read(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
         """GET, tried a few times. The JSON, or DeskUnreachable, DeskRefused or NotThere."""
-        attempts = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(DeskUnreachable),
-            stop=tenacity.stop_after_attempt(self._read_attempts),
-            wait=_pause,
-            reraise=True,
-        )
-        return attempts(self._read_once, path, params)
+        return retrying(DeskUnreachable, self._read_attempts, _pause)(self._read_once, path, params)
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         """One attempt to change something. The JSON (None if there is none).

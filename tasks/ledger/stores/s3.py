@@ -24,6 +24,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.evalcore.errors import AssayError
+from assay.tasks.effects.retrying import retrying
 from assay.tasks.ledger.stores.key_check import (
     check_discardable,
     check_key,
@@ -74,7 +75,7 @@ class S3Store:
     def put(self, key: str, blob: bytes) -> bytes:
         """See Store.put."""
         check_key(key)
-        return _again_after(Conflict, CONFLICT_ATTEMPTS, lambda: self._put_or_read(key, blob))
+        return retrying(Conflict, CONFLICT_ATTEMPTS)(self._put_or_read, key, blob)
 
     def get(self, key: str) -> bytes:
         """See Store.get."""
@@ -151,7 +152,7 @@ class S3Store:
             ) from None
 
     def _read(self, key: str, **arguments: str) -> bytes:
-        return _again_after(BrokenReply, READ_ATTEMPTS, lambda: self._read_once(key, **arguments))
+        return retrying(BrokenReply, READ_ATTEMPTS)(self._read_once, key, **arguments)
 
     def _read_once(self, key: str, **arguments: str) -> bytes:
         from botocore.exceptions import BotoCoreError
@@ -227,15 +228,3 @@ def _shared_client(process: int, environment: bytes) -> "S3Client":
             read_timeout=READ_SECONDS,
         ),
     )
-
-
-def _again_after(expected: type[StoreError], attempts: int, call: Callable[[], T]) -> T:
-    """Call again after a random, growing pause while `expected` is raised; the last one goes through."""
-    from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
-
-    return Retrying(
-        retry=retry_if_exception_type(expected),
-        stop=stop_after_attempt(attempts),
-        wait=wait_random_exponential(multiplier=0.05, max=2),
-        reraise=True,
-    )(call)

@@ -12,14 +12,14 @@ at a time, every block on condition that the ETag is still the one that was list
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.ledger.stores.protocol import StoreUnreachable
-from assay.tasks.ledger.stores.s3_errors import configured_endpoint, explain
+from assay.tasks.effects.retrying import retrying
+from assay.tasks.ledger.stores.s3_errors import BrokenReply, configured_endpoint, explain
 from assay.tasks.quiet_libraries import quiet_libraries
 from assay.tasks.sources.files.names import fixed_part, glob_pattern, hidden, in_folder, is_glob
 from assay.tasks.sources.files.protocol import changed_while_read
@@ -95,26 +95,26 @@ class S3File:
         """Nothing to do: every read was made on condition of the ETag."""
 
     def fetch(self, start: int, length: int) -> bytes:
-        """One ranged read."""
+        """One ranged read, made again where it breaks off half-way."""
+        return retrying(BrokenReply, _ATTEMPTS)(self._fetch_once, start, length)
+
+    def _fetch_once(self, start: int, length: int) -> bytes:
         from botocore.exceptions import BotoCoreError
         from urllib3.exceptions import HTTPError
 
         bucket, key = _split(self.path)
-        for _ in range(_ATTEMPTS):
-            with _explained(self.path, "get_object"):
-                body = _s3().get_object(
-                    Bucket=bucket,
-                    Key=key,
-                    Range=f"bytes={start}-{start + length - 1}",
-                    IfMatch=self.version.removeprefix("etag:"),
-                )["Body"]
-            try:
-                blob = body.read()
-            except (BotoCoreError, HTTPError, OSError):
-                continue  # broke off half-way: a range can simply be asked again
+        with _explained(self.path, "get_object"):
+            body = _s3().get_object(
+                Bucket=bucket,
+                Key=key,
+                Range=f"bytes={start}-{start + length - 1}",
+                IfMatch=self.version.removeprefix("etag:"),
+            )["Body"]
+        with suppress(BotoCoreError, HTTPError, OSError):
+            blob = body.read()
             if len(blob) == length:
                 return blob
-        raise StoreUnreachable(
+        raise BrokenReply(
             f"{self.path}: reading {length} bytes from byte {start} broke off {_ATTEMPTS} times; "
             f"check the network between here and {configured_endpoint()}"
         )

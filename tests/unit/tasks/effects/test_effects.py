@@ -69,6 +69,14 @@ def test_every_attempt_is_in_the_effect_log_and_nothing_but_its_name(tmp_path, m
     assert "secret" not in log.read_text()
 
 
+def test_every_retry_is_a_line_of_the_log_and_the_end_is_not(caplog):
+    with pytest.raises(StoreUnreachable):
+        calls.effect("write-it")(Fails(*(StoreUnreachable(f"away {n}") for n in range(4))))("secret")
+    said = [record.getMessage() for record in caplog.records if record.name == "assay.effects"]
+    assert [line.partition(";")[0] for line in said] == [f"write-it: away {n}" for n in range(3)]
+    assert all(line.endswith("s") and "trying again in" in line for line in said)
+
+
 def test_the_log_names_the_effects_a_process_died_in():
     lines = ["+ 7 freeze-pool", "+ 7 prepare-desk", "- 7 prepare-desk", "+ 7 claim"]
     assert begun_and_not_ended(lines) == ["freeze-pool", "claim"]
