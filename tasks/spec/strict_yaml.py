@@ -43,7 +43,7 @@ class _CoreLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Compose a node, within the limits."""
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         alias = isinstance(event, yaml.AliasEvent)
         if not alias and event.tag is not None:
             raise _refused(f"the tag {event.tag!r} is not allowed; write a plain value", event)
