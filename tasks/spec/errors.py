@@ -10,8 +10,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
 
+_MOST_LISTED = 30
 _EXPECTED = {
     "string_type": "must be text",
     "int_type": "must be a whole number",
@@ -28,9 +30,13 @@ _EXPECTED = {
 }
 
 
-def explain(error: ValidationError, root: type[BaseModel]) -> list[str]:
-    """One line for each problem, in the order they were found."""
-    return [line for details in error.errors() for line in _lines(details, root)]
+def refusal(error: ValidationError, root: type[BaseModel], origin: str) -> BadInput:
+    """The error that lists every problem of what `origin` holds, in the order they were found."""
+    lines = [line for details in error.errors() for line in _lines(details, root)]
+    if len(lines) == 1:
+        return BadInput(f"{origin}: {lines[0]}")
+    shown = lines if len(lines) <= _MOST_LISTED else [*lines[: _MOST_LISTED - 1], "and so on"]
+    return BadInput("\n  ".join([f"{origin}: {len(lines)} problems", *shown]))
 
 
 def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:

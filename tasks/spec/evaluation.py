@@ -29,7 +29,7 @@ from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
-from assay.tasks.spec.errors import explain
+from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.parts import (
     Adjudication,
     Budget,
@@ -188,9 +188,7 @@ class Spec(Part):
         try:
             return Spec.model_validate(data)
         except ValidationError as error:
-            lines = explain(error, Spec)
-            listed = lines[0] if len(lines) == 1 else "\n  ".join([f"{len(lines)} problems", *lines])
-            raise BadInput(f"{origin}: {listed}") from None
+            raise refusal(error, Spec, origin) from None
 
 
 def load_spec(path: Path) -> Spec:

@@ -22,7 +22,7 @@ from assay.evalcore.monitoring.calendar import Kind, Window, kind_of, named
 from assay.evalcore.monitoring.lifetime import Test
 from assay.evalcore.monitoring.multiplicity import Correction
 from assay.tasks.schema import Part, wrong
-from assay.tasks.spec.errors import explain
+from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.strict_yaml import read
 
@@ -170,9 +170,7 @@ class MonitorSpec(Spec):
         try:
             return MonitorSpec.model_validate(data)
         except ValidationError as error:
-            lines = explain(error, MonitorSpec)
-            listed = lines[0] if len(lines) == 1 else "\n  ".join([f"{len(lines)} problems", *lines])
-            raise BadInput(f"{origin}: {listed}") from None
+            raise refusal(error, MonitorSpec, origin) from None
 
 
 def load_monitor_spec(path: Path) -> MonitorSpec:

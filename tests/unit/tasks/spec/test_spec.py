@@ -178,6 +178,13 @@ def test_every_problem_is_listed():
     assert "$.batch_size" in text
 
 
+def test_the_list_of_problems_has_an_end():
+    text = refused(spec_data() | {f"key{i}": 1 for i in range(5000)})
+    assert "5000 problems" in text
+    assert text.endswith("and so on")
+    assert text.count("\n") == 30
+
+
 def test_a_password_is_not_repeated_in_the_message():
     data = changed("desk", {"kind": "label-studio", "url": "http://me:hunter2@host"})
     assert "hunter2" not in refused(data)
@@ -204,7 +211,7 @@ def test_yaml_is_read_without_the_surprises_of_yaml_1_1(tmp_path):
         (MINIMAL + "seed: 1\nseed: 2\n", "line 9, column 1: not valid YAML: the key 'seed' is written twice"),
         (MINIMAL + "1: 2\n", "the key 1 is not text; put it in quotes"),
         (MINIMAL + "seed: [", "line 8"),
-        (MINIMAL + "seed: !!python/object:os.system x", "could not determine a constructor"),
+        (MINIMAL + "seed: !!python/object:os.system x", "line 8, column 7: not valid YAML: the tag"),
         ("", "a spec is a mapping of keys, this file is empty"),
         ("- a", "a spec is a mapping of keys, this file is a list"),
         (b"name: \xff", "not UTF-8 text at byte 6"),

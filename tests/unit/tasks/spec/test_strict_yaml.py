@@ -1,0 +1,101 @@
+"""YAML as people mean it, and files that would cost much time or memory refused with one clear error."""
+
+import math
+import time
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.spec.strict_yaml import parse, read
+
+LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)
+)
+MERGES = "a0: &a0 {k: v}\n" + "".join(
+    f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}\n" for i in range(1, 12)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("no", "no"), ("yes", "yes"), ("on", "on"), ("true", True), ("FALSE", False),
+        ("2026-11-20", "2026-11-20"), ("12:30:45", "12:30:45"), ("1_000", "1_000"), ("0x1F", "0x1F"),
+        ("0b11", "0b11"), ("0o10", "0o10"), ("010", 10), ("+1", 1), ("1e-3", 0.001), (".5", 0.5), ("5.", 5.0),
+        ("-.inf", -math.inf), ("~", None), ("", None), ("null", None), ("'1'", "1"), ("=", "="), ("<<", "<<"),
+    ],
+)  # fmt: skip
+def test_plain_values_are_those_of_the_core_schema(text, value):
+    got = parse(f"a: {text}\n", "a.yaml")["a"]
+    assert (type(got), got) == (type(value), value)
+
+
+def test_an_alias_stands_for_what_it_names_and_nothing_is_merged():
+    assert parse("a: &x [1]\nb: *x\n", "a.yaml") == {"a": [1], "b": [1]}
+    assert parse("a: &x {k: 1}\nb: {<<: *x}\n", "a.yaml") == {"a": {"k": 1}, "b": {"<<": {"k": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 1\nb: {c: 1, c: 2}", "line 2, column 11: not valid YAML: the key 'c' is written twice"),
+        ("a:\n  yes: 1\n  true: 1", "line 3, column 3: not valid YAML: the key True is not text"),
+        ("? [1]\n: 2", "the key [1] is not text"),
+        ("a: !!str 5", "line 1, column 4: not valid YAML: the tag 'tag:yaml.org,2002:str' is not allowed"),
+        ("%YAML 1.1\n---\na: !!bool x", "line 3, column 4: not valid YAML: the tag"),
+        ("a: !mine {}", "the tag '!mine' is not allowed"),
+        ("a: &x [*x]", "line 1, column 8: not valid YAML: a value that contains itself"),
+        ("--- a\n--- b", "line 2"),
+        ("a: *x", "line 1, column 4: not valid YAML: found undefined alias 'x'"),
+        ("a: " + "9" * 5000, "line 1, column 4: not valid YAML: a number of 5000 characters"),
+        ("a: \x00", "special characters are not allowed"),
+    ],
+)
+def test_what_is_refused_is_named_with_its_line(text, said):
+    with pytest.raises(BadInput) as caught:
+        parse(text, "a.yaml")
+    assert str(caught.value).startswith("a.yaml")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LAUGHS, "line 5, column 10: not valid YAML: more than 10,000 values"),
+        (LAUGHS + "name: *a9\n", "more than 10,000 values"),
+        (MERGES, "more than 10,000 values"),
+        ("a: {" + ", ".join(f"k{i}: 1" for i in range(50_000)) + "}", "more than 10,000 values"),
+        ("a: " + "[" * 20_000, "line 1, column 53: not valid YAML: nested deeper than 50 levels"),
+        ("a: " + "[" * 20_000 + "]" * 20_000, "nested deeper than 50 levels"),
+        ("a: " + "{a: " * 20_000 + "}" * 20_000, "nested deeper than 50 levels"),
+        ("- " * 20_000 + "a", "nested deeper than 50 levels"),
+        ("? " * 20_000 + "a", "nested deeper than 50 levels"),
+        ("\n".join(" " * i + "a:" for i in range(1000)), "line 50, column 50: not valid YAML: nested deeper"),
+        ("a: " + "x" * 2_000_000, "longer than 1,000,000 characters"),
+    ],
+)
+def test_a_file_that_would_grow_without_end_is_refused_at_once(text, said):
+    started = time.process_time()
+    with pytest.raises(BadInput) as caught:
+        parse(text, "a.yaml")
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 200
+    assert time.process_time() - started < 10      # half a second here, and hours without the limits
+
+
+def test_a_file_of_any_size_costs_the_memory_of_the_longest_that_is_read(tmp_path):
+    path = tmp_path / "a.yaml"
+    with path.open("wb") as file:
+        file.seek(1 << 33)          # 8 GiB of zeros, sparse
+        file.write(b"x")
+    with pytest.raises(BadInput, match="longer than 1,000,000 characters"):
+        read(path)
+
+
+@given(st.text(st.sampled_from("ab01.:-,?&*!|>'\"%@`#{}[]~<= \n\t\\eé\ud7ff\ufeff"), max_size=60))
+def test_any_text_is_read_or_refused(text):
+    with suppress(BadInput):
+        parse(text, "a.yaml")
