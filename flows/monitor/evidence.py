@@ -8,7 +8,7 @@ from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.reissued import reissued_at
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import Part
+from assay.tasks.ledger.monitors import SupportingEvaluation
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
 from assay.tasks.ledger.rounds import RoundEstimate
@@ -18,7 +18,7 @@ from assay.tasks.ledger.rounds import RoundEstimate
 class PartEvidence:
     """One finished evaluation of a window."""
 
-    part: Part             # for the record of the verdict
+    part: SupportingEvaluation             # for the record of the verdict
     sample: WindowSample
     pool: int              # items in the window
     interval: str          # the kind of interval of its estimates
@@ -51,7 +51,7 @@ def read_part(ledger: Ledger) -> PartEvidence:
 
 def _part(opened: Opened, folded: Fold, known: RoundEstimate, revision: int) -> PartEvidence:
     return PartEvidence(
-        part=Part(
+        part=SupportingEvaluation(
             evaluation=opened.name, revision=revision, labels=known.labels,
             bought=known.labels - folded.reused,
         ),

@@ -41,7 +41,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class SupportingEvaluation:
     """One evaluation a verdict rests on."""
 
     evaluation: str
@@ -60,7 +60,7 @@ class WindowVerdict:
     measure: str
     interval: str                # the kind of interval
     pool: int                    # items in the window
-    parts: tuple[Part, ...]
+    parts: tuple[SupportingEvaluation, ...]
     overall: PlaceVerdict
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
@@ -133,7 +133,7 @@ def _verdict(blob: bytes, key: str) -> WindowVerdict:
     try:
         return WindowVerdict(**{
             **data,
-            "parts": tuple(Part(**part) for part in data["parts"]),
+            "parts": tuple(SupportingEvaluation(**part) for part in data["parts"]),
             "overall": _place_verdict(data["overall"]),
             "segments": tuple(_place_verdict(one) for one in data["segments"]),
         })
