@@ -5,7 +5,8 @@
 
 Cohen (1960), with the large-sample variance of Fleiss, Cohen and Everitt (1969, eq. 13); Fleiss (1971), for
 items with different numbers of votes as in Gwet (2021), whose variance it gets; Krippendorff (2011), nominal,
-with an interval from a bootstrap over items (Hayes and Krippendorff 2007).
+with an interval from a bootstrap over items (Hayes and Krippendorff 2007). Items with a single vote are left
+out of both; Gwet counts them in the shares of the classes, from which p_e is made.
 
 Where everybody used one class only there is no chance to disagree, p_e = 1, and all three are undefined: that
 is said, and is not agreement of 0 or of 1. On a rare class they are low even where hardly any two answers

@@ -1,9 +1,16 @@
-"""Agreement: worked by hand, against scikit-learn, and undefined where there is nothing to agree on."""
+"""Agreement: worked by hand, against other libraries, and undefined where there is nothing to agree on.
 
+evalcore takes numpy and scipy only, so the libraries are of the tests: scikit-learn and statsmodels for two
+people and for Fleiss' kappa of complete tables, `krippendorff` for alpha with votes missing.
+"""
+
+import krippendorff
 import numpy as np
 import pytest
 from doubles.votes import simulated_votes, votes_from
+from scipy.stats import norm
 from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats import inter_rater
 
 from assay.evalcore.annotators.agreement import agreements, cohen_kappa, fleiss_kappa, krippendorff_alpha
 
@@ -28,6 +35,46 @@ def test_cohens_kappa_is_that_of_scikit_learn(seed):
     first = (rng.random(60) < 0.4).astype(int)
     second = np.where(rng.random(60) < 0.2, 1 - first, first)
     assert cohen_kappa(first, second, 0.9).value == pytest.approx(cohen_kappa_score(first, second))
+
+
+def random_answers(seed: int, missing: float = 0.0) -> np.ndarray:
+    """(people, items) answers 0 or 1, each wrong once in five times; NaN where somebody did not answer."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(40) < 0.4
+    answers = np.where(rng.random((4, 40)) < 0.2, ~truth, truth).astype(float)
+    answers[rng.random(answers.shape) < missing] = np.nan
+    return answers
+
+
+def votes_in(answers: np.ndarray):
+    return votes_from([[None if np.isnan(one) else int(one) for one in item] for item in answers.T])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cohens_kappa_and_its_interval_are_those_of_statsmodels(seed):
+    first, second = random_answers(seed)[:2].astype(int)
+    table = np.zeros((2, 2))
+    np.add.at(table, (first, second), 1)
+    theirs = inter_rater.cohens_kappa(table)
+    got = cohen_kappa(first, second, 0.9)
+    assert got.value == pytest.approx(theirs.kappa)
+    assert (got.upper - got.lower) / 2 == pytest.approx(norm.ppf(0.95) * theirs.std_kappa)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_fleiss_kappa_is_that_of_statsmodels_where_everybody_answered(seed):
+    answers = random_answers(seed)
+    theirs = inter_rater.fleiss_kappa(inter_rater.aggregate_raters(answers.T.astype(int))[0])
+    assert fleiss_kappa(votes_in(answers), 0.95).value == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3, 0.6])
+@pytest.mark.parametrize("seed", range(5))
+def test_krippendorffs_alpha_is_that_of_its_package_with_votes_missing(seed, missing):
+    answers = random_answers(seed, missing)
+    theirs = krippendorff.alpha(reliability_data=answers, level_of_measurement="nominal")
+    got = krippendorff_alpha(votes_in(answers), 0.95, np.random.default_rng(seed))
+    assert got.value == pytest.approx(theirs)
 
 
 def test_fleiss_kappa_worked_by_hand():
