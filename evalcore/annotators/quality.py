@@ -32,7 +32,8 @@ from assay.evalcore.annotators.people import (
 )
 from assay.evalcore.annotators.rules import Rule, company, disagreements, fit_rounds, truth_of
 from assay.evalcore.annotators.votes import Votes, votes_of
-from assay.evalcore.methods.base import Method, MethodState
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.state import MethodState
 from assay.evalcore.types import Floats
 
 UNTESTED = (
