@@ -15,7 +15,7 @@ plan.
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -303,7 +303,7 @@ def _write_annotators(opened: Opened, annotating: Annotating, folded: Fold) -> N
         return
     record = annotators_record(opened, annotating, folded)
     if record is not None:
-        ledger.put(key, codec.to_json(record))
+        ledger.put(key, codec.to_json(asdict(record)))
 
 
 @effect("write-estimate")

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
+from assay.evalcore.annotators.quality import UNTESTED
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.random_sampling import RandomSampling
-from assay.flows.people.quality import UNTESTED
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.tasks.effects.calls import retried

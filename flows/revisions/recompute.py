@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
+from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
 from assay.evalcore.evaluation.revision import RevisedRound, as_if_decided, revised_state
 from assay.evalcore.evaluation.state import UNDECIDED
@@ -45,14 +45,14 @@ def revised_fold(opened: Opened, closed: Sequence[ClosedRound], revision: Revisi
 
 def revised_annotators(
     opened: Opened, closed: Sequence[ClosedRound], revision: Revision
-) -> dict[str, Any] | None:
+) -> AnnotatorQuality | None:
     """How the people do by the answers of now; None if there is nothing to say, as with a round's record.
 
     Answers to gold are those the rounds were closed with: a look does not read gold again.
     """
     annotating = Annotating(opened, with_revision([one.decided for one in closed], revision))
     record = annotators_record(opened, annotating, revised_fold(opened, closed, revision))
-    return None if record is None else {**record, "revision": revision.number}
+    return None if record is None else replace(record, revision=revision.number)
 
 
 def _relabelled(

@@ -147,7 +147,7 @@ class RevisionsCheck:
             yield "should not be there"
             return
         stored = codec.from_json(self._ledger.get(key), key)
-        yield from value_differences(stored, codec.from_json(codec.to_json(computed), key))
+        yield from value_differences(stored, codec.from_json(codec.to_json(asdict(computed)), key))
 
     def _sealed(self, revision: Revision) -> Iterator[str]:
         """The seal covers what the revision rests on, and nothing else."""

@@ -109,9 +109,12 @@ class RoundsCheck:
         self._key = layout.annotators(self._opened.name, folded.state.round)
         if self._key in self._found.keys - self._found.damaged:
             computed = annotators_record(self._opened, self._annotating, folded)
-            plain = codec.from_json(codec.to_json(computed), self._key)
+            if computed is None:
+                self._say(["should not be there"])
+                return
+            plain = codec.from_json(codec.to_json(asdict(computed)), self._key)
             stored = codec.from_json(self._ledger.get(self._key), self._key)
-            self._say(list(value_differences(stored, plain)) if plain else ["should not be there"])
+            self._say(list(value_differences(stored, plain)))
 
     def _planned(self, folded: Fold, number: int) -> PlannedRound | None:
         name = self._opened.name

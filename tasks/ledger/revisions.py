@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
@@ -111,10 +112,10 @@ def write_revised_estimate(
 
 @effect("write-revised-annotators")
 def write_revised_annotators(
-    ledger: Ledger, number: int, record: Mapping[str, Any]
+    ledger: Ledger, number: int, record: AnnotatorQuality
 ) -> None:
     """Put how the people do by the answers of a revision."""
-    ledger.put(layout.revision_annotators(ledger.name, number), codec.to_json(record))
+    ledger.put(layout.revision_annotators(ledger.name, number), codec.to_json(asdict(record)))
 
 
 def read_revised_estimate(ledger: Ledger, number: int) -> RoundEstimate | None:

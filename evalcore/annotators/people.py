@@ -1,0 +1,190 @@
+"""What each person answered, counted: classes and skips, agreement with labels, gold, answers asked again.
+
+    A   items a round asked about
+    y   the class, 0 or 1
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.annotators.adjudication import latest_answers
+from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.error_rates import ErrorRates
+from assay.evalcore.annotators.votes import Place, Votes
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnsweredRound:
+    """The items that a closed round asked about, and everybody's answers in it."""
+
+    number: int
+    item_id: tuple[str, ...]      # A of them
+    prediction: Ints              # (A,) 0 or 1
+    label: Ints                   # (A,) 0 or 1; negative where there is no label
+    positive: Floats              # (A,) the label model's chance of a positive when the round was planned
+    stands_for: Floats            # (A,) items of the pool that the draw stood for
+    again: Mapping[str, tuple[int, ...]]   # item -> answers that take a second person
+    again_alone: bool             # even while only one person is known to answer
+    answers: Sequence[Annotation]          # about these items and about gold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateInterval:
+    """An error rate: its posterior mean and central interval."""
+
+    mean: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorIntervals:
+    """Both error rates of a person, or of the labels."""
+
+    false_positive: RateInterval
+    miss: RateInterval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreedLabels:
+    """Labelled items that a person answered about, and how many of these answers are the label."""
+
+    items: int
+    agreed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldAnswers:
+    """A person's answers to gold items, by truth."""
+
+    negatives: int
+    false_positives: int     # negatives called positive
+    positives: int
+    misses: int              # positives called negative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """One annotator."""
+
+    annotator: str
+    answers: int             # that are a class
+    skips: int
+    invalid: int             # that are no class
+    labels: AgreedLabels
+    gold: GoldAnswers
+    errors: ErrorIntervals | None   # None: neither gold nor an item shared with others tells of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldTally:
+    """Gold items mixed in, the answers to them, and how many of these are right."""
+
+    items: int
+    answers: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedAgain:
+    """Surprising answers that went to a second person."""
+
+    items: int
+    answers: int             # beyond one per item: people's time, where the budget counts items
+    overruled: int           # items that ended with another label
+
+
+def labels_by_place(rounds: Sequence[AnsweredRound]) -> dict[Place, int]:
+    """(round, item) -> label of every labelled item."""
+    return {
+        (r.number, item): y
+        for r in rounds for item, y in zip(r.item_id, r.label.tolist(), strict=True) if y >= 0
+    }
+
+
+def people(
+    rounds: Sequence[AnsweredRound], votes: Votes, gold: Mapping[Place, int], rates: ErrorRates | None,
+    confidence: float,
+) -> tuple[Person, ...]:
+    """Everybody who answered anything, sorted by name; gold: (round, item) -> truth."""
+    kinds: dict[str, Counter[str]] = {}
+    for r in rounds:
+        for several in latest_answers(r.answers).values():
+            for answer in several:
+                kinds.setdefault(answer.annotator, Counter())[answer.kind] += 1
+    labels = labels_by_place(rounds)
+    number = {name: j for j, name in enumerate(votes.annotators)}
+    return tuple(
+        Person(
+            annotator=name,
+            answers=kinds[name]["label"],
+            skips=kinds[name]["skip"],
+            invalid=kinds[name]["invalid"],
+            labels=_agreed(own := _votes_of(votes, number.get(name, -1)), labels),
+            gold=_gold_answers(own, gold),
+            errors=None if rates is None or name not in rates.known
+            else error_intervals(rates.of(name), confidence),
+        )
+        for name in sorted(kinds)
+    )
+
+
+def gold_tally(votes: Votes, gold: Mapping[Place, int]) -> GoldTally:
+    """Of everybody together; gold: (round, item) -> truth."""
+    right = [
+        gold[votes.items[i]] == y
+        for i, y in zip(votes.item.tolist(), votes.label.tolist(), strict=True) if votes.items[i] in gold
+    ]
+    return GoldTally(items=len(gold), answers=len(right), right=sum(right))
+
+
+def asked_again(rounds: Sequence[AnsweredRound]) -> AskedAgain:
+    """Over all rounds: surprising answers about which a second person was asked."""
+    items = extra = overruled = 0
+    for r in rounds:
+        latest = latest_answers(r.answers)
+        for item, label in zip(r.item_id, r.label.tolist(), strict=True):
+            votes = sum(answer.kind == "label" for answer in latest.get(item, ()))
+            if item in r.again and votes > 1:
+                items += 1
+                extra += votes - 1
+                overruled += label not in r.again[item]
+    return AskedAgain(items=items, answers=extra, overruled=overruled)
+
+
+def error_intervals(draws: Floats, confidence: float) -> ErrorIntervals:
+    """Means and central intervals of both error rates; draws (S, 2), by truth."""
+    return ErrorIntervals(
+        false_positive=_interval(draws[:, 0], confidence), miss=_interval(draws[:, 1], confidence)
+    )
+
+
+def _interval(draws: Floats, confidence: float) -> RateInterval:
+    tail = (1 - confidence) / 2
+    return RateInterval(
+        mean=float(draws.mean()), lower=float(np.quantile(draws, tail)),
+        upper=float(np.quantile(draws, 1 - tail)),
+    )
+
+
+def _votes_of(votes: Votes, annotator: int) -> list[tuple[Place, int]]:
+    """The places one annotator voted on, and the votes."""
+    own = np.flatnonzero(votes.annotator == annotator)
+    return [(votes.items[votes.item[v]], int(votes.label[v])) for v in own]
+
+
+def _agreed(own: Sequence[tuple[Place, int]], labels: Mapping[Place, int]) -> AgreedLabels:
+    same = [labels[place] == y for place, y in own if place in labels]
+    return AgreedLabels(items=len(same), agreed=sum(same))
+
+
+def _gold_answers(own: Sequence[tuple[Place, int]], gold: Mapping[Place, int]) -> GoldAnswers:
+    met = Counter((gold[place], y) for place, y in own if place in gold)
+    return GoldAnswers(
+        negatives=met[0, 0] + met[0, 1], false_positives=met[0, 1],
+        positives=met[1, 0] + met[1, 1], misses=met[1, 0],
+    )

@@ -1,0 +1,192 @@
+"""How the people who label do after some rounds, and what their errors do to the measures.
+
+Error rates come from gold and from items that several people answered (`error_rates`); together with the rule
+that made the labels they say how often a label is wrong (`label_errors`), and that is taken out of the
+measures (`correction`).  Where neither gold nor shared items exist nothing is known, and that is said.
+
+    A   items a round asked about;  V votes;  S draws of the error rates
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.annotators.agreement import Agreement, agreements
+from assay.evalcore.annotators.correction import KIND, Corrected, corrected, unknown
+from assay.evalcore.annotators.dawid_skene import DawidSkene
+from assay.evalcore.annotators.error_rates import ErrorRates, error_rates
+from assay.evalcore.annotators.label_errors import label_errors, shares_asked_again
+from assay.evalcore.annotators.people import (
+    AnsweredRound,
+    AskedAgain,
+    ErrorIntervals,
+    GoldTally,
+    Person,
+    asked_again,
+    error_intervals,
+    gold_tally,
+    labels_by_place,
+    people,
+)
+from assay.evalcore.annotators.rules import Rule, company, disagreements, fit_rounds, truth_of
+from assay.evalcore.annotators.votes import Votes, votes_of
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.state import MethodState
+from assay.evalcore.types import Floats
+
+UNTESTED = (
+    "nothing is known about annotators' errors: no gold was answered, and no item by several people; "
+    "the interval takes every label for the truth"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelErrorIntervals:
+    """How often a label is wrong, by the item's prediction."""
+
+    predicted_negative: ErrorIntervals
+    predicted_positive: ErrorIntervals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """The measures with annotators' errors taken out."""
+
+    interval: str                            # the kind of interval
+    known_from: tuple[str, ...]              # what tells of errors: gold, repeated answers
+    reason: str | None                       # why nothing can be said; None where something is
+    label_errors: LabelErrorIntervals | None
+    estimates: tuple[Corrected, ...]         # in the order of the measures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differing:
+    """An item whose label a later fit of Dawid-Skene sees otherwise."""
+
+    round: int
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorQuality:
+    """How the people who label do, after the closed rounds."""
+
+    round: int                               # the last of them
+    revision: int = 0                        # of the labels; 0: as the rounds were closed
+    rule: str
+    annotators_per_item: int
+    people: tuple[Person, ...]
+    agreement: tuple[Agreement, ...]         # none of fewer than two people
+    gold: GoldTally
+    asked_again: AskedAgain
+    would_differ: tuple[Differing, ...] = ()  # under Dawid-Skene
+    correction: Correction
+
+
+def annotator_quality(
+    rounds: Sequence[AnsweredRound], rule: Rule, method: Method, state: MethodState, confidence: float,
+    rng: np.random.Generator,
+) -> AnnotatorQuality:
+    """After these closed rounds, at least one of them.
+
+    rule     of the last round, with the gold of all
+    state    of one live evaluation (R = 1), after these rounds
+
+    Costs three estimates of the method where errors are known.
+    """
+    votes = votes_of({r.number: r.answers for r in rounds}, rule.classes)
+    prediction = {
+        (r.number, item): f
+        for r in rounds for item, f in zip(r.item_id, r.prediction.tolist(), strict=True)
+    }
+    group = np.array([prediction.get(place, 0) for place in votes.items], np.int64)
+    rates = error_rates(votes, truth_of(votes, rule.gold), group, rng)
+    agreement = agreements(votes, confidence, rng) if len(votes.annotators) > 1 else []
+    fitted = None
+    differing: list[Differing] = []
+    if rule.name == "dawid-skene":
+        fitted_votes, fitted = fit_rounds(rule, {r.number: r.answers for r in rounds})
+        differing = [
+            Differing(round=number, item_id=item)
+            for number, item in disagreements(fitted_votes, fitted, labels_by_place(rounds))
+        ]
+    return AnnotatorQuality(
+        round=rounds[-1].number,
+        rule=rule.name,
+        annotators_per_item=rule.annotators,
+        people=people(rounds, votes, rule.gold, rates, confidence),
+        agreement=tuple(agreement),
+        gold=gold_tally(votes, rule.gold),
+        asked_again=asked_again(rounds),
+        would_differ=tuple(differing),
+        correction=_correction(rounds, rule, votes, rates, fitted, method, state, confidence, rng),
+    )
+
+
+def _correction(
+    rounds: Sequence[AnsweredRound], rule: Rule, votes: Votes, rates: ErrorRates | None,
+    fitted: DawidSkene | None, method: Method, state: MethodState, confidence: float,
+    rng: np.random.Generator,
+) -> Correction:
+    if rates is None:
+        return Correction(
+            interval=KIND, known_from=(), reason=UNTESTED, label_errors=None,
+            estimates=tuple(unknown(state.measures, UNTESTED)),
+        )
+    errors = errors_of_labels(rounds, rule, votes, rates, fitted)
+    sources = (("gold", rates.gold), ("repeated answers", rates.repeated))
+    return Correction(
+        interval=KIND,
+        known_from=tuple(name for name, used in sources if used),
+        reason=None,
+        label_errors=LabelErrorIntervals(
+            predicted_negative=error_intervals(errors[:, 0], confidence),
+            predicted_positive=error_intervals(errors[:, 1], confidence),
+        ),
+        estimates=tuple(corrected(method, state, errors, confidence, rng)),
+    )
+
+
+def errors_of_labels(
+    rounds: Sequence[AnsweredRound], rule: Rule, votes: Votes, rates: ErrorRates, fitted: DawidSkene | None
+) -> Floats:
+    """Draws (S, 2, 2) of ε[prediction, truth] for the labels of these rounds, by the rule that made them.
+
+    fitted: the fit that decides them, under Dawid-Skene; None under a majority.
+    """
+    labels, k = labels_by_place(rounds), rule.annotators
+    counted = np.array([votes.items[i] in labels for i in votes.item.tolist()], np.bool_)
+    share = np.bincount(votes.annotator[counted], minlength=len(votes.annotators)).astype(np.float64)
+    if fitted is not None:
+        teams = _teams(votes.where(counted))
+        return label_errors(rates.draws, share, annotators=k, teams=teams, fitted=fitted)
+    if k > 1 or not any(r.item_id for r in rounds):
+        return label_errors(rates.draws, share, annotators=k)
+    return label_errors(rates.draws, share, annotators=k, again=_shares_asked_again(rounds, rule))
+
+
+def _teams(votes: Votes) -> Counter[tuple[int, ...]]:
+    """Sets of annotators -> items that just they answered."""
+    members: dict[int, list[int]] = {}
+    for i, j in zip(votes.item.tolist(), votes.annotator.tolist(), strict=True):
+        members.setdefault(i, []).append(j)
+    return Counter(tuple(sorted(team)) for team in members.values())
+
+
+def _shares_asked_again(rounds: Sequence[AnsweredRound], rule: Rule) -> Floats:
+    """(2, 2, 4) for `label_errors`: in which parts of the pool which answers take a second person."""
+    answers = {r.number: r.answers for r in rounds}
+    again = []
+    for r in rounds:
+        known = company({n: a for n, a in answers.items() if n <= r.number}, rule.gold)
+        in_force = r.again_alone or len(known) > 1
+        again += [[in_force and y in r.again.get(item, ()) for y in (0, 1)] for item in r.item_id]
+    positive = np.concatenate([r.positive for r in rounds])
+    return shares_asked_again(
+        np.concatenate([r.prediction for r in rounds]),
+        np.clip(positive, 0.0, 1.0),
+        np.concatenate([r.stands_for for r in rounds]),
+        np.array(again, np.bool_).reshape(-1, 2),
+    )
