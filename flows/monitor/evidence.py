@@ -20,10 +20,10 @@ from assay.flows.record.reissued import reissued_at
 from assay.flows.record.segmenting import ClosedRound, chances_of
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import Part
+from assay.tasks.ledger.monitors import SupportingEvaluation
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
-from assay.tasks.ledger.rounds import RoundEstimate
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,9 +36,9 @@ class PartEvidence:
     revision: int = 0
 
     @property
-    def part(self) -> Part:
+    def part(self) -> SupportingEvaluation:
         """For the record of the verdict."""
-        return Part(
+        return SupportingEvaluation(
             evaluation=self.opened.name, revision=self.revision, labels=self.known.labels,
             bought=self.known.labels - self.folded.reused,
         )

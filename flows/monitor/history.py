@@ -8,7 +8,14 @@ from assay.flows.monitor.opening import current
 from assay.flows.monitor.tick import open_monitor
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import Judged, Opening, WindowVerdict, latest, read_openings, read_verdicts
+from assay.tasks.ledger.monitors import (
+    Opening,
+    PlaceVerdict,
+    WindowVerdict,
+    latest,
+    read_openings,
+    read_verdicts,
+)
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.monitor import MonitorSpec
@@ -111,7 +118,7 @@ def _row_json(row: HistoryRow) -> dict[str, Any]:
     }
 
 
-def _place_json(place: Judged | None) -> dict[str, Any]:
+def _place_json(place: PlaceVerdict | None) -> dict[str, Any]:
     m = place.measured if place else None
     return {
         "value": m.value if m else None,

@@ -15,7 +15,7 @@ from assay.evalcore.monitoring.lifetime import Look, family_looks
 from assay.evalcore.monitoring.verdicts import Limit, Measured, cautious, labels_to_decide, pooled, verdict_of
 from assay.evalcore.types import Floats
 from assay.flows.monitor.evidence import PartEvidence, surprise
-from assay.tasks.ledger.monitors import Judged, WindowVerdict, last_certain, latest
+from assay.tasks.ledger.monitors import PlaceVerdict, WindowVerdict, last_certain, latest
 from assay.tasks.spec.monitor import MonitorSpec
 
 
@@ -57,7 +57,7 @@ def judge(
 
 def _judge_pool(
     spec: MonitorSpec, window: str, parts: Sequence[PartEvidence], before: Sequence[WindowVerdict]
-) -> Judged:
+) -> PlaceVerdict:
     """The pool's own measure: its limits share the error rate."""
     standing = latest(before)
     measured = pooled([part.measured(None) for part in parts])
@@ -70,7 +70,7 @@ def _judge_pool(
         evidence.append(look.evidence + float(np.log(against.error_rate / spec.monitor.error_rate)))
         alarm = alarm or look.alarm
     limits = tuple(a.limit for a in chosen)
-    return Judged(
+    return PlaceVerdict(
         segment=None, measured=measured, limits=limits,
         factors=tuple(tuple(f.tolist()) for f in factors),
         evidence=tuple(evidence), needed=float(-np.log(spec.monitor.error_rate)),
@@ -95,7 +95,7 @@ def _look(
 
 def _judge_segments(
     spec: MonitorSpec, window: str, parts: Sequence[PartEvidence], before: Sequence[WindowVerdict]
-) -> tuple[Judged, ...]:
+) -> tuple[PlaceVerdict, ...]:
     """All segments at once, corrected for their number; a family of its own at the same error rate."""
     standing = latest(before)
     names = [
@@ -128,7 +128,7 @@ def _judge_segments(
     for name in names:
         limits = tuple(a.limit for a in chosen[name])
         said = [looks[f"{name}|{limit.name}"] for limit in limits]
-        judged.append(Judged(
+        judged.append(PlaceVerdict(
             segment=name, measured=measured[name], limits=limits,
             factors=tuple(tuple(now[f"{name}|{limit.name}"].tolist()) for limit in limits),
             evidence=tuple(look.evidence for look in said),

@@ -11,7 +11,7 @@ from typing import Any
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import Judged, WindowVerdict, last_certain
+from assay.tasks.ledger.monitors import PlaceVerdict, WindowVerdict, last_certain
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.spec.alerts import Alerts, Kind, report_links
 from assay.tasks.spec.monitor import MonitorSpec
@@ -53,7 +53,7 @@ def tell_failure(ledger: Ledger, spec: MonitorSpec, window: str, message: str) -
     ))
 
 
-def _kind(place: Judged, before: Judged | None) -> Kind | None:
+def _kind(place: PlaceVerdict, before: PlaceVerdict | None) -> Kind | None:
     if place.verdict == "breach":
         return "breach"
     if before is not None and before.verdict == "breach" and place.verdict == "ok":
@@ -67,7 +67,7 @@ def _choices(spec: MonitorSpec) -> Alerts:
 
 def _before(
     earlier: Sequence[WindowVerdict], window: str, segment: str | None
-) -> tuple[str, Judged] | None:
+) -> tuple[str, PlaceVerdict] | None:
     """The newest earlier window, and what was said of the same place in it."""
     found = [
         (verdict.number, verdict.window, place)
@@ -81,7 +81,8 @@ def _before(
 
 
 def _alert(
-    spec: MonitorSpec, verdict: WindowVerdict, place: Judged, kind: Kind, before: tuple[str, Judged] | None
+    spec: MonitorSpec, verdict: WindowVerdict, place: PlaceVerdict, kind: Kind,
+    before: tuple[str, PlaceVerdict] | None,
 ) -> Alert:
     where = "" if place.segment is None else f" in {place.segment}"
     alerts = _choices(spec)
@@ -98,12 +99,12 @@ def _alert(
     )
 
 
-def _slug(verdict: WindowVerdict, place: Judged) -> str:
+def _slug(verdict: WindowVerdict, place: PlaceVerdict) -> str:
     return f"segment-{[s.segment for s in verdict.segments].index(place.segment) + 1:03d}"
 
 
 def _body(
-    verdict: WindowVerdict, place: Judged, kind: Kind, before: tuple[str, Judged] | None
+    verdict: WindowVerdict, place: PlaceVerdict, kind: Kind, before: tuple[str, PlaceVerdict] | None
 ) -> list[str]:
     where = "" if place.segment is None else f" in {place.segment}"
     lines = [f"{verdict.measure}{where} in window {verdict.window}: {_said(place)} ({verdict.interval})."]
@@ -125,7 +126,7 @@ def _body(
     return lines
 
 
-def _said(place: Judged) -> str:
+def _said(place: PlaceVerdict) -> str:
     m = place.measured
     value = "undefined" if m.value is None else f"{m.value:.4f}"
     interval = "" if m.lower is None or m.upper is None else (

@@ -13,7 +13,8 @@ from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import is_exact
 from assay.evalcore.types import Floats, Ints
-from assay.tasks.ledger.rounds import Decided, PlannedRound
+from assay.tasks.ledger.rounds.labels import Decided
+from assay.tasks.ledger.rounds.plan import PlannedRound
 
 Segments = Mapping[str, Mapping[str, int]]  # column -> its values in the pool -> items
 
