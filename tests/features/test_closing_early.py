@@ -273,8 +273,8 @@ def test_undecided_items_are_bounded_both_ways(tmp_path):
     for row in done.rows()[:2]:                          # accuracy and precision
         bounds = row.undecided
         # the item is predicted positive: right if it is positive
-        assert bounds["all_negative"]["value"] < bounds["all_positive"]["value"]
-        assert bounds["items"] == 1
+        assert bounds.all_negative.value < bounds.all_positive.value
+        assert bounds.items == 1
     shown = done.to_json()["estimates"][0]["undecided"]
     assert set(shown) == {"items", "all_negative", "all_positive"}
     verified(world)

@@ -114,8 +114,8 @@ def test_an_answer_taken_back_leaves_the_item_undecided_and_a_new_one_settles_it
     (revision,) = read_revisions(Ledger(world.store, "small"))
     assert (revision.items[0].decided.label, revision.items[0].decided.reason) == (None, "withdrawn")
     bounds = taken_back.rows()[0].undecided
-    assert bounds["items"] == 1
-    assert bounds["all_negative"]["value"] != bounds["all_positive"]["value"]
+    assert bounds.items == 1
+    assert bounds.all_negative.value != bounds.all_positive.value
     world.desk.answers[item] = answer
     again = look(world)
     assert (again.revision, again.undecided, again.labels, again.revised_items) == (2, 0, 16, 0)

@@ -13,6 +13,7 @@ from assay.flows.record.opened import UnknownEvaluation
 from assay.flows.verify.ledger import NotASeal, checked_seal, verify
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.integrity import check_integrity
+from assay.tasks.ledger.manifest import load_manifest, partition_digest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.estimate import read_estimate, write_estimate
 from assay.tasks.ledger.rounds.labels import read_labels, write_labels
@@ -221,9 +222,7 @@ def test_a_manifest_that_miscounts_is_named(finished):
 
 def test_cells_that_are_not_those_of_the_rows_are_named(finished):
     # the rows of the first and the last cell change places, under the digest this gives
-    from assay.tasks.ledger.manifest import manifest_from, partition_digest
-
-    manifest = manifest_from(finished["small/pool/manifest.json"], "manifest")
+    manifest = load_manifest(small(finished))
     old = manifest.partition.digest
     text, rows = (finished[f"small/partitions/{old}.{end}"] for end in ("json", "rows"))
     swapped = rows[-8:] + rows[8:-8] + rows[:8]
