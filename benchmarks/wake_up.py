@@ -34,8 +34,8 @@ from assay.flows.evaluation.begin import begin
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger import rounds as records
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.evaluation import Spec
 from benchmarks.__main__ import machine
@@ -78,7 +78,7 @@ class Trial:
 
     def round(self, number: int, wake: Callable[[], None]) -> float:
         """Answer a round, wake the evaluation, and time the next batch; seconds."""
-        planned = records.read_plan(Ledger(self.store, self.name), number)
+        planned = read_plan(Ledger(self.store, self.name), number)
         assert planned is not None
         self.person.answer(planned)
         start = time.monotonic()

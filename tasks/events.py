@@ -24,7 +24,8 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from assay.tasks.effects.calls import in_flow_run
-from assay.tasks.ledger.rounds import Outcome, RoundEstimate
+from assay.tasks.ledger.ending import Ending
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 
 ROUND_CLOSED = "assay.round.closed"
 EVALUATION_FINISHED = "assay.evaluation.finished"
@@ -48,12 +49,12 @@ def round_closed(store_url: str, evaluation: str, known: RoundEstimate) -> None:
     _event(ROUND_CLOSED, store_url, evaluation, str(known.round), _payload(evaluation, known))
 
 
-def evaluation_finished(store_url: str, evaluation: str, known: RoundEstimate, outcome: Outcome) -> None:
+def evaluation_finished(store_url: str, evaluation: str, known: RoundEstimate, ending: Ending) -> None:
     """Tell Prefect, if we run in a flow, that an evaluation stopped, and why."""
-    payload = _payload(evaluation, known) | {"stopped_by": outcome.stopped_by, "verdict": outcome.verdict}
+    payload = _payload(evaluation, known) | {"stopped_by": ending.stopped_by, "verdict": ending.verdict}
     _event(EVALUATION_FINISHED, store_url, evaluation, str(known.round), payload)
-    if outcome.verdict is not None:
-        verdict_reached(store_url, evaluation, outcome.verdict, str(known.round), payload)
+    if ending.verdict is not None:
+        verdict_reached(store_url, evaluation, ending.verdict, str(known.round), payload)
 
 
 def verdict_reached(

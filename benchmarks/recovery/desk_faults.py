@@ -37,8 +37,9 @@ from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import DeskError
-from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.evaluation import Spec
@@ -150,7 +151,7 @@ class DeskStage:
         backup: dict[str, str] = {}
 
         def people() -> None:
-            if rounds.read_labels(Ledger(self.store, NAME), 1) is None or trial.injected:
+            if read_labels(Ledger(self.store, NAME), 1) is None or trial.injected:
                 self.answer()
                 return
             trial.injected = True
@@ -196,8 +197,8 @@ class DeskStage:
         """A person answers what is open."""
         person = SimulatedPerson(self.api, NAME, self.truth)
         number = 1
-        while (planned := rounds.read_plan(Ledger(self.store, NAME), number)) is not None:
-            if rounds.read_labels(Ledger(self.store, NAME), number) is None:
+        while (planned := read_plan(Ledger(self.store, NAME), number)) is not None:
+            if read_labels(Ledger(self.store, NAME), number) is None:
                 with suppress(DeskError):
                     person.answer(planned)
             number += 1

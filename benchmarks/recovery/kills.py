@@ -57,8 +57,11 @@ from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import DeskError
 from assay.tasks.effects.log import VARIABLE, begun_and_not_ended
-from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.protocol import Store
 from benchmarks.recovery.effects_pipe import Follower
 
@@ -227,12 +230,12 @@ class Arena:
         survivor.twins_made = sum(copies - 1 for copies in imported.values())
 
     def _judge(self, survivor: Survivor, store: Store) -> None:
-        outcome = rounds.read_outcome(Ledger(store, NAME))
-        assert outcome is not None, "the process ended, and the evaluation did not"
+        ending = read_ending(Ledger(store, NAME))
+        assert ending is not None, "the process ended, and the evaluation did not"
         labelled: Counter[str] = Counter()
-        for number in range(1, outcome.rounds + 1):
-            planned = rounds.read_plan(Ledger(store, NAME), number)
-            decided = rounds.read_labels(Ledger(store, NAME), number)
+        for number in range(1, ending.rounds + 1):
+            planned = read_plan(Ledger(store, NAME), number)
+            decided = read_labels(Ledger(store, NAME), number)
             assert planned is not None
             assert decided is not None
             asked = {planned.item_id[t] for t in planned.asked()}
@@ -404,8 +407,8 @@ def _labelling(server: LocalLabelStudio, store: Store, truth: Mapping[str, str])
     def work() -> None:
         number = 1
         while not enough.wait(0.15 + 0.2 * secrets.randbelow(100) / 100):
-            planned = rounds.read_plan(Ledger(store, NAME), number)
-            if planned is not None and rounds.read_plan(Ledger(store, NAME), number + 1) is not None:
+            planned = read_plan(Ledger(store, NAME), number)
+            if planned is not None and read_plan(Ledger(store, NAME), number + 1) is not None:
                 number += 1
             elif planned is not None:
                 with suppress(DeskError):   # a copy that was removed under their hands

@@ -19,7 +19,8 @@ from services.prefect_server import ROOT, PrefectServer, prefect_server
 
 from assay.flows.evaluation.begin import begin
 from assay.tasks.effects.log import VARIABLE
-from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.owner import Ledger
 from benchmarks.recovery.effects_pipe import Follower
 from benchmarks.recovery.trials import FaultKind, Trial, judge
@@ -67,7 +68,7 @@ class PrefectStage:
                 trial.said.append("the flow run still waited for its server after a minute, and was killed")
             elif code != 0:
                 trial.said.append(f"the flow run failed: {said.strip().splitlines()[-1]}")
-            if rounds.read_outcome(Ledger(store, NAME)) is not None:
+            if read_ending(Ledger(store, NAME)) is not None:
                 break
             trial.waited = True
             with prefect_server(self.folder) as server:

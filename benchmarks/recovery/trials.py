@@ -17,8 +17,9 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import Desk
-from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.evaluation import Spec
 
@@ -109,8 +110,8 @@ def judge(trial: Trial, store: Store, name: str, truth: Mapping[str, str], expec
     """Compare the ledger with the undisturbed one, and every label with the truth; the ledger's record."""
     labelled: Counter[str] = Counter()
     number = 1
-    while (planned := rounds.read_plan(Ledger(store, name), number)) is not None:
-        decided = rounds.read_labels(Ledger(store, name), number) or []
+    while (planned := read_plan(Ledger(store, name), number)) is not None:
+        decided = read_labels(Ledger(store, name), number) or []
         asked = {planned.item_id[t] for t in planned.asked()}
         right = {one.item_id for one in decided if one.label == (truth[one.item_id] == "match")}
         trial.labels_lost += len(asked - right)

@@ -88,7 +88,7 @@ def try_channels(store: Store, owner: str, environment: Mapping[str, str] = os.e
 
 def check_owner(store: Store, owner: str) -> None:
     """Raise BadInput unless this is an evaluation, or `monitors/<name>`, of this store."""
-    name = layout.check_name(owner.removeprefix("monitors/"))
+    name = layout.check_name(owner.removeprefix(layout.MONITORS_PREFIX))
     if not store.exists(layout.spec(owner)):
         open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
         raise UnknownEvaluation(f"{store.url} holds no monitor named {name!r}; an evaluation has that name")
@@ -96,8 +96,8 @@ def check_owner(store: Store, owner: str) -> None:
 
 def _owners(store: Store) -> list[str]:
     """Everybody with an outbox. Lists the whole store."""
-    found = {key.partition("/alerts/")[0] for key in store.keys("") if "/alerts/" in key}
-    return sorted(owner for owner in found if layout.is_name(owner.removeprefix(layout.MONITORS_PREFIX)))
+    found = (layout.alert.match(key) for key in store.keys(""))
+    return sorted({values[0] for values in found if values is not None})
 
 
 def summary(deliveries: Sequence[Delivery]) -> str:

@@ -25,10 +25,12 @@ from assay.tasks.alerts.message import Reading, verdict_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.desks.protocol import DeskUnreachable
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.ending import Ending
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds import Outcome, RoundEstimate
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store, StoreUnreachable
+from assay.tasks.ledger.recorded_spec import find_spec
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 from assay.tasks.report import wording
 from assay.tasks.spec.alerts import Alerts, Kind, report_links
 
@@ -66,16 +68,16 @@ def changes(verdicts: Sequence[Verdict | None], finished_at: int | None) -> Iter
 
 
 def raise_verdicts(
-    opened: Opened, looks: Sequence[RoundEstimate], outcome: Outcome | None, now: datetime
+    opened: Opened, looks: Sequence[RoundEstimate], ending: Ending | None, now: datetime
 ) -> list[Alert]:
     """Raise what the verdicts so far call for, unless it was; the alerts that are new.
 
     looks: the estimates the rounds were closed with. Revisions are read: they must be complete.
     """
     threshold, alerts = opened.spec.threshold, opened.spec.alerts or _DEFAULTS
-    if threshold is None or not looks or not (outcome is not None or alerts.each_round):
+    if threshold is None or not looks or not (ending is not None or alerts.each_round):
         return []
-    told = moments(looks, read_reissues(opened.ledger), outcome is not None)
+    told = moments(looks, read_reissues(opened.ledger), ending is not None)
     if not alerts.each_round:
         told = [moment for moment in told if moment.final]
     final = next((i for i, moment in enumerate(told) if moment.final), None)
@@ -93,7 +95,7 @@ def raise_verdicts(
             before=None if change.before is None else _reading(told[change.before]),
             minimum=threshold.min,
             maximum=threshold.max,
-            notes=_notes(opened, moment, outcome if moment.final else None),
+            notes=_notes(opened, moment, ending if moment.final else None),
             links=report_links(alerts, opened.name),
         )
         if raise_alert(opened.ledger, alert, now):
@@ -127,12 +129,8 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
 @retried
 def alert_choices(ledger: Ledger) -> Alerts:
     """What the spec of an evaluation, or of a monitor, says about alerts."""
-    key = layout.spec(ledger.name)
-    try:
-        recorded = codec.from_json(ledger.get(key), key)
-    except KeyMissing:
-        return _DEFAULTS
-    said = recorded.get("spec", recorded).get("alerts")
+    recorded = find_spec(ledger)
+    said = None if recorded is None else recorded.spec.get("alerts")
     return Alerts.model_validate(said) if said is not None else _DEFAULTS
 
 
@@ -140,7 +138,7 @@ def _reading(moment: Moment) -> Reading:
     return Reading(when=moment.when, row=estimate_rows(moment.known, moment.revision)[0])
 
 
-def _notes(opened: Opened, moment: Moment, outcome: Outcome | None) -> list[str]:
+def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
     known = moment.known
     notes = [f"The pool holds {opened.manifest.rows:,} predictions."]
     if moment.revision:
@@ -150,10 +148,10 @@ def _notes(opened: Opened, moment: Moment, outcome: Outcome | None) -> list[str]
         interval = wording.interval(row)
         tail = "" if interval in ("none", "exact") else f", interval {interval}"
         notes.append(f"{wording.measure_name(row.measure)}: {wording.value(row)}{tail}.")
-    if outcome is None:
+    if ending is None:
         notes.append("The evaluation goes on.")
     else:
-        standing = standing_of(opened, "finished", known, outcome=outcome, reissued=moment.reissued)
+        standing = standing_of(opened, "finished", known, ending=ending, reissued=moment.reissued)
         more = labels_to_decide(opened, standing)
         if more:
             notes.append(f"About {wording.plural(more, 'more label', 'more labels')} would decide.")

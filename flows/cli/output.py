@@ -14,7 +14,7 @@ import click
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.rounds import RoundEstimate
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report import wording
 from assay.tasks.report.price import price_lines

@@ -21,8 +21,9 @@ from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
-from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger import open_store
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool import febrl
 from assay.tasks.report import ReportFiles, write_report
@@ -135,7 +136,7 @@ def _desk(
     person = SimulatedPerson(LabelStudioApi(server.url, server.token), spec.name, _labels(pool.labels))
 
     def answer(standing: Standing) -> None:
-        planned = rounds.read_plan(Ledger(store, spec.name), standing.rounds + 1)
+        planned = read_plan(Ledger(store, spec.name), standing.rounds + 1)
         if planned is not None:
             person.answer(planned)
 

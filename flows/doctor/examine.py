@@ -12,7 +12,6 @@ from typing import Any
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.doctor.prognosis import Prognosis, prognosis
-from assay.flows.record.opened import read_spec
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
 from assay.tasks.doctor.judge import calibration_finding, judge
 from assay.tasks.doctor.numbers import Numbers, calibration, measure_findings, numbers_of, score_summary
@@ -21,6 +20,7 @@ from assay.tasks.doctor.roles import Roles, guess_roles, sample
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import suggest_spec
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.sources.column_names import column_names
@@ -225,7 +225,7 @@ def _places(spec: Spec, store_of: Callable[[Spec], Store]) -> list[Finding]:
 
 def _name(spec: Spec, store: Store) -> Finding:
     try:
-        recorded = read_spec(Ledger(store, spec.name))["spec"]
+        recorded = read_spec(Ledger(store, spec.name)).spec
     except KeyMissing:
         return ok("name", f"{spec.name!r} is free in {store.url}")
     if recorded == spec.to_json():

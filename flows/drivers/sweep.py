@@ -22,9 +22,11 @@ from assay.flows.monitor.waking import judge_window_of
 from assay.flows.record.opened import begun_evaluations, open_evaluations, utc_now
 from assay.flows.record.standing import Standing
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout, rounds
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.times import read_closed
 
 _log = logging.getLogger("assay.sweep")
 
@@ -127,12 +129,14 @@ def _finished_since(store: Store, since: datetime) -> list[str]:
     """Evaluations that have stopped, the last round of which closed at `since` or later."""
     found = []
     for name in begun_evaluations(store):
+        ledger = Ledger(store, name)
         try:
-            outcome = rounds.read_outcome(Ledger(store, name))
-            key = layout.times(name, outcome.rounds) if outcome else ""
-            if outcome and datetime.fromisoformat(codec.from_json(store.get(key), key)["closed"]) >= since:
-                found.append(name)
-        except (KeyMissing, codec.DamagedRecord, ValueError, KeyError, TypeError) as error:
+            ending = read_ending(ledger)
+            closed = read_closed(ledger, ending.rounds) if ending else None
+        except codec.DamagedRecord as error:
             # one that cannot be dated keeps nobody else from being looked at
             _log.warning("%s: not looked at again: %s", name, error)
+            continue
+        if closed is not None and closed >= since:
+            found.append(name)
     return found

@@ -9,7 +9,7 @@ same. Three rules make it so:
 - everything due is found by reading the ledger, never remembered.
 
 One round:  plan.parquet  →  design.parquet  →  posts/  →  people  →  annotations/  →  labels.parquet, which
-closes it  →  estimate.json  →  annotators.json  →  seal.json  →  stop (outcome.json, seal.json) or the next
+closes it  →  estimate.json  →  annotators.json  →  seal.json  →  stop (ending.json, seal.json) or the next
 plan.
 """
 
@@ -43,12 +43,16 @@ from assay.flows.revisions.revise import Reviser
 from assay.tasks import events
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
-from assay.tasks.ledger import codec, layout, rounds
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.ending import Ending, read_ending, write_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
-from assay.tasks.ledger.rounds import Decided, Outcome, PlannedRound, RoundEstimate
-from assay.tasks.ledger.seals import seal_outcome, seal_rounds
+from assay.tasks.ledger.rounds.estimate import RoundEstimate, write_estimate
+from assay.tasks.ledger.rounds.labels import Decided, write_labels
+from assay.tasks.ledger.rounds.plan import PlannedRound, write_design, write_plan
+from assay.tasks.ledger.seals import seal_ending, seal_rounds
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.times import write_closed
 from assay.tasks.settings import Settings
 
 _log = logging.getLogger("assay.advance")
@@ -83,7 +87,7 @@ def advance(
     are away or refuse.
     """
     opened = open_evaluation(store, evaluation)
-    outcome = _read_outcome(opened.ledger)
+    ending = _read_ending(opened.ledger)
 
     def asker() -> Asker:
         return Asker(
@@ -98,23 +102,23 @@ def advance(
             seed=opened.spec.seed,
         )
 
-    if outcome is not None:
-        if close_round and (round is None or not 1 <= round <= outcome.rounds):
+    if ending is not None:
+        if close_round and (round is None or not 1 <= round <= ending.rounds):
             raise NoRoundToClose(
-                f"evaluation {evaluation!r} is finished, with {outcome.rounds} rounds: none of it is open"
+                f"evaluation {evaluation!r} is finished, with {ending.rounds} rounds: none of it is open"
             )
-        seal_outcome(opened.ledger, outcome.rounds)
+        seal_ending(opened.ledger, ending.rounds)
         reviser = None
         if last_revision(opened.ledger) is not None or look_again:
             reviser = Reviser(
                 opened=opened, folded=_fold(opened), finished=True
             )
             reviser.catch_up()
-        _leave_finished(opened, outcome, now())
+        _leave_finished(opened, ending, now())
         if look_again and reviser is not None:
             _enter_index(opened.ledger)   # a look that is cut short is carried through by a sweep
             reviser.look_again(asker())
-            _leave_finished(opened, outcome, now())
+            _leave_finished(opened, ending, now())
         return current_standing(opened)
     _enter_index(opened.ledger)
     return _Run(
@@ -222,7 +226,7 @@ class _Run:
         """Write down what the round just closed says."""
         computed = folded.estimate(self.opened.question, self.opened.segments)
         known = _write_estimate(self.opened.ledger, computed)
-        _write_time(self.opened.ledger, layout.times(self.opened.name, known.round), "closed", self.now())
+        write_closed(self.opened.ledger, known.round, self.now())
         events.round_closed(self.opened.ledger.store.url, self.opened.name, known)
         _log.info("%s: round %d closed, %d labels", self.opened.name, known.round, known.labels)
         if self.on_round:
@@ -231,9 +235,9 @@ class _Run:
 
     def _stop(self, folded: Fold, reason: StopReason) -> Standing:
         known = folded.looks[-1]
-        outcome = _write_outcome(
+        ending = _write_ending(
             self.opened.ledger,
-            Outcome(
+            Ending(
                 stopped_by=reason,
                 verdict=verdict_on(self.opened, known),
                 rounds=known.round,
@@ -241,19 +245,19 @@ class _Run:
                 undecided=known.undecided,
             ),
         )
-        seal_outcome(self.opened.ledger, outcome.rounds)
+        seal_ending(self.opened.ledger, ending.rounds)
         # before it leaves the index: whoever is cut off here comes back
-        raise_verdicts(self.opened, folded.looks, outcome, self.now())
+        raise_verdicts(self.opened, folded.looks, ending, self.now())
         _leave_index(self.opened.ledger)
-        events.evaluation_finished(self.opened.ledger.store.url, self.opened.name, known, outcome)
-        _log.info("%s: finished (%s)", self.opened.name, outcome.stopped_by)
-        return self._standing(folded, "finished", outcome=outcome)
+        events.evaluation_finished(self.opened.ledger.store.url, self.opened.name, known, ending)
+        _log.info("%s: finished (%s)", self.opened.name, ending.stopped_by)
+        return self._standing(folded, "finished", ending=ending)
 
 
-def _leave_finished(opened: Opened, outcome: Outcome, now: datetime) -> None:
+def _leave_finished(opened: Opened, ending: Ending, now: datetime) -> None:
     """Tell what is to be told, and only then leave the index: whoever is cut off before comes back."""
     if opened.spec.threshold is not None:
-        raise_verdicts(opened, _history(opened.ledger), outcome, now)
+        raise_verdicts(opened, _history(opened.ledger), ending, now)
     _leave_index(opened.ledger)
 
 
@@ -267,21 +271,21 @@ def _history(ledger: Ledger) -> list[RoundEstimate]:
 
 
 @retried
-def _read_outcome(ledger: Ledger) -> Outcome | None:
-    return rounds.read_outcome(ledger)
+def _read_ending(ledger: Ledger) -> Ending | None:
+    return read_ending(ledger)
 
 
 @retried
 def _ensure_design(ledger: Ledger, planned: PlannedRound) -> None:
     """The plan's writer may have died before it wrote the design the plan carries."""
     if not ledger.exists(layout.design(ledger.name, planned.number)):
-        rounds.write_design(ledger, planned)
+        write_design(ledger, planned)
 
 
 @effect("write-plan")
 def _write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
-    winner = rounds.write_plan(ledger, planned)
-    rounds.write_design(ledger, winner)
+    winner = write_plan(ledger, planned)
+    write_design(ledger, winner)
     return winner
 
 
@@ -290,7 +294,7 @@ def _write_labels(
     ledger: Ledger, number: int, decided: list[Decided],
     gold: Mapping[str, tuple[str, ...]],
 ) -> list[Decided]:
-    return rounds.write_labels(ledger, number, decided, gold)
+    return write_labels(ledger, number, decided, gold)
 
 
 @retried
@@ -308,17 +312,12 @@ def _write_annotators(opened: Opened, annotating: Annotating, folded: Fold) -> N
 
 @effect("write-estimate")
 def _write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
-    return rounds.write_estimate(ledger, estimate)
+    return write_estimate(ledger, estimate)
 
 
-@effect("write-outcome")
-def _write_outcome(ledger: Ledger, outcome: Outcome) -> Outcome:
-    return rounds.write_outcome(ledger, outcome)
-
-
-@retried
-def _write_time(ledger: Ledger, key: str, what: str, moment: datetime) -> None:
-    ledger.put(key, codec.to_json({what: moment.isoformat()}))
+@effect("write-ending")
+def _write_ending(ledger: Ledger, ending: Ending) -> Ending:
+    return write_ending(ledger, ending)
 
 
 @retried

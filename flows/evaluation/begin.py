@@ -11,21 +11,21 @@ Twice at once, or again after any crash, the result is the same.
 
 import logging
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import datetime
-from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import auto, is_auto
-from assay.flows.record.opened import Opened, desk_of, open_evaluation, read_spec, utc_now
+from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.record.versions import versions
 from assay.tasks.desks.effects import prepare_desk
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import ChosenMethod, RecordedSpec, read_spec, write_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.times import write_begun
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.inherited import write_inherited
 from assay.tasks.spec.evaluation import Spec
@@ -64,7 +64,7 @@ def begin(
 
     manifest = _freeze(spec, store, progress, claim)
     _refuse_if_taken(store, spec)
-    _mark_begun(Ledger(store, spec.name), now())
+    write_begun(Ledger(store, spec.name), now())
     _log.info("%s: began with %d items", spec.name, manifest.rows)
     return open_evaluation(store, spec.name)
 
@@ -85,7 +85,7 @@ def _check_store(store: Store) -> None:
 
 @retried
 def _refuse_if_taken(store: Store, spec: Spec) -> None:
-    recorded, ours = read_spec(Ledger(store, spec.name))["spec"], spec.to_json()
+    recorded, ours = read_spec(Ledger(store, spec.name)).spec, spec.to_json()
     if recorded == ours:
         return
     differs = sorted(k for k in {*recorded, *ours} if recorded.get(k) != ours.get(k))
@@ -105,16 +105,13 @@ def _freeze(
 
 def _claim(store: Store, spec: Spec) -> None:
     """Put the name on the spec, and the evaluation into the index, before the manifest commits both."""
-    recorded: dict[str, Any] = {"spec": spec.to_json(), "versions": versions()}
-    if is_auto(spec.method):
-        recorded["auto"] = asdict(auto(spec.method))
-    store.put(layout.spec(spec.name), codec.to_json(recorded))
+    chosen = auto(spec.method) if is_auto(spec.method) else None
+    write_spec(Ledger(store, spec.name), RecordedSpec(
+        spec=spec.to_json(),
+        versions=versions(),
+        auto=None if chosen is None else ChosenMethod(method=chosen.method, reason=chosen.reason),
+    ))
     _refuse_if_taken(store, spec)
     store.put(layout.open_index(spec.name), b"")
-
-
-@retried
-def _mark_begun(ledger: Ledger, moment: datetime) -> None:
-    ledger.put(layout.begun(ledger.name), codec.to_json({"begun": moment.isoformat()}))
 
 

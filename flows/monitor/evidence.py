@@ -11,7 +11,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import SupportingEvaluation
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
-from assay.tasks.ledger.rounds import RoundEstimate
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from assay.evalcore.monitoring.judging import judge_places
 from assay.evalcore.monitoring.limits import Drop, Rules
-from assay.evalcore.monitoring.verdicts import labels_to_decide
+from assay.evalcore.monitoring.verdicts import (
+    labels_to_decide,
+)
 from assay.flows.monitor.evidence import PartEvidence
 from assay.tasks.ledger.monitors import WindowVerdict, last_certain, latest
 from assay.tasks.spec.monitor import MonitorSpec

@@ -16,9 +16,9 @@ from assay.evalcore.evaluation.state import RoundPlan
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.desks.protocol import Item
-from assay.tasks.ledger import rounds as records
-from assay.tasks.ledger.answers import read_answers
-from assay.tasks.ledger.rounds import Decided, PlannedRound
+from assay.tasks.ledger.rounds.answers import read_answers
+from assay.tasks.ledger.rounds.labels import Decided, read_gold_answers, read_labels
+from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.gold import GoldItem, load_gold
 
 
@@ -93,8 +93,8 @@ class Annotating:
         if self._decided is not None:
             decided = self._decided[number - 1]
         else:
-            decided = records.read_labels(self._ledger, number) or []
-        gold = records.read_gold_answers(self._ledger, number)
+            decided = read_labels(self._ledger, number) or []
+        gold = read_gold_answers(self._ledger, number)
         named = [digest for one in decided for digest in one.annotations]
         named += [digest for digests in gold.values() for digest in digests]
         return read_answers(self._ledger, number, named)

@@ -51,11 +51,12 @@ from assay.flows.people.settling import (
 )
 from assay.tasks.desks.effects import collect_answers, missing_items, post_items, prepare_desk, request_more
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, Desk, DeskError, Item
-from assay.tasks.ledger.answers import digests_by_item, read_answers, store_answers, stored_answers
-from assay.tasks.ledger.closing import decide_to_close, read_closing
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.posts import Post, create_post, mark_arrived, read_posts
-from assay.tasks.ledger.rounds import Decided, PlannedRound
+from assay.tasks.ledger.rounds.answers import digests_by_item, read_answers, store_answers, stored_answers
+from assay.tasks.ledger.rounds.closing import decide_to_close, read_closing
+from assay.tasks.ledger.rounds.labels import Decided
+from assay.tasks.ledger.rounds.plan import PlannedRound
+from assay.tasks.ledger.rounds.posts import Post, create_post, mark_arrived, read_posts
 
 _log = logging.getLogger("assay.asking")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from assay.tasks.ledger.posts import Post
+from assay.tasks.ledger.rounds.posts import Post
 from assay.tasks.spec.evaluation import Spec
 
 

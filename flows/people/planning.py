@@ -7,7 +7,7 @@ from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger.rounds import PlannedRound
+from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.index import PoolIndex
 
 

@@ -19,8 +19,9 @@ from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.gold import shuffled
 from assay.evalcore.annotators.rules import Rule, settle
 from assay.tasks.desks.protocol import Batch, Item
-from assay.tasks.ledger.posts import Post, removed_on_purpose
-from assay.tasks.ledger.rounds import Decided, NoLabel, PlannedRound
+from assay.tasks.ledger.rounds.labels import Decided, NoLabel
+from assay.tasks.ledger.rounds.plan import PlannedRound
+from assay.tasks.ledger.rounds.posts import Post, removed_on_purpose
 
 SETTLED = ("labelled", "skipped")
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments
 from assay.evalcore.types import Ints
-from assay.tasks.ledger.rounds import Decided, PlannedRound
+from assay.tasks.ledger.rounds.labels import Decided
+from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,10 +6,9 @@ that a ledger already holds: estimates are the stored ones, whatever today's cod
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay.evalcore.evaluation.by_segment import estimates_by_segment
-from assay.evalcore.evaluation.estimates import estimates, system_estimates
+from assay.evalcore.evaluation.estimates import Estimate, estimates, system_estimates
 from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.reuse import joint_json
@@ -17,9 +16,16 @@ from assay.evalcore.evaluation.revision import as_if_decided
 from assay.evalcore.evaluation.state import UNDECIDED, Question, State, begin
 from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
 from assay.flows.record.closed_round import ClosedRound
-from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds import Decided, PlannedRound, RoundEstimate
+from assay.tasks.ledger.rounds.estimate import (
+    Ends,
+    RoundEstimate,
+    Sensitivity,
+    joint_region_of,
+    read_estimate,
+)
+from assay.tasks.ledger.rounds.labels import Decided, labels_of_draws, read_labels, shares_of_draws
+from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,8 +55,8 @@ class Fold:
         """After the open round was closed with these labels."""
         if self.open_round is None:
             raise ValueError("there is no open round to close")
-        labels = rounds.labels_of_draws(self.open_round, decided)
-        shares = rounds.shares_of_draws(self.open_round, decided)
+        labels = labels_of_draws(self.open_round, decided)
+        shares = shares_of_draws(self.open_round, decided)
         reused = sum(d.reason == "reused" for d in decided)
         plan = self.open_round.plan
         as_if = self.as_if
@@ -84,7 +90,7 @@ class Fold:
             segments=estimates_by_segment(
                 question, self.state, [closed.labelled(segments) for closed in self.closed], segments
             ),
-            joint=joint_json(question, self.state),
+            joint=joint_region_of(joint_json(question, self.state)),
             systems=tuple(system_estimates(question, self.state)),
             unanswered=self.state.nonresponse.unanswered,
             sensitivity=_sensitivity(question, self.as_if),
@@ -100,21 +106,19 @@ class Fold:
         }
 
 
-def _sensitivity(
-    question: Question, as_if: tuple[State, State] | None
-) -> tuple[dict[str, Any], ...]:
+def _sensitivity(question: Question, as_if: tuple[State, State] | None) -> tuple[Sensitivity, ...]:
     """For each measure, its estimate if every undecided item were negative, and if all were positive."""
     if as_if is None:
         return ()
     pairs = zip(*(estimates(question, state) for state in as_if), strict=True)
     return tuple(
-        {
-            "measure": negative.measure,
-            "all_negative": {end: getattr(negative, end) for end in ("value", "lower", "upper")},
-            "all_positive": {end: getattr(positive, end) for end in ("value", "lower", "upper")},
-        }
+        Sensitivity(measure=negative.measure, all_negative=_ends(negative), all_positive=_ends(positive))
         for negative, positive in pairs
     )
+
+
+def _ends(estimate: Estimate) -> Ends:
+    return Ends(value=estimate.value, lower=estimate.lower, upper=estimate.upper)
 
 
 def fold(ledger: Ledger, question: Question) -> Fold:
@@ -122,15 +126,15 @@ def fold(ledger: Ledger, question: Question) -> Fold:
     folded = Fold(state=begin(question), positives=0)
     while True:
         number = folded.state.round + 1
-        planned = rounds.read_plan(ledger, number)
+        planned = read_plan(ledger, number)
         if planned is None:
             return folded
         folded = replace(folded, open_round=planned)
-        decided = rounds.read_labels(ledger, number)
+        decided = read_labels(ledger, number)
         if decided is None:
             return folded
         folded = folded.close(question, decided)
-        known = rounds.read_estimate(ledger, number)
+        known = read_estimate(ledger, number)
         if known is None:
             return folded
         folded = replace(folded, looks=(*folded.looks, known))

@@ -15,7 +15,7 @@ from assay.flows.record.reissued import Reissued
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate, read_revisions
-from assay.tasks.ledger.rounds import RoundEstimate
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 
 Reissue = tuple[Revision, RoundEstimate]
 

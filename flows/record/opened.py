@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
-from uuid import uuid4
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Question
@@ -15,9 +13,11 @@ from assay.evalcore.pool.partition import Partition
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.manifest import Manifest, manifest_from
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.identity import own_identity
+from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import RecordedSpec, read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.frozen import load_partition
 from assay.tasks.pool.inherited import as_arrays, read_inherited, reusable
@@ -77,18 +77,17 @@ def open_evaluation(store: Store, name: str) -> Opened:
     ledger = Ledger(store, layout.check_name(name))
     try:
         recorded = read_spec(ledger)
-        manifest_blob = store.get(layout.manifest(name))
+        manifest = load_manifest(ledger)
     except KeyMissing:
         raise UnknownEvaluation(_unknown(store, name)) from None
-    manifest = manifest_from(manifest_blob, layout.manifest(name))
     partition = load_partition(store, manifest)
-    spec = Spec.from_json(recorded["spec"], origin=layout.spec(name))
+    spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
     key = manifest.inherited_key
     taken_over = [] if key is None else read_inherited(store, key)
     return Opened(
         ledger=ledger,
         spec=spec,
-        versions=recorded["versions"],
+        versions=recorded.versions,
         manifest=manifest,
         partition=partition,
         question=Question(
@@ -109,42 +108,28 @@ def open_evaluation(store: Store, name: str) -> Opened:
     )
 
 
-def _why(recorded: Mapping[str, Any], method_name: str) -> str | None:
+def _why(recorded: RecordedSpec, method_name: str) -> str | None:
     """The reason that was recorded, if it is about the method that was used."""
-    auto = recorded.get("auto")
-    return str(auto["reason"]) if isinstance(auto, dict) and auto.get("method") == method_name else None
+    auto = recorded.auto
+    return auto.reason if auto is not None and auto.method == method_name else None
 
 
-def read_spec(ledger: Ledger) -> dict[str, Any]:
-    """spec.json: {"spec": what was asked, "versions": of what began it}, and where the method was left to the
-    certified table "auto": {"method", "reason"}. KeyMissing if there is none."""
-    key = layout.spec(ledger.name)
-    recorded: dict[str, Any] = codec.from_json(ledger.get(key), key)
-    return recorded
-
-
-@retried
 def desk_of(store: Store, spec: Spec) -> Desk:
-    """The desk of the spec, for this evaluation of this ledger.
-
-    Two ledgers may hold evaluations of one name that label on one server; a random word, written by whoever
-    is first, keeps their questions apart.
-    """
-    key = layout.identity(spec.name)
-    blob = store.put(key, codec.to_json({"identity": uuid4().hex}))
-    identity = str(codec.from_json(blob, key)["identity"])
+    """The desk of the spec, for this evaluation of this ledger."""
+    identity = own_identity(Ledger(store, spec.name))
     return spec.desk.open(spec.labelling, Resources(store=store, identity=identity))
 
 
 def begun_evaluations(store: Store) -> list[str]:
     """The names of all evaluations in a store, sorted. Lists the whole store."""
-    ending = layout.manifest("")
-    return [key.removesuffix(ending) for key in store.keys("") if key.endswith(ending)]
+    found = (layout.manifest.match(key) for key in store.keys(""))
+    return [values[0] for values in found if values is not None]
 
 
 def open_evaluations(store: Store) -> list[str]:
     """The names in the index of open evaluations, sorted."""
-    return [key.removeprefix(layout.OPEN_PREFIX) for key in store.keys(layout.OPEN_PREFIX)]
+    found = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
+    return [values[0] for values in found if values is not None]
 
 
 def _unknown(store: Store, name: str) -> str:

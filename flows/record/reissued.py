@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate
-from assay.tasks.ledger.rounds import RoundEstimate
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.report.data import Moved
 
 
@@ -47,7 +47,7 @@ def _differing(ledger: Ledger, revision: Revision) -> list[str]:
     closed: dict[int, dict[str, int]] = {}
     for item in revision.items:
         if item.round not in closed:
-            decided = rounds.read_labels(ledger, item.round) or []
+            decided = read_labels(ledger, item.round) or []
             closed[item.round] = {one.item_id: one.code for one in decided}
     return [
         item.decided.item_id for item in revision.items

@@ -8,11 +8,19 @@ from typing import Any, Literal
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.flows.record.opened import Opened
 from assay.flows.record.reissued import Reissued, moved, reissued_at
-from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger.ending import Ending, read_ending
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds import Outcome, RoundEstimate
+from assay.tasks.ledger.rounds.estimate import (
+    RoundEstimate,
+    Sensitivity,
+    price_tag_of,
+    read_estimate,
+    response_rate_of,
+)
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import EstimateRow
-from assay.tasks.report.data import Moved
+from assay.tasks.report.data import Moved, Undecided
 from assay.tasks.report.machine import estimate_json, joint_part, revision_part
 from assay.tasks.report.wording import number
 
@@ -26,7 +34,7 @@ class Standing:
     evaluation: str
     state: State
     waiting_for: Mapping[str, Any] | None
-    outcome: Outcome | None
+    ending: Ending | None
     verdict: Verdict | None
     rounds: int                        # closed
     labels: int
@@ -45,7 +53,7 @@ class Standing:
     @property
     def stopped_by(self) -> str | None:
         """Why it stopped, or None."""
-        return self.outcome.stopped_by if self.outcome else None
+        return self.ending.stopped_by if self.ending else None
 
     def rows(self) -> list[EstimateRow]:
         """The estimates, first measure first."""
@@ -80,25 +88,27 @@ class Standing:
 
 def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
     """The estimates of a round as rows of a report: of the whole pool, of further systems, by segment."""
-    bounds = {entry["measure"]: entry for entry in known.sensitivity}
+    bounds = {entry.measure: entry for entry in known.sensitivity}
     return [
         EstimateRow(
             measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
             interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, segment=e.segment,
-            price_tag=e.price_tag, system=e.system, revision=revision,
+            price_tag=price_tag_of(e), system=e.system, revision=revision,
             undecided=(
                 None if e.segment or e.system else _undecided(known, bounds.get(e.measure))
             ),
-            nonresponse=e.diagnostics.get("nonresponse"),
+            nonresponse=response_rate_of(e),
         )
         for e in (*known.estimates, *known.systems, *known.segments)
     ]
 
 
-def _undecided(known: RoundEstimate, bounds: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _undecided(known: RoundEstimate, bounds: Sensitivity | None) -> Undecided | None:
     if bounds is None:
         return None
-    return {"items": known.undecided} | {end: bounds[end] for end in ("all_negative", "all_positive")}
+    return Undecided(
+        items=known.undecided, all_negative=bounds.all_negative, all_positive=bounds.all_positive
+    )
 
 
 def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
@@ -115,7 +125,7 @@ def standing_of(
     known: RoundEstimate | None,
     *,
     waiting_for: Mapping[str, Any] | None = None,
-    outcome: Outcome | None = None,
+    ending: Ending | None = None,
     reissued: Reissued | None = None,
 ) -> Standing:
     """Put a standing together; `reissued`: the newest revision, whose estimates are the ones that count."""
@@ -130,8 +140,8 @@ def standing_of(
         evaluation=opened.name,
         state=state,
         waiting_for=waiting_for,
-        outcome=outcome,
-        verdict=outcome.verdict if outcome and reissued is None else verdict_on(opened, known),
+        ending=ending,
+        verdict=ending.verdict if ending and reissued is None else verdict_on(opened, known),
         rounds=known.round if known else 0,
         labels=known.labels if known else 0,
         undecided=known.undecided if known else 0,
@@ -159,15 +169,15 @@ def _note(opened: Opened, known: RoundEstimate | None) -> str:
 
 def current_standing(opened: Opened) -> Standing:
     """Where an evaluation stands by its ledger alone: no desk is asked, nothing is written."""
-    outcome = records.read_outcome(opened.ledger)
+    ending = read_ending(opened.ledger)
     history = read_history(opened.ledger)
     known = history[-1] if history else None
     reissued = reissued_at(opened.ledger, known)
-    if outcome is not None:
-        return standing_of(opened, "finished", known, outcome=outcome, reissued=reissued)
+    if ending is not None:
+        return standing_of(opened, "finished", known, ending=ending, reissued=reissued)
     number = len(history) + 1
-    planned = records.read_plan(opened.ledger, number)
-    if planned is None or records.read_labels(opened.ledger, number) is not None:
+    planned = read_plan(opened.ledger, number)
+    if planned is None or read_labels(opened.ledger, number) is not None:
         return standing_of(opened, "open", known, reissued=reissued)
     waiting_for = {"round": number, "items": len(planned.to_people()), "desk": opened.spec.desk.kind}
     return standing_of(opened, "waiting", known, waiting_for=waiting_for, reissued=reissued)
@@ -176,6 +186,6 @@ def current_standing(opened: Opened) -> Standing:
 def read_history(ledger: Ledger) -> list[RoundEstimate]:
     """The estimates after every closed round."""
     history: list[RoundEstimate] = []
-    while (known := records.read_estimate(ledger, len(history) + 1)) is not None:
+    while (known := read_estimate(ledger, len(history) + 1)) is not None:
         history.append(known)
     return history

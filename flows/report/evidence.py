@@ -1,17 +1,20 @@
 """What the evidence pack of an evaluation says, gathered from its ledger."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from assay.flows.record.opened import Opened
 from assay.flows.record.versions import versions
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger import rounds as records
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.posts import read_posts
 from assay.tasks.ledger.revisions import Revision, read_revised_estimate, read_revisions, with_revision
-from assay.tasks.ledger.rounds import Decided, PlannedRound
+from assay.tasks.ledger.rounds.answers import stored_answers
+from assay.tasks.ledger.rounds.labels import Decided, read_labels
+from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
+from assay.tasks.ledger.rounds.posts import read_posts
 from assay.tasks.report.evidence import DrawRow, Evidence, ExposureRow, RevisedRow
 
 
@@ -22,8 +25,8 @@ def gather_evidence(opened: Opened) -> Evidence:
     draws: list[DrawRow] = []
     exposures: list[ExposureRow] = []
     number = 1
-    while (planned := records.read_plan(opened.ledger, number)) is not None:
-        decided = records.read_labels(opened.ledger, number)
+    while (planned := read_plan(opened.ledger, number)) is not None:
+        decided = read_labels(opened.ledger, number)
         draws += _draws(opened, planned, decided)
         exposures += _exposures(opened, planned, people)
         number += 1
@@ -74,9 +77,8 @@ def _exposures(
 ) -> list[ExposureRow]:
     """What was planned to be shown counts as shown; every answer ever seen counts, used or not."""
     answered: dict[tuple[str, int], set[str]] = {}
-    for key in opened.ledger.keys(layout.annotations(opened.name, planned.number)):
-        data = codec.from_json(opened.ledger.get(key), key)
-        answered.setdefault((data["item_id"], data.get("asking", 1)), set()).add(data["annotator"])
+    for answer in stored_answers(opened.ledger, planned.number):
+        answered.setdefault((answer.item_id, answer.asking), set()).add(answer.annotator)
     first = [*(planned.item_id[t] for t in planned.to_people()), *planned.gold]
     posts = read_posts(opened.ledger, planned.number)
     again = dict.fromkeys(item_id for post in posts if post.asking > 1 for item_id in post.items)
@@ -95,7 +97,7 @@ def _revised(
 ) -> list[RevisedRow]:
     """Every label a revision changed, beside what it was before."""
     rounds = max((one.rounds for one in revisions), default=0)
-    closed = [records.read_labels(ledger, number) or [] for number in range(1, rounds + 1)]
+    closed = [read_labels(ledger, number) or [] for number in range(1, rounds + 1)]
     rows = []
     for before, revision in zip([None, *revisions], revisions, strict=False):
         was = {
@@ -135,7 +137,7 @@ def _revision(ledger: Ledger, revision: Revision) -> dict[str, Any]:
 
 def _facts(opened: Opened, rounds: int) -> dict[str, Any]:
     name, manifest = opened.name, opened.manifest
-    outcome = records.read_outcome(opened.ledger)
+    ending = read_ending(opened.ledger)
     seals = {str(n): _digest(opened.ledger, layout.seal(name, n)) for n in range(1, rounds + 1)}
     closed = [digest for digest in seals.values() if digest]
     final = _digest(opened.ledger, layout.final_seal(name))
@@ -149,17 +151,20 @@ def _facts(opened: Opened, rounds: int) -> dict[str, Any]:
         "pool": {
             "items": manifest.rows,
             "digest": manifest.digest,
-            "parts": {part.name: part.digest for part in manifest.parts},
-            "sources": [source.model_dump(mode="json") for source in manifest.sources],
+            "parts": {
+                key.rpartition("/")[2]: part.digest
+                for key, part in zip(manifest.part_keys, manifest.parts, strict=True)
+            },
+            "sources": [asdict(source) for source in manifest.sources],
             "partition": manifest.partition.digest,
         },
-        "outcome": None if outcome is None else {
-            "stopped_by": outcome.stopped_by, "verdict": outcome.verdict, "rounds": outcome.rounds,
-            "labels": outcome.labels, "undecided": outcome.undecided,
+        "ending": None if ending is None else {
+            "stopped_by": ending.stopped_by, "verdict": ending.verdict, "rounds": ending.rounds,
+            "labels": ending.labels, "undecided": ending.undecided,
         },
         "digests": {key: _digest(opened.ledger, key)
                     for key in (layout.spec(name), layout.manifest(name))},
-        "seals": {"rounds": seals, "outcome": final, "last": final or (closed[-1] if closed else None)},
+        "seals": {"rounds": seals, "ending": final, "last": final or (closed[-1] if closed else None)},
         "versions": {"began": dict(opened.versions), "this_pack": versions()},
     }
 

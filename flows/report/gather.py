@@ -1,6 +1,7 @@
 """A report's data, gathered from the ledger."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from math import ceil
 from typing import Any
 
@@ -11,8 +12,10 @@ from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.stores.protocol import KeyMissing
+from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger.times import read_begun, read_closed
 from assay.tasks.report import PoolSummary, ReportData, RoundRow
 from assay.tasks.report.annotators import pseudonymous
 
@@ -86,8 +89,8 @@ def report_data(
         moved=standing.moved,
         revised_items=standing.revised_items,
         joint=standing.known.joint,
-        began=_time(opened.ledger, layout.begun(opened.name), "begun"),
-        finished=_time(opened.ledger, layout.times(opened.name, standing.rounds), "closed")
+        began=_text(read_begun(opened.ledger)),
+        finished=_text(read_closed(opened.ledger, standing.rounds))
         if standing.state == "finished" else None,
         truth=truth,
         random_sampling=random_sampling,
@@ -123,27 +126,15 @@ def _annotators(ledger: Ledger, number: int, revision: int) -> dict[str, Any]:
     if record is None:
         return {"people": [], "agreement": [],
                 "correction": {"reason": UNTESTED, "known_from": [], "estimates": []}}
-    key = layout.identity(ledger.name)
-    try:
-        salt = codec.from_json(ledger.get(key), key)["identity"]
-    except KeyMissing:   # a desk of the tests has no identity
-        salt = ledger.name
+    salt = read_identity(ledger) or ledger.name   # a desk of the tests has no identity
     # one of a round is by the answers it was closed with, whatever was revised since
     return pseudonymous({"revision": 0, **record}, salt)
 
 
 def _json_at(ledger: Ledger, key: str) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = codec.from_json(ledger.get(key), key)
-    except KeyMissing:
-        return None
-    return found
+    blob = find_bytes(ledger, key)
+    return None if blob is None else codec.from_json(blob, key)
 
 
-def _time(ledger: Ledger, key: str, what: str) -> str | None:
-    try:
-        blob = ledger.get(key)
-    except KeyMissing:
-        return None
-    time: str = codec.from_json(blob, key)[what]
-    return time
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

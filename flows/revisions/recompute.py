@@ -14,7 +14,7 @@ from assay.flows.record.closed_round import ClosedRound
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.ledger.revisions import Revision, with_revision
-from assay.tasks.ledger.rounds import Decided, shares_of_draws
+from assay.tasks.ledger.rounds.labels import Decided, shares_of_draws
 
 
 def revised_fold(opened: Opened, closed: Sequence[ClosedRound], revision: Revision) -> Fold:

@@ -32,7 +32,6 @@ from assay.flows.record.opened import Opened
 from assay.flows.revisions.recompute import revised_annotators, revised_fold
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.answers import annotators_of
 from assay.tasks.ledger.revisions import (
     RevisedItem,
     Revision,
@@ -44,7 +43,9 @@ from assay.tasks.ledger.revisions import (
     write_revised_estimate,
     write_revision,
 )
-from assay.tasks.ledger.rounds import Decided, RoundEstimate
+from assay.tasks.ledger.rounds.answers import annotators_of
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.ledger.rounds.labels import Decided
 from assay.tasks.ledger.seals import seal_revision
 
 _log = logging.getLogger("assay.revising")

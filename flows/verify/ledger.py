@@ -21,8 +21,9 @@ from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import UNREADABLE, RoundsCheck
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.differences import Difference
-from assay.tasks.ledger.integrity import Integrity, check_integrity
+from assay.tasks.ledger.checks.differences import Difference
+from assay.tasks.ledger.checks.findings import Integrity
+from assay.tasks.ledger.checks.integrity import check_integrity
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 

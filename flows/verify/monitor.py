@@ -18,7 +18,7 @@ from assay.flows.monitor.registry import open_monitor
 from assay.flows.verify.ledger import Verification
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.differences import Difference, in_one_sentence, value_differences
+from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
 from assay.tasks.ledger.monitors import WindowVerdict, latest, read_openings, read_verdicts
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable

@@ -9,8 +9,8 @@ from assay.evalcore.methods.registry import is_auto, method
 from assay.evalcore.pool.partition import build_partition
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout
-from assay.tasks.ledger.differences import Difference, in_one_sentence, value_differences
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
 from assay.tasks.pool.frozen import cut_tables, digest_of_frozen, frozen_parts, rows_by_cell, table_of
 
 
@@ -39,7 +39,7 @@ def _of_manifest(opened: Opened) -> Iterator[str]:
         positives += int(np.count_nonzero(np.array(part.column("prediction"))))
         for name, counts in segments.items():
             counts.update(part.column(name).to_pylist())
-    stored = manifest.model_dump(mode="json")
+    stored = codec.plain(manifest)
     computed = {
         "digest": digest,
         "rows": rows,

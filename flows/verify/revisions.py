@@ -11,10 +11,10 @@ from assay.flows.record.opened import Opened
 from assay.flows.revisions.recompute import revised_annotators, revised_fold
 from assay.flows.verify.rounds import UNREADABLE, as_far_as
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.answers import annotators_of
-from assay.tasks.ledger.differences import in_one_sentence, same_number, value_differences
-from assay.tasks.ledger.integrity import Integrity
+from assay.tasks.ledger.checks.differences import in_one_sentence, same_number, value_differences
+from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.revisions import RevisedItem, Revision, read_revisions, with_revision
+from assay.tasks.ledger.rounds.answers import annotators_of
 from assay.tasks.ledger.seals import sealed_by_revision, sealed_in
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
 

@@ -28,12 +28,14 @@ from assay.flows.people.settling import (
 from assay.flows.record.fold import Fold, why_stop
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import verdict_on
-from assay.tasks.ledger import codec, layout, rounds
-from assay.tasks.ledger.answers import read_answers
-from assay.tasks.ledger.differences import TOLERANCE, in_one_sentence, same_number, value_differences
-from assay.tasks.ledger.integrity import Integrity
-from assay.tasks.ledger.posts import read_posts, removed_on_purpose
-from assay.tasks.ledger.rounds import Decided, PlannedRound
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.checks.differences import TOLERANCE, in_one_sentence, same_number, value_differences
+from assay.tasks.ledger.checks.findings import Integrity
+from assay.tasks.ledger.rounds.answers import read_answers
+from assay.tasks.ledger.rounds.estimate import read_estimate
+from assay.tasks.ledger.rounds.labels import Decided, read_gold_answers, read_labels
+from assay.tasks.ledger.rounds.plan import PlannedRound, read_design, read_plan
+from assay.tasks.ledger.rounds.posts import read_posts, removed_on_purpose
 from assay.tasks.ledger.seals import sealed_in
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
 from assay.tasks.pool.checked_rows import shown_hashes
@@ -84,7 +86,7 @@ class RoundsCheck:
         self._key = layout.labels(name, number)
         if self._key in self._found.damaged or self._key not in self._found.keys:
             return None
-        decided = rounds.read_labels(self._ledger, number)
+        decided = read_labels(self._ledger, number)
         if decided is None or self._answers_are_damaged(number, decided):
             return None
         rule = self._annotating.rule(planned, [r.planned for r in folded.closed])
@@ -98,7 +100,7 @@ class RoundsCheck:
             plain = codec.from_json(codec.to_json(asdict(computed)), self._key)
             wrong = list(value_differences(stored, as_far_as(stored, plain)))
             self._say(wrong)
-            known = computed if wrong else rounds.read_estimate(self._ledger, number) or computed
+            known = computed if wrong else read_estimate(self._ledger, number) or computed
         self.closed, self.labels = number, folded.state.labels
         self.folded = replace(folded, looks=(*folded.looks, known))
         self._annotators(self.folded)
@@ -121,7 +123,7 @@ class RoundsCheck:
         self._key = layout.plan(name, number)
         if self._key in self._found.damaged:
             return None
-        planned = rounds.read_plan(self._ledger, number)
+        planned = read_plan(self._ledger, number)
         if planned is None:
             return None
         reason = why_stop(self._opened.rule, folded)
@@ -137,7 +139,7 @@ class RoundsCheck:
         self._say(wrong)
         if layout.design(name, number) in self._found.keys - self._found.damaged:
             self._key = layout.design(name, number)
-            written = rounds.read_design(self._ledger, number).to_columns()
+            written = read_design(self._ledger, number).to_columns()
             self._say(_column_differences(written, draws.design.to_columns()))
         return planned
 
@@ -195,7 +197,7 @@ class RoundsCheck:
                 if answer.item_id != one.item_id:
                     yield f"{one.item_id!r}: names an answer about {answer.item_id!r}"
                 answers.append(answer)
-        gold = rounds.read_gold_answers(self._ledger, planned.number)
+        gold = read_gold_answers(self._ledger, planned.number)
         if not set(gold) <= set(planned.gold):
             yield "names answers to gold that was not mixed in"
         named = [digest for digests in gold.values() for digest in digests]
@@ -257,7 +259,7 @@ class RoundsCheck:
             return
         prefix = layout.annotations(name, number)
         sealed = {key for key in sealed_in(self._ledger.get(seal), seal, name) if key.startswith(prefix)}
-        gold = rounds.read_gold_answers(self._ledger, number)
+        gold = read_gold_answers(self._ledger, number)
         digests = [*(one.annotations for one in decided), *gold.values()]
         named = {layout.annotation(name, number, digest) for several in digests for digest in several}
         if sealed != named:
@@ -265,7 +267,7 @@ class RoundsCheck:
 
     def _stop(self, folded: Fold) -> None:
         """Whether it should have stopped here, and with what outcome."""
-        self._key = layout.outcome(self._opened.name)
+        self._key = layout.ending(self._opened.name)
         reason = why_stop(self._opened.rule, folded)
         if self._key not in self._found.keys:
             return

@@ -1,15 +1,12 @@
-"""One thing that people must be told: the value, and its bytes in the ledger.
+"""One thing that people must be told.
 
 An alert holds no time and nothing that depends on the machine that raised it, so whoever raises it a second
 time, after a crash or at the same moment, writes the same bytes under the same key.
 """
 
 import re
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from assay.tasks.ledger import codec
-from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.spec.alerts import KINDS, SEVERITIES, Kind, Severity
 
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -42,20 +39,3 @@ class Alert:
 def rank(severity: Severity) -> int:
     """0 for the least severe."""
     return SEVERITIES.index(severity)
-
-
-def alert_bytes(alert: Alert) -> bytes:
-    """As the ledger holds it."""
-    return codec.to_json({name: value for name, value in asdict(alert).items() if name != "key"})
-
-
-def alert_from(blob: bytes, ledger_key: str) -> Alert:
-    """The inverse of `alert_bytes`; its key is the last part of the ledger's. Raises DamagedRecord."""
-    data: Any = codec.from_json(blob, ledger_key)
-    key = ledger_key.rpartition("/")[2].removesuffix(".json")
-    try:
-        return Alert(key=key, **{**data, "links": tuple(data["links"])})
-    except (TypeError, KeyError, ValueError) as error:
-        raise DamagedRecord(
-            f"{ledger_key}: not an alert ({error}); restore this key from a copy of the ledger"
-        ) from None

@@ -4,7 +4,7 @@
     <owner>/alerts/<key>.tries/<channel>.0001.json   an attempt: only the creator of the key sends
     <owner>/alerts/<key>.tries/<channel>.0001.failed.json    ... and knows that it failed
     <owner>/alerts/<key>.sent/<channel>.json         settled: told, held back or given up, and when
-    index/alerts/<owner>+<key>                       not settled everywhere yet; rebuildable
+    index/alerts/<owner>/<key>                       not settled everywhere yet; rebuildable
 
 The owner is an evaluation, or a monitor (`monitors/<name>`). What is promised:
 
@@ -27,11 +27,12 @@ from typing import Literal, Protocol
 
 from assay.evalcore.errors import AssayError
 from assay.tasks import events
-from assay.tasks.alerts.alert import Alert, alert_bytes, alert_from, rank
-from assay.tasks.alerts.tries import claim, read_tries, settle, told_before
+from assay.tasks.alerts.alert import Alert, rank
+from assay.tasks.alerts.tries import Status, claim, read_tries, settle, told_before
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import find_record, put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.spec.alerts import Severity
 
@@ -40,7 +41,6 @@ __all__ = ["Alert", "Channel", "Delivery", "NotDelivered", "deliver_due", "outbo
 KEEP_TRYING = timedelta(days=7)
 COOLDOWN = timedelta(hours=24)
 
-Status = Literal["sent", "held", "failed", "expired"]
 _log = logging.getLogger("assay.alerts")
 
 
@@ -72,6 +72,13 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """`index/alerts/<owner>/<key>`: when an alert was raised; None where the index was rebuilt."""
+
+    raised: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """An alert of the index."""
 
@@ -100,8 +107,13 @@ def _raise(ledger: Ledger, alert: Alert, now: datetime) -> bool:
     if ledger.exists(key):
         return False
     # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
-    ledger.put(layout.alert_index(ledger.name, alert.key), codec.to_json({"raised": now.isoformat()}))
-    return ledger.put(key, alert_bytes(alert)) == alert_bytes(alert)
+    enter_index(ledger, alert.key, now)
+    return ledger.put(key, codec.encode(alert)) == codec.encode(alert)
+
+
+def enter_index(ledger: Ledger, alert: str, raised: datetime | None) -> None:
+    """Write down that some channel may still have to be told."""
+    put_record(ledger, layout.alert_index(ledger.name, alert), Raised(raised=raised))
 
 
 @retried
@@ -109,13 +121,15 @@ def outbox_index(store: Store) -> dict[str, list[Waiting]]:
     """Owner -> its alerts that are not settled everywhere, oldest first."""
     found: dict[str, list[Waiting]] = {}
     for index_key in list(store.keys(layout.ALERTS_PREFIX)):
-        name, _, key = index_key.removeprefix(layout.ALERTS_PREFIX).rpartition("+")
-        owner = name.replace("+", "/")
+        values = layout.alert_index.match(index_key)
+        if values is None:
+            continue
+        owner, alert = values
         try:
-            raised = datetime.fromisoformat(codec.from_json(store.get(index_key), index_key)["raised"])
-        except (KeyMissing, codec.DamagedRecord, KeyError, ValueError):
-            raised = None   # settled meanwhile, or rebuilt by hand: the alert itself decides
-        found.setdefault(owner, []).append(Waiting(owner=owner, key=key, raised=raised))
+            raised = codec.decode(Raised, store.get(index_key), index_key).raised
+        except (KeyMissing, codec.DamagedRecord):
+            raised = None   # settled meanwhile, or written by hand: the alert itself decides
+        found.setdefault(owner, []).append(Waiting(owner=owner, key=alert, raised=raised))
     for waiting in found.values():
         waiting.sort(key=lambda one: (one.raised or datetime.min.replace(tzinfo=UTC), one.key))
     return found
@@ -171,33 +185,33 @@ def _deliver(
         return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status=status, why=why)
 
     sent_key = layout.alert_sent(ledger.name, alert.key, channel.name)
-    if _exists(ledger.store, sent_key):
+    if _exists(ledger, sent_key):
         return "settled"
     held = _reason_to_hold(ledger, alert, channel.name, now, cooldown)
     if held:
-        settle(ledger.store, sent_key, "held", now, held)
+        settle(ledger, sent_key, "held", now, held)
         return ended("held", held)
     if channel.problem:   # another machine may be able to: no attempt is noted
         return ended("failed", channel.problem)
     tries = read_tries(ledger, alert.key, channel.name)
     if _too_old(one, now) and tries:
-        settle(ledger.store, sent_key, "expired", now, "given up")
+        settle(ledger, sent_key, "expired", now, "given up")
         return ended("expired", "it could not be delivered for days and was given up")
     if tries and now < tries[-1].next_at:
         return None
     attempt = len(tries) + 1
-    if not claim(ledger.store, layout.alert_try(ledger.name, alert.key, channel.name, attempt), now):
+    if not claim(ledger, layout.alert_try(ledger.name, alert.key, channel.name, attempt), now):
         return None
-    if _exists(ledger.store, sent_key):   # told between our two looks
+    if _exists(ledger, sent_key):   # told between our two looks
         return "settled"
     try:
         send_alert(channel, alert, ledger.name)
     except NotDelivered as error:
         _log.warning("%s: alert %s did not reach %s: %s", ledger.name, alert.key, channel.name, error)
         failed_key = layout.alert_failed(ledger.name, alert.key, channel.name, attempt)
-        settle(ledger.store, failed_key, "failed", now, str(error))
+        settle(ledger, failed_key, "failed", now, str(error))
         return ended("failed", str(error))
-    settle(ledger.store, sent_key, "sent", now)
+    settle(ledger, sent_key, "sent", now)
     _log.info("%s: %s was told of %s", ledger.name, channel.name, alert.key)
     return ended("sent")
 
@@ -227,16 +241,12 @@ def _reason_to_hold(
 
 @retried
 def _read(ledger: Ledger, key: str) -> Alert | None:
-    ledger_key = layout.alert(ledger.name, key)
-    try:
-        return alert_from(ledger.get(ledger_key), ledger_key)
-    except KeyMissing:
-        return None
+    return find_record(ledger, layout.alert(ledger.name, key), Alert)
 
 
 @retried
-def _exists(store: Store, key: str) -> bool:
-    return store.exists(key)
+def _exists(ledger: Ledger, key: str) -> bool:
+    return ledger.exists(key)
 
 
 @retried

@@ -1,44 +1,101 @@
-"""Bytes of the ledger: one way to write a value, so that equal values are equal bytes.
+"""Records as bytes: one way to write a value, so that equal values are equal bytes, and one way to read it.
 
-JSON is written with sorted keys, no spaces, floats in their shortest exact form and no NaN. Parquet is
-written with fixed settings; the same library version gives the same bytes. Another version may not: whoever
-loses a `put` carries on with the winner's bytes, and comparisons across versions are of columns, not files.
+A record is a frozen dataclass. It is written as JSON with sorted keys, no spaces, floats in their shortest
+exact form and no NaN, or as a row of a Parquet table. It is validated when it is read: every field there, no
+other, each of its type. What does not fit is a `DamagedRecord`, which names the key and the field.
+
+Parquet is written with fixed settings; the same library version gives the same bytes. Another version may
+not: whoever loses a `put` carries on with the winner's bytes, and versions are compared by their columns.
 """
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from functools import cache
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypeAliasType
 
 from assay.tasks.ledger.stores.protocol import StoreError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from _typeshed import DataclassInstance
+
+Record = TypeVar("Record")
+_IN_OUR_WORDS = {"missing": "is missing", "unexpected_keyword_argument": "is not a field of this record"}
 
 
 class DamagedRecord(StoreError):
     """A key of the ledger holds bytes that are not what was ever written there."""
 
 
+def damaged(key: str, what: str) -> DamagedRecord:
+    """The error for a key that holds something else than it must."""
+    return DamagedRecord(f"{key}: {what}; restore this key from a copy of the ledger")
+
+
+def encode(record: "DataclassInstance") -> bytes:
+    """A record as JSON. Raises ValueError for NaN and infinities: they are never a value here."""
+    return to_json(asdict(record))
+
+
+def decode(kind: type[Record], blob: bytes, key: str) -> Record:
+    """The record in the bytes of a key. Raises DamagedRecord."""
+    try:
+        record = _adapter(kind, strict=True).validate_json(blob)
+    except ValidationError as error:
+        raise damaged(key, _what_is_wrong(error)) from None
+    return record
+
+
+def from_rows(kind: type[Record], rows: Any, key: str) -> Record:
+    """The records that rows of a table make, whose columns were found to be of their types already.
+
+    Raises DamagedRecord.
+    """
+    try:
+        record = _adapter(kind, strict=False).validate_python(rows)
+    except ValidationError as error:
+        raise damaged(key, _what_is_wrong(error)) from None
+    return record
+
+
+def plain(record: "DataclassInstance") -> Any:
+    """The JSON value that a record is written as."""
+    return json.loads(encode(record))
+
+
 def to_json(value: Any) -> bytes:
-    """Canonical JSON. Raises ValueError for NaN and infinities: they are never a value here."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    """Canonical JSON. Raises ValueError for NaN and infinities."""
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_time
+    )
     return text.encode() + b"\n"
 
 
 def from_json(blob: bytes, key: str) -> Any:
-    """The value, or DamagedRecord naming the key."""
+    """Any JSON value, unchecked. Raises DamagedRecord."""
     try:
         return json.loads(blob)
     except ValueError as error:
-        raise DamagedRecord(
-            f"{key}: not JSON ({error}); restore this key from a copy of the ledger"
-        ) from None
+        raise damaged(key, f"not JSON ({error})") from None
 
 
-def to_parquet(columns: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> bytes:
-    """A table of named Arrow arrays, with text attached to the file."""
+def to_parquet(
+    columns: Mapping[str, Any], schema: "pa.Schema | None" = None, attached: Mapping[str, str] | None = None
+) -> bytes:
+    """A table of these columns (lists or arrays), with text attached to the file.
+
+    Without a schema the columns are NumPy arrays, and their types are those of the table.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.table(dict(columns))
+    table = pa.table(dict(columns), schema=schema)
     sink = BytesIO()
     with pq.ParquetWriter(
         sink, table.schema,
@@ -46,21 +103,71 @@ def to_parquet(columns: Mapping[str, Any], metadata: Mapping[str, str] | None = 
         use_dictionary=False, write_statistics=False, store_schema=False,
     ) as writer:
         writer.write_table(table, row_group_size=1 << 20)
-        if metadata:
-            writer.add_key_value_metadata(dict(metadata))
+        if attached:
+            writer.add_key_value_metadata(dict(attached))
     return sink.getvalue()
 
 
-def from_parquet(blob: bytes, key: str) -> tuple[dict[str, list[Any]], dict[str, str]]:
-    """Columns as lists of Python values, and the attached text; DamagedRecord names the key."""
+def from_parquet(
+    blob: bytes, key: str, schema: "pa.Schema | None" = None
+) -> tuple[dict[str, list[Any]], dict[str, str]]:
+    """The columns of a table as lists, and the attached text. Raises DamagedRecord.
+
+    With a schema, the table has exactly its columns, of its types, and nulls only where it allows them.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         table = pq.read_table(BytesIO(blob), use_threads=False)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DamagedRecord(
-            f"{key}: not a Parquet file ({error}); restore this key from a copy of the ledger"
-        ) from None
-    metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
-    return {name: table.column(name).to_pylist() for name in table.column_names}, metadata
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(key, f"not a Parquet file ({error})") from None
+    attached = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+    if schema is not None:
+        _check_columns(table, schema, key)
+    return table.to_pydict(), attached
+
+
+def attached_text(attached: Mapping[str, str], name: str, key: str) -> bytes:
+    """One text that is attached to a table. Raises DamagedRecord if it is not there."""
+    if name not in attached:
+        raise damaged(key, f"nothing is attached as {name}")
+    return attached[name].encode()
+
+
+def _check_columns(table: "pa.Table", schema: "pa.Schema", key: str) -> None:
+    if table.column_names != schema.names:
+        raise damaged(key, f"its columns are {', '.join(table.column_names)}, not {', '.join(schema.names)}")
+    for field in schema:
+        column = table.column(field.name)
+        if column.type != field.type:
+            raise damaged(key, f"{field.name}: {column.type} instead of {field.type}")
+        if column.null_count and not field.nullable:
+            raise damaged(key, f"{field.name}: a value is missing")
+
+
+def _adapter(kind: type[Record], *, strict: bool) -> TypeAdapter[Record]:
+    hashable: Any = kind
+    return _built(hashable, strict)
+
+
+@cache
+def _built(kind: Any, strict: bool) -> TypeAdapter[Any]:
+    # an alias takes the settings, which a dataclass of the core cannot carry, and hands them down
+    alias: Any = TypeAliasType("alias", kind)
+    return TypeAdapter(alias, config=ConfigDict(extra="forbid", strict=strict, allow_inf_nan=False))
+
+
+def _what_is_wrong(error: ValidationError) -> str:
+    """The first thing that does not fit, with its place in the record."""
+    first, *more = error.errors(include_url=False)
+    place = ".".join(map(str, first["loc"]))
+    said = _IN_OUR_WORDS.get(first["type"]) or first["msg"][:1].lower() + first["msg"][1:]
+    others = f" (and {len(more)} more)" if more else ""
+    return f"{place}: {said}{others}" if place else f"{said}{others}"
+
+
+def _time(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} is no value of the ledger")

@@ -4,39 +4,38 @@ Written last, `pool/manifest.json` commits the pool: an evaluation without one h
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import get_record
 
 PROVENANCE = ("source_file", "source_row")
 FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such columns begin with
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Part(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenPart:
     """One frozen file."""
 
-    name: str            # part-00000-<digest>.parquet, below <evaluation>/pool/
+    file: str            # digest of its bytes, which names its key
     rows: int
     digest: str          # of its values, provenance included
 
 
-class SourceEntry(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceEntry:
     """One file that was read."""
 
     path: str
     rows: int
 
 
-class PartitionEntry(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionEntry:
     """The cut that was made when the pool was frozen."""
 
     method: str          # the method it was made for, never "auto"
@@ -44,26 +43,43 @@ class PartitionEntry(_Record):
     cells: int
 
 
-class Manifest(_Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
     """The summary that commits a frozen pool."""
 
     evaluation: str
     rows: int                                   # N
     digest: str                                 # of the values, whatever the file format was
     columns: tuple[str, ...]                    # of every part, in order
-    parts: tuple[Part, ...]
+    parts: tuple[FrozenPart, ...]
     sources: tuple[SourceEntry, ...]
     predicted_positives: int
     score_range: tuple[float, float]
-    segments: dict[str, dict[str, int]]         # segment -> value -> rows
+    segments: Mapping[str, Mapping[str, int]]   # segment -> value -> rows
     partition: PartitionEntry
-    inherited: str | None = None                # inherited-<digest>.parquet: labels of earlier evaluations
-    gold: str | None = None                     # digest that names the gold items, where there are any
+    inherited: str | None   # digest of the labels it inherits from earlier evaluations; None for a cold start
+    gold: str | None        # digest of the gold items; None where there are none
 
     @property
     def inherited_key(self) -> str | None:
         """The ledger key of the inherited labels; None for a cold start."""
-        return None if self.inherited is None else f"{self.evaluation}/{self.inherited}"
+        return None if self.inherited is None else layout.inherited(self.evaluation, self.inherited)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Ledger key -> digest of its bytes, of what was frozen; the partition apart."""
+        frozen = dict(zip(self.part_keys, (part.file for part in self.parts), strict=True))
+        if self.inherited is not None:
+            frozen[layout.inherited(self.evaluation, self.inherited)] = self.inherited
+        if self.gold is not None:
+            frozen[layout.gold(self.evaluation, self.gold)] = self.gold
+        return frozen
+
+    @property
+    def partition_keys(self) -> tuple[str, str]:
+        """The ledger keys of the partition and of its rows."""
+        digest = self.partition.digest
+        return layout.partition(self.evaluation, digest), layout.partition_rows(self.evaluation, digest)
 
     @property
     def segment_names(self) -> list[str]:
@@ -78,8 +94,7 @@ class Manifest(_Record):
     @property
     def part_keys(self) -> list[str]:
         """The ledger keys of the parts, in order."""
-        folder = layout.manifest(self.evaluation).removesuffix("manifest.json")
-        return [folder + part.name for part in self.parts]
+        return [layout.pool_part(self.evaluation, n, part.file) for n, part in enumerate(self.parts)]
 
 
 def feature_columns(features: Sequence[str] | None) -> list[str]:
@@ -124,19 +139,5 @@ def partition_digest(text: bytes, rows: bytes) -> str:
 
 
 def load_manifest(ledger: Ledger) -> Manifest:
-    """The manifest of a frozen pool. KeyMissing if nothing was frozen, DamagedRecord if it makes no sense."""
-    key = layout.manifest(ledger.name)
-    return manifest_from(ledger.get(key), key)
-
-
-def manifest_from(blob: bytes, key: str) -> Manifest:
-    """A manifest from its bytes."""
-    try:
-        return Manifest.model_validate(codec.from_json(blob, key))
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise damaged(key, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-
-
-def damaged(key: str, reason: str) -> DamagedRecord:
-    return DamagedRecord(f"{key}: damaged: {reason}; restore this key from a copy of the ledger")
+    """The manifest of a frozen pool. Raises KeyMissing if nothing was frozen, or DamagedRecord."""
+    return get_record(ledger, layout.manifest(ledger.name), Manifest)

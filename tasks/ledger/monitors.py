@@ -11,15 +11,15 @@ back. The state of a monitor is a fold over these keys and those of its evaluati
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.signals import Signal
-from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
-from assay.tasks.ledger import codec, layout
+from assay.evalcore.monitoring.verdicts import PlaceVerdict
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.ledger.record import get_record, put_record
+from assay.tasks.ledger.stores.protocol import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,84 +75,33 @@ class WindowVerdict:
 
 def create_opening(ledger: Ledger, opening: Opening) -> Opening:
     """Put an opening; the one that stands under its number."""
-    key = layout.monitor_opening(ledger.name, opening.window, opening.number)
-    return _opening(ledger.put(key, codec.to_json(asdict(opening))), key)
+    return put_record(ledger, layout.monitor_opening(ledger.name, opening.window, opening.number), opening)
 
 
 def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
     """Window -> its openings in order, for every window that has one."""
     found: dict[str, list[Opening]] = {}
     for key in list(ledger.keys(layout.monitor_windows(ledger.name))):
-        opening = _opening(ledger.get(key), key)
+        opening = get_record(ledger, key, Opening)
         found.setdefault(opening.window, []).append(opening)
     return found
 
 
 def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
     """Put a verdict; the one that stands under its number."""
-    key = layout.monitor_verdict(ledger.name, verdict.number)
-    return _verdict(ledger.put(key, codec.to_json(asdict(verdict))), key)
+    return put_record(ledger, layout.monitor_verdict(ledger.name, verdict.number), verdict)
 
 
 def read_verdicts(ledger: Ledger) -> list[WindowVerdict]:
     """All verdicts, in the order they were given."""
-    return [_verdict(ledger.get(key), key) for key in list(ledger.keys(layout.monitor_verdicts(ledger.name)))]
+    keys = list(ledger.keys(layout.monitor_verdicts(ledger.name)))
+    return [get_record(ledger, key, WindowVerdict) for key in keys]
 
 
 def monitors(store: Store) -> list[str]:
     """The names of the monitors in a store, sorted."""
-    found = []
-    for key in store.keys(layout.MONITORS_PREFIX):
-        name, _, rest = key.removeprefix(layout.MONITORS_PREFIX).partition("/")
-        if rest == "spec.json":
-            found.append(name)
-    return found
-
-
-def read_monitor_spec(ledger: Ledger) -> dict[str, Any] | None:
-    """{"spec": what was asked, "versions": of what registered it}; None if there is no such monitor."""
-    key = layout.spec(ledger.name)
-    try:
-        recorded: dict[str, Any] = codec.from_json(ledger.get(key), key)
-    except KeyMissing:
-        return None
-    return recorded
-
-
-def _opening(blob: bytes, key: str) -> Opening:
-    data = codec.from_json(blob, key)
-    try:
-        signals = tuple(Signal(**signal) for signal in data.pop("signals"))
-        return Opening(**data, signals=signals)
-    except (TypeError, KeyError, AttributeError) as error:
-        raise _damaged(key, error) from None
-
-
-def _verdict(blob: bytes, key: str) -> WindowVerdict:
-    data = codec.from_json(blob, key)
-    try:
-        return WindowVerdict(**{
-            **data,
-            "parts": tuple(SupportingEvaluation(**part) for part in data["parts"]),
-            "overall": _place_verdict(data["overall"]),
-            "segments": tuple(_place_verdict(one) for one in data["segments"]),
-        })
-    except (TypeError, KeyError) as error:
-        raise _damaged(key, error) from None
-
-
-def _place_verdict(data: dict[str, Any]) -> PlaceVerdict:
-    return PlaceVerdict(**{
-        **data,
-        "measured": Measured(**data["measured"]),
-        "limits": tuple(Limit(**limit) for limit in data["limits"]),
-        "factors": tuple(tuple(row) for row in data["factors"]),
-        "evidence": tuple(data["evidence"]),
-    })
-
-
-def _damaged(key: str, error: Exception) -> codec.DamagedRecord:
-    return codec.DamagedRecord(f"{key}: damaged ({error}); restore this key from a copy of the ledger")
+    owners = (layout.spec.match(key) for key in store.keys(layout.MONITORS_PREFIX))
+    return [found[0].removeprefix(layout.MONITORS_PREFIX) for found in owners if found is not None]
 
 
 def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> PlaceVerdict | None:

@@ -1,9 +1,8 @@
 """Revisions in the ledger: labels that changed after their rounds were closed.
 
-    revisions/0001/labels.parquet   one row per item that was ever revised: round, item_id, cell, rank, label,
-                                    reason, annotations, askings, share as in the round's own labels.parquet,
-                                    with the answers of now; changed (in this revision), by (whose answers
-                                    made the difference, as the desk's opaque ids)
+    revisions/0001/labels.parquet   one row per item that was ever revised: the columns of the round's own
+                                    labels.parquet, with the answers of now; its round; changed (in this
+                                    revision); by (whose answers changed, as the desk's opaque ids)
     revisions/0001/estimate.json    the estimates after the last closed round, with these labels
     revisions/0001/annotators.json  how the people do by the answers of now, where there is something to say
     revisions/0001/seal.json        of these, of the answers named, and of the seals before
@@ -12,20 +11,23 @@ A revision says how many rounds it covers. When another round closes, its number
 labels as the next revision, in which nothing changed. A revision holds no times.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds import Decided, RoundEstimate, decode_estimate
-from assay.tasks.ledger.stores.protocol import KeyMissing
+from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger.rounds.estimate import RoundEstimate, decode_estimate, find_estimate
+from assay.tasks.ledger.rounds.labels import Decided, columns_of_decided, fields_of_decided
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ABOUT = "assay.revision"
-_DECIDED = ("item_id", "cell", "rank", "label", "reason", "annotations", "askings", "share")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,52 +55,41 @@ class Revision:
         return tuple(item for item in self.items if item.changed)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _About:
+    """What is attached to the labels of a revision; the fields are those of Revision."""
+
+    rounds: int
+    finished: bool
+
+
 @effect("write-revision")
 def write_revision(ledger: Ledger, revision: Revision) -> Revision:
     """Put the labels of a revision; the ones that stand."""
-    import pyarrow as pa
-
-    rows = [asdict(item.decided) for item in revision.items]
-    columns = {
-        "round": pa.array([item.round for item in revision.items], pa.int64()),
-        "item_id": pa.array([row["item_id"] for row in rows], pa.string()),
-        "cell": pa.array([row["cell"] for row in rows], pa.int64()),
-        "rank": pa.array([row["rank"] for row in rows], pa.int64()),
-        "label": pa.array([row["label"] for row in rows], pa.int8()),
-        "reason": pa.array([row["reason"] for row in rows], pa.string()),
-        "annotations": pa.array([list(row["annotations"]) for row in rows], pa.list_(pa.string())),
-        "askings": pa.array([row["askings"] for row in rows], pa.int8()),
-        "share": pa.array([row["share"] for row in rows], pa.float64()),
-        "changed": pa.array([item.changed for item in revision.items], pa.bool_()),
-        "by": pa.array([list(item.by) for item in revision.items], pa.list_(pa.string())),
+    columns = columns_of_decided([item.decided for item in revision.items]) | {
+        "round": [item.round for item in revision.items],
+        "changed": [item.changed for item in revision.items],
+        "by": [item.by for item in revision.items],
     }
-    about = {"rounds": revision.rounds, "finished": revision.finished}
+    about = _About(rounds=revision.rounds, finished=revision.finished)
     key = layout.revision_labels(ledger.name, revision.number)
-    blob = codec.to_parquet(columns, {_ABOUT: json.dumps(about, sort_keys=True)})
+    blob = codec.to_parquet(columns, _schema(), {_ABOUT: codec.encode(about).decode()})
     return _decode(ledger.put(key, blob), key, revision.number)
 
 
 def read_revisions(ledger: Ledger) -> list[Revision]:
     """All revisions, in order, finished being written or not."""
     found: list[Revision] = []
-    while True:
-        number = len(found) + 1
-        key = layout.revision_labels(ledger.name, number)
-        try:
-            found.append(_decode(ledger.get(key), key, number))
-        except KeyMissing:
-            return found
+    while (revision := _read(ledger, len(found) + 1)) is not None:
+        found.append(revision)
+    return found
 
 
 def last_revision(ledger: Ledger) -> Revision | None:
     """The newest revision, by one listing and one read."""
-    prefix = layout.revisions(ledger.name)
-    names = [key.removeprefix(prefix) for key in ledger.keys(prefix)]
-    numbers = [int(name.split("/")[0]) for name in names if name.endswith("/labels.parquet")]
-    if not numbers:
-        return None
-    key = layout.revision_labels(ledger.name, max(numbers))
-    return _decode(ledger.get(key), key, max(numbers))
+    there = (layout.revision_labels.match(key) for key in ledger.keys(layout.revisions(ledger.name)))
+    newest = max((found[1] for found in there if found is not None), default=0)
+    return _read(ledger, newest) if newest else None
 
 
 @effect("write-revised-estimate")
@@ -107,7 +98,7 @@ def write_revised_estimate(
 ) -> RoundEstimate:
     """Put the estimates of a revision; the ones that stand."""
     key = layout.revision_estimate(ledger.name, number)
-    return decode_estimate(ledger.put(key, codec.to_json(asdict(estimate))), key)
+    return decode_estimate(ledger.put(key, codec.encode(estimate)), key)
 
 
 @effect("write-revised-annotators")
@@ -115,16 +106,12 @@ def write_revised_annotators(
     ledger: Ledger, number: int, record: AnnotatorQuality
 ) -> None:
     """Put how the people do by the answers of a revision."""
-    ledger.put(layout.revision_annotators(ledger.name, number), codec.to_json(asdict(record)))
+    ledger.put(layout.revision_annotators(ledger.name, number), codec.encode(record))
 
 
 def read_revised_estimate(ledger: Ledger, number: int) -> RoundEstimate | None:
     """The estimates of a revision, or None while they are not written."""
-    key = layout.revision_estimate(ledger.name, number)
-    try:
-        return decode_estimate(ledger.get(key), key)
-    except KeyMissing:
-        return None
+    return find_estimate(ledger, layout.revision_estimate(ledger.name, number))
 
 
 def with_revision(
@@ -144,24 +131,31 @@ def reissued(revision: Revision, rounds: int, finished: bool) -> Revision:
     return Revision(number=revision.number + 1, rounds=rounds, finished=finished, items=items)
 
 
-def _decided(row: Mapping[str, Any]) -> Decided:
-    values = {name: row[name] for name in _DECIDED}
-    return Decided(**values | {"annotations": tuple(row["annotations"])})
+@cache
+def _schema() -> "pa.Schema":
+    import pyarrow as pa
+
+    return pa.schema([
+        *fields_of_decided(),
+        pa.field("round", pa.int64(), nullable=False),
+        pa.field("changed", pa.bool_(), nullable=False),
+        pa.field("by", pa.list_(pa.string()), nullable=False),
+    ])
+
+
+def _read(ledger: Ledger, number: int) -> Revision | None:
+    key = layout.revision_labels(ledger.name, number)
+    blob = find_bytes(ledger, key)
+    return None if blob is None else _decode(blob, key, number)
 
 
 def _decode(blob: bytes, key: str, number: int) -> Revision:
-    columns, metadata = codec.from_parquet(blob, key)
-    if _ABOUT not in metadata:
-        raise codec.DamagedRecord(f"{key}: is not a revision; restore this key from a copy of the ledger")
-    about: dict[str, Any] = json.loads(metadata[_ABOUT])
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    items = tuple(
-        RevisedItem(
-            round=row["round"],
-            decided=_decided(row),
-            changed=row["changed"],
-            by=tuple(row["by"]),
-        )
-        for row in rows
-    )
-    return Revision(number=number, rounds=about["rounds"], finished=about["finished"], items=items)
+    columns, attached = codec.from_parquet(blob, key, _schema())
+    about = codec.decode(_About, codec.attached_text(attached, _ABOUT, key), key)
+    own = [columns.pop(name) for name in ("round", "changed", "by")]
+    rows = [
+        {"decided": dict(zip(columns, values, strict=True)), "round": round, "changed": changed, "by": by}
+        for values, round, changed, by in zip(zip(*columns.values(), strict=True), *own, strict=True)
+    ]
+    items = codec.from_rows(tuple[RevisedItem, ...], rows, key)
+    return Revision(number=number, rounds=about.rounds, finished=about.finished, items=items)

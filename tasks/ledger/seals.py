@@ -3,10 +3,10 @@
     rounds/<n>/seal.json   of the round's plan, design, labels, estimate, annotators.json where there is one,
                            the answers its labels were decided from and those to gold, and the seal before;
                            the first is chained to spec.json and pool/manifest.json
-    seal.json              of outcome.json and the last round's seal
+    seal.json              of ending.json and the last round's seal
     revisions/<n>/seal.json   of the revision's labels, estimate and annotators.json, the answers it names,
-                           the seal of the last round it covers, of the revision before, and of the outcome
-                           if there was one
+                           the seal of the last round it covers, of the revision before, and the final
+                           seal if the evaluation had ended
 
 A seal is {"seals": {key below the evaluation: SHA-256 of its bytes}}. The manifest names the frozen parts and
 the partition by their digests, so the last seal stands for every byte the numbers rest on: whoever noted its
@@ -19,14 +19,21 @@ Not sealed, because they hold times or random words that no number depends on, a
 decide the same: times.json, identity.json, pool/sources.json and posts/.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger import rounds as records
-from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision
+from assay.tasks.ledger.rounds.labels import read_gold_answers, read_labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """What a seal.json says."""
+
+    seals: Mapping[str, str]     # key below the evaluation -> SHA-256 of its bytes
 
 
 @retried
@@ -36,8 +43,8 @@ def seal_rounds(ledger: Ledger, last: int) -> None:
     while first > 1 and not ledger.exists(layout.seal(ledger.name, first - 1)):
         first -= 1
     for number in range(first, last + 1):
-        decided = records.read_labels(ledger, number) or []
-        gold = records.read_gold_answers(ledger, number)
+        decided = read_labels(ledger, number) or []
+        gold = read_gold_answers(ledger, number)
         named = (*(one.annotations for one in decided), *gold.values())
         answers = sorted({digest for several in named for digest in several})
         covered = sealed_by_bytes(ledger.name, number)
@@ -51,7 +58,7 @@ def seal_rounds(ledger: Ledger, last: int) -> None:
 
 
 @retried
-def seal_outcome(ledger: Ledger, rounds: int) -> None:
+def seal_ending(ledger: Ledger, rounds: int) -> None:
     """Put the seal of a finished evaluation, and whatever seals it rests on, unless they are there."""
     if ledger.exists(layout.final_seal(ledger.name)):
         return
@@ -97,23 +104,16 @@ def sealed_by_bytes(evaluation: str, number: int) -> list[str]:
 
 def sealed_at_the_end(evaluation: str, rounds: int) -> list[str]:
     """The keys the last seal covers."""
-    return [layout.seal(evaluation, rounds), layout.outcome(evaluation)]
+    return [layout.seal(evaluation, rounds), layout.ending(evaluation)]
 
 
 def seal_bytes(evaluation: str, sealed: Mapping[str, str]) -> bytes:
     """The bytes of a seal; `sealed`: full key -> digest."""
     below = {key.removeprefix(f"{evaluation}/"): digest for key, digest in sealed.items()}
-    return codec.to_json({"seals": below})
+    return codec.encode(Seal(seals=below))
 
 
 def sealed_in(blob: bytes, key: str, evaluation: str) -> dict[str, str]:
-    """Full key -> digest, from the bytes of a seal. DamagedRecord unless it is one."""
-    data = codec.from_json(blob, key)
-    below = data.get("seals") if isinstance(data, dict) else None
-    if not isinstance(below, dict) or not _all_text(below.values()):
-        raise DamagedRecord(f"{key}: not a seal; restore this key from a copy of the ledger")
-    return {f"{evaluation}/{name}": digest for name, digest in below.items()}
-
-
-def _all_text(values: Iterable[object]) -> bool:
-    return all(isinstance(value, str) for value in values)
+    """Full key -> digest, from the bytes of a seal. Raises DamagedRecord."""
+    seal = codec.decode(Seal, blob, key)
+    return {f"{evaluation}/{below}": digest for below, digest in seal.seals.items()}

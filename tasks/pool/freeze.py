@@ -29,16 +29,16 @@ from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.manifest import (
     PROVENANCE,
+    FrozenPart,
     Manifest,
-    Part,
     PartitionEntry,
     SourceEntry,
     load_manifest,
-    manifest_from,
     partition_digest,
     schema,
 )
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import OFFENDERS_SHOWN, RowChecker
 from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
@@ -72,14 +72,13 @@ def freeze_pool(
     """Freeze the spec's predictions, or find them frozen; the manifest that stands.
 
     `progress` is told the number of rows frozen so far; `before_commit` is called when all is well and only
-    the manifest is missing, and may still refuse by raising; `inherited` names the key, below the evaluation,
-    of the labels it starts from. Raises BadInput naming the file, column and
-    first offending rows, or the field of the spec, and leaves no manifest then; StoreError if the ledger
-    fails.
+    the manifest is missing, and may still refuse by raising; `inherited` is the digest of the labels
+    it starts from. Raises BadInput naming the file, column and first offending rows, or the field of the
+    spec, and leaves no manifest then; StoreError if the ledger fails.
     """
-    key = layout.manifest(spec.name)
+    ledger, key = Ledger(store, spec.name), layout.manifest(spec.name)
     try:
-        return load_manifest(Ledger(store, spec.name))
+        return load_manifest(ledger)
     except KeyMissing:
         pass
     source = open_source(spec.pool.source)
@@ -107,10 +106,9 @@ def freeze_pool(
     )
     versions = [{"path": file.path, "size": file.size, "version": file.version} for file in source.files]
     store.put(layout.pool_sources(spec.name), codec.to_json({"files": versions}))
-    blob = codec.to_json(manifest.model_dump(mode="json", exclude_none=True))
     if before_commit:
         before_commit()
-    return manifest_from(store.put(key, blob), key)
+    return put_record(ledger, key, manifest)
 
 
 class _Freezing:
@@ -119,7 +117,7 @@ class _Freezing:
     def __init__(self, spec: Spec, store: Store, source: Source) -> None:
         self.rows = 0
         self.rows_of_file = [0] * len(source.files)
-        self.parts: list[Part] = []
+        self.parts: list[FrozenPart] = []
         self.value_digests: list[str] = []
         self.predicted_positives = 0
         self.score_range = (np.inf, -np.inf)
@@ -177,13 +175,12 @@ class _Freezing:
     def _write(self, table: pa.Table) -> None:
         table = table.combine_chunks()
         blob = part_bytes(table)
-        key = layout.pool_part(self._spec.name, len(self.parts), layout.digest(blob))
+        digest = layout.digest(blob)
+        key = layout.pool_part(self._spec.name, len(self.parts), digest)
         if self._store.put(key, blob) != blob:
             raise DamagedRecord(f"{key}: holds other bytes than its name says; remove it and begin again")
         self._keys.append(key)
-        self.parts.append(
-            Part(name=key.rpartition("/")[2], rows=table.num_rows, digest=part_digest(table))
-        )
+        self.parts.append(FrozenPart(file=digest, rows=table.num_rows, digest=part_digest(table)))
         self.value_digests.append(part_digest(table, PROVENANCE))
         self._count(table)
 

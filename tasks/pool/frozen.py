@@ -32,7 +32,6 @@ from assay.tasks.ledger import codec, layout, open_reader
 from assay.tasks.ledger.manifest import (
     PROVENANCE,
     Manifest,
-    damaged,
     feature_columns,
     segment_columns,
     system_columns,
@@ -113,7 +112,7 @@ def digest_of_frozen(store: Store, manifest: Manifest) -> str:
     for key, part in zip(manifest.part_keys, manifest.parts, strict=True):
         table = read_part(store, key)
         if table.num_rows != part.rows or part_digest(table) != part.digest:
-            raise damaged(key, "its values are not the ones in the manifest")
+            raise codec.damaged(key, "its values are not the ones in the manifest")
         digests.append(part_digest(table, PROVENANCE))
     return pool_digest(digests)
 
@@ -132,7 +131,7 @@ def read_part(store: Store, key: str, columns: Sequence[str] | None = None) -> p
         try:
             return pq.ParquetFile(stream).read(columns=None if columns is None else list(columns))
         except (pa.ArrowException, OSError) as error:
-            raise damaged(key, str(error)) from None
+            raise codec.damaged(key, str(error)) from None
 
 
 def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> list[dict[str, Any]]:
@@ -142,11 +141,11 @@ def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> list[dict[str
         try:
             table = pq.ParquetFile(stream).read_row_groups(groups)
         except (pa.ArrowException, OSError) as error:
-            raise damaged(key, str(error)) from None
+            raise codec.damaged(key, str(error)) from None
     start = {group: i * GROUP_ROWS for i, group in enumerate(groups)}
     places = [start[row // GROUP_ROWS] + row % GROUP_ROWS for row in rows]
     if max(places, default=-1) >= table.num_rows:
-        raise damaged(key, "it has fewer rows than the manifest says")
+        raise codec.damaged(key, "it has fewer rows than the manifest says")
     taken: list[dict[str, Any]] = table.take(pa.array(places, pa.int64())).to_pylist()
     return taken
 
@@ -158,7 +157,7 @@ def load_partition(store: Store, manifest: Manifest) -> Partition:
     try:
         return Partition.from_json(data)
     except (KeyError, TypeError, ValueError) as error:
-        raise damaged(key, f"not a partition ({type(error).__name__})") from None
+        raise codec.damaged(key, f"not a partition ({type(error).__name__})") from None
 
 
 def _column_digest(column: pa.Array) -> str:

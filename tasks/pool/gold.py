@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.sources.labelled_rows import labelled_rows
@@ -30,6 +29,13 @@ class GoldItem:
     shown: Mapping[str, str]     # display field -> text
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldItems:
+    """`gold/<digest>.json`, sorted by id."""
+
+    items: tuple[GoldItem, ...]
+
+
 def freeze_gold(spec: Spec, store: Store) -> str | None:
     """Read the spec's gold file and put it into the ledger; the digest that names it, None without gold.
 
@@ -40,7 +46,7 @@ def freeze_gold(spec: Spec, store: Store) -> str | None:
         return None
     classes = [spec.labels.positive, spec.labels.negative]
     display = spec.pool.display
-    found: dict[str, dict[str, object]] = {}
+    found: dict[str, GoldItem] = {}
     where = f"desk.gold.labels: {gold.labels}"
     rows = labelled_rows(
         gold.labels, gold.id or spec.pool.id, gold.label, classes, key="desk.gold.labels", more=display
@@ -53,12 +59,12 @@ def freeze_gold(spec: Spec, store: Store) -> str | None:
             if item_id in found:
                 raise BadInput(f"{where}: item {item_id!r} is there twice; keep one row")
             texts = {name: text or "" for name, text in zip(display, shown, strict=True)}
-            found[item_id] = {"item_id": item_id, "label": int(label == classes[0]), "shown": texts}
+            found[item_id] = GoldItem(item_id=item_id, label=int(label == classes[0]), shown=texts)
             if len(found) > MOST_ITEMS:
                 raise BadInput(f"{where} has more than {MOST_ITEMS:,} rows; take a sample")
     if not found:
         raise BadInput(f"{where} has no rows; give some, or drop desk.gold")
-    blob = codec.to_json({"items": [found[item_id] for item_id in sorted(found)]})
+    blob = codec.encode(GoldItems(items=tuple(found[item_id] for item_id in sorted(found))))
     digest = layout.digest(blob)
     store.put(layout.gold(spec.name, digest), blob)
     return digest
@@ -71,5 +77,5 @@ def load_gold(ledger: Ledger, digest: str | None) -> dict[str, GoldItem]:
     key = layout.gold(ledger.name, digest)
     blob = ledger.get(key)
     if layout.digest(blob) != digest:
-        raise DamagedRecord(f"{key}: not what its name says; restore this key from a copy of the ledger")
-    return {item["item_id"]: GoldItem(**item) for item in codec.from_json(blob, key)["items"]}
+        raise codec.damaged(key, "not what its name says")
+    return {item.item_id: item for item in codec.decode(GoldItems, blob, key).items}

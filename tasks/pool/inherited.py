@@ -14,20 +14,26 @@ nothing cannot be told from another of the same id, and is asked.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited
-from assay.tasks.ledger import codec, layout, rounds
+from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.revisions import last_revision, with_revision
-from assay.tasks.ledger.rounds import Decided
+from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.frozen import load_partition
 from assay.tasks.pool.index import PoolIndex
 from assay.tasks.spec.evaluation import Spec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +49,7 @@ class InheritedLabel:
 
 
 def write_inherited(store: Store, spec: Spec) -> str | None:
-    """Copy what the spec's `warm_start` names; the copy's name below the evaluation, None for a cold start.
+    """Copy what the spec's `warm_start` names; the copy's digest, None for a cold start.
 
     Raises BadInput when the other evaluation does not exist in this store, or has other classes.
     """
@@ -51,16 +57,17 @@ def write_inherited(store: Store, spec: Spec) -> str | None:
         return None
     rows = labels_to_inherit(store, spec, spec.warm_start.evaluation, spec.warm_start.discount)
     blob = _encode(rows)
-    key = layout.inherited(spec.name, layout.digest(blob))
-    store.put(key, blob)
-    return key.removeprefix(f"{spec.name}/")
+    digest = layout.digest(blob)
+    store.put(layout.inherited(spec.name, digest), blob)
+    return digest
 
 
 def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) -> list[InheritedLabel]:
     """The labels of the closed rounds of `source` as they stand, and what it had inherited, discounted."""
+    ledger = Ledger(store, source)
     try:
-        manifest = load_manifest(Ledger(store, source))
-        recorded = codec.from_json(store.get(layout.spec(source)), layout.spec(source))["spec"]
+        manifest = load_manifest(ledger)
+        recorded = read_spec(ledger).spec
     except KeyMissing:
         raise BadInput(
             f"warm_start.evaluation: no evaluation named {source!r} has begun in {store.url}; "
@@ -72,12 +79,12 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
             "nothing about these: leave warm_start out"
         )
     partition = load_partition(store, manifest)
-    index = PoolIndex(Ledger(store, source), manifest, partition)
+    index = PoolIndex(ledger, manifest, partition)
     found: dict[str, InheritedLabel] = {}
     closed: list[list[Decided]] = []
-    while (decided := rounds.read_labels(Ledger(store, source), len(closed) + 1)) is not None:
+    while (decided := read_labels(ledger, len(closed) + 1)) is not None:
         closed.append(decided)
-    for standing in with_revision(closed, last_revision(Ledger(store, source))):
+    for standing in with_revision(closed, last_revision(ledger)):
         known = [d for d in standing if d.label is not None]
         rows = index.rows(np.array([d.cell for d in known], int), np.array([d.rank for d in known], int))
         for d, row in zip(known, rows, strict=True):
@@ -98,14 +105,9 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
 
 def read_inherited(store: Store, key: str) -> list[InheritedLabel]:
     """The inherited labels under a key. DamagedRecord when its bytes are no such file."""
-    columns, _ = codec.from_parquet(store.get(key), key)
-    try:
-        return [InheritedLabel(**dict(zip(columns, row, strict=True)))
-                for row in zip(*columns.values(), strict=True)]
-    except TypeError:
-        raise codec.DamagedRecord(
-            f"{key}: not inherited labels; restore this key from a copy of the ledger"
-        ) from None
+    columns, _ = codec.from_parquet(store.get(key), key, _schema())
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return codec.from_rows(list[InheritedLabel], rows, key)
 
 
 def as_arrays(rows: Sequence[InheritedLabel]) -> Inherited:
@@ -124,13 +126,19 @@ def reusable(rows: Sequence[InheritedLabel]) -> Mapping[tuple[str, str], int]:
 
 
 def _encode(rows: Sequence[InheritedLabel]) -> bytes:
+    columns = {name: [getattr(row, name) for row in rows] for name in _schema().names}
+    return codec.to_parquet(columns, _schema())
+
+
+@cache
+def _schema() -> "pa.Schema":
     import pyarrow as pa
 
-    return codec.to_parquet({
-        "item_id": pa.array([r.item_id for r in rows], pa.string()),
-        "shown_hash": pa.array([r.shown_hash for r in rows], pa.string()),
-        "score": pa.array([r.score for r in rows], pa.float64()),
-        "prediction": pa.array([r.prediction for r in rows], pa.int8()),
-        "label": pa.array([r.label for r in rows], pa.int8()),
-        "weight": pa.array([r.weight for r in rows], pa.float64()),
-    })
+    return pa.schema([
+        pa.field("item_id", pa.string(), nullable=False),
+        pa.field("shown_hash", pa.string()),
+        pa.field("score", pa.float64(), nullable=False),
+        pa.field("prediction", pa.int8(), nullable=False),
+        pa.field("label", pa.int8(), nullable=False),
+        pa.field("weight", pa.float64(), nullable=False),
+    ])

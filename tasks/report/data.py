@@ -11,10 +11,20 @@ from typing import Any
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import RandomSampling
+from assay.tasks.ledger.rounds.estimate import Ends, JointRegion, PriceTag, ResponseRate
 
 
 class BadReport(AssayError):
     """A report was asked for from values that contradict themselves; the message names the estimate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecided:
+    """Items people could not decide, and an estimate if all of them were of one class."""
+
+    items: int
+    all_negative: Ends
+    all_positive: Ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +47,9 @@ class EstimateRow:
     system: str | None = None
     class_name: str | None = None
     segment: str | None = None
-    price_tag: Mapping[str, Any] = field(default_factory=dict)   # empty where unknown
-    undecided: Mapping[str, Any] | None = None     # items, and the estimate if all were of one class
-    nonresponse: Mapping[str, Any] | None = None   # response rate, cells, assumption, where rounds had gaps
+    price_tag: PriceTag | None = None           # None for a segment or a further system
+    undecided: Undecided | None = None
+    nonresponse: ResponseRate | None = None     # where rounds were closed with gaps
 
     def __post_init__(self) -> None:
         where = f"estimate of {self.measure}" + (f" in {self.segment}" if self.segment else "")
@@ -121,7 +131,7 @@ class ReportData:
     unanswered: int = 0                          # items whose round was closed before they were answered
     moved: Sequence[Moved] = ()                  # what the revision did to the estimates
     revised_items: int = 0                       # items with another label than their round was closed with
-    joint: Mapping[str, Any] | None = None       # the joint region of several measures, where there is one
+    joint: JointRegion | None = None             # the joint region of several measures, where there is one
     notes: Sequence[str] = field(default_factory=tuple)
     began: str | None = None                     # times as the caller wants them read
     finished: str | None = None

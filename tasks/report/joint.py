@@ -4,46 +4,49 @@ The region is { G : (G - c)ᵀ S⁻¹ (G - c) ≤ 1 }.  Its shadow on the first 
 2 × 2 corner of S, drawn as c + L (cos t, sin t) with L Lᵀ that corner.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from math import cos, pi, sin, sqrt
 from typing import Any
 
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import named
+from assay.tasks.ledger.rounds.estimate import JointRegion
 from assay.tasks.report import wording
 
 _SIZE, _MARGIN, _POINTS = 240, 12, 72
 
 
-def joint_rows(joint: Mapping[str, Any]) -> dict[str, Any]:
+def joint_rows(joint: JointRegion) -> dict[str, Any]:
     """What the template needs of the contract's `joint_region`."""
-    measures = [named(name) for name in joint["measures"]]
+    measures = [named(name) for name in joint.measures]
     names = [measure.title for measure in measures]
-    shape, reach = joint["shape"], joint["reach"]
+    shape, reach = joint.shape, joint.reach
     return {
-        "confidence": wording.percent(joint["confidence"]),
+        "confidence": wording.percent(joint.confidence),
         "names": ", ".join(names[:-1]) + " and " + names[-1],
         "rows": [
             {
                 "name": name,
-                "center": wording.number(joint["center"][i]),
+                "center": wording.number(joint.center[i]),
                 "reach": wording.number(reach[i]),
                 "correlations": [_correlation(shape, i, j) for j in range(len(names))],
             }
             for i, name in enumerate(names)
         ],
-        "ellipse": _ellipse(measures, joint["center"], shape) if reach[0] > 0 and reach[1] > 0 else None,
+        "ellipse": _ellipse(measures, joint.center, shape) if reach[0] > 0 and reach[1] > 0 else None,
     }
 
 
-def _correlation(shape: list[list[float]], i: int, j: int) -> str:
+def _correlation(shape: Sequence[Sequence[float]], i: int, j: int) -> str:
     scale = sqrt(shape[i][i] * shape[j][j])
     if i == j or scale == 0:
         return "–"
     return wording.number(max(-1.0, min(1.0, shape[i][j] / scale)), 2)
 
 
-def _ellipse(measures: list[Measure], center: list[float], shape: list[list[float]]) -> dict[str, Any]:
+def _ellipse(
+    measures: list[Measure], center: Sequence[float], shape: Sequence[Sequence[float]]
+) -> dict[str, Any]:
     """The ellipse of the first two measures, in a frame that ends where the measures' ranges do."""
     a = sqrt(shape[0][0])
     b = shape[0][1] / a

@@ -2,11 +2,13 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from assay.tasks.report.data import EstimateRow, Moved, ReportData, RoundRow
+from assay.tasks.ledger.codec import plain
+from assay.tasks.ledger.rounds.estimate import JointRegion, ResponseRate
+from assay.tasks.report.data import EstimateRow, Moved, ReportData, RoundRow, Undecided
 
 NOT_EXCLUDED = (
     "no_positive_found", "unlabelled_share", "unseen_bound", "unseen_items", "unseen_bound_reason",
@@ -36,9 +38,9 @@ def contract(data: ReportData) -> dict[str, Any]:
     }
 
 
-def joint_part(joint: Mapping[str, Any] | None) -> dict[str, Any]:
+def joint_part(joint: JointRegion | None) -> dict[str, Any]:
     """The contract's `joint_region`, or nothing."""
-    return {} if joint is None else {"joint_region": dict(joint)}
+    return {} if joint is None else {"joint_region": plain(joint)}
 
 
 def revision_part(revision: int, items: int, moved: Sequence[Moved]) -> dict[str, Any]:
@@ -51,6 +53,7 @@ def estimate_json(row: EstimateRow) -> dict[str, Any]:
 
     `undecided` and `nonresponse` are there only where items were undecided, or rounds closed early.
     """
+    beside: dict[str, Undecided | ResponseRate | None]
     beside = {"undecided": row.undecided, "nonresponse": row.nonresponse}
     return {
         "measure": row.measure,
@@ -66,21 +69,21 @@ def estimate_json(row: EstimateRow) -> dict[str, Any]:
         "labels": row.labels,
         "revision": row.revision,
         **price_json(row),
-        **{name: dict(value) for name, value in beside.items() if value is not None},
+        **{name: plain(value) for name, value in beside.items() if value is not None},
     }
 
 
 def price_json(row: EstimateRow) -> dict[str, Any]:
     """What random sampling would have needed, and what the labels cannot exclude; null where unknown."""
     tag = row.price_tag
-    unknown = "not recorded by the version that estimated it"
-    if row.segment or row.system:
+    if tag is None:
         unknown = f"not computed for a {'segment' if row.segment else 'further system'}"
+        return {"random_labels": None, "random_labels_reason": unknown, "not_excluded": None}
     return {
-        "random_labels": tag.get("random_labels"),
-        "random_labels_reason": tag.get("random_labels_reason") if tag else unknown,
-        "not_excluded": {name: tag.get(name) for name in NOT_EXCLUDED} if tag else None,
-        **({"model_check": {name: tag[name] for name in MODEL_CHECK}} if tag.get("regime") else {}),
+        "random_labels": tag.random_labels,
+        "random_labels_reason": tag.random_labels_reason,
+        "not_excluded": {name: getattr(tag, name) for name in NOT_EXCLUDED},
+        **({"model_check": {name: getattr(tag, name) for name in MODEL_CHECK}} if tag.regime else {}),
     }
 
 
@@ -133,7 +136,7 @@ def report_parquet(data: ReportData) -> bytes:
     rows = [
         {"evaluation": data.evaluation, "round": past.round}
         | {name: value for name, value in estimate_json(row).items() if name in schema.names}
-        | {name: row.price_tag.get(name) for name in ("unlabelled_share", "unseen_bound")}
+        | {name: getattr(row.price_tag, name, None) for name in ("unlabelled_share", "unseen_bound")}
         for past in rounds_and_reissue(data)
         for row in past.estimates
     ]

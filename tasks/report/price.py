@@ -9,25 +9,25 @@ from assay.tasks.report.data import EstimateRow
 def random_labels(row: EstimateRow) -> str:
     """`about 11,000`, or why it cannot be said."""
     tag = row.price_tag
-    if not tag:
+    if tag is None:
         return "not recorded"
-    needed = tag.get("random_labels")
+    needed = tag.random_labels
     if needed is None:
-        return f"cannot be said: {tag.get('random_labels_reason')}"
+        return f"cannot be said: {tag.random_labels_reason}"
     return f"all {needed:,}" if row.interval == "exact" else f"about {two_figures(needed):,}"
 
 
 def unseen(row: EstimateRow, positive: str = "positive") -> str:
     """The bound for positives unseen, or why there is none."""
     tag = row.price_tag
-    if not tag:
+    if tag is None:
         return "not recorded"
-    bound, items = tag.get("unseen_bound"), tag.get("unseen_items", 0)
+    bound, items = tag.unseen_bound, tag.unseen_items
     if bound is None:
-        return f"no bound by the draws alone: {tag.get('unseen_bound_reason')}"
+        return f"no bound by the draws alone: {tag.unseen_bound_reason}"
     if not items:
         return "none: nothing is left unlabelled there"
-    what = "an unlabelled item" if tag.get("no_positive_found") else "an unlabelled item predicted negative"
+    what = "an unlabelled item" if tag.no_positive_found else "an unlabelled item predicted negative"
     return (
         f"at most {bound:,} times is {what} “{positive}” ({wording.percent(row.confidence)}, by the draws "
         f"alone, of {items:,} items)"
@@ -36,29 +36,32 @@ def unseen(row: EstimateRow, positive: str = "positive") -> str:
 
 def rests_on_model(row: EstimateRow) -> str:
     """Share of the pool in cells where nobody labelled anything."""
-    share = row.price_tag.get("unlabelled_share")
-    return "not recorded" if share is None else wording.percent(round(share, 3))
+    tag = row.price_tag
+    return "not recorded" if tag is None else wording.percent(round(tag.unlabelled_share, 3))
 
 
 def wide(row: EstimateRow) -> str | None:
     """The interval under the wide contamination prior, or None where there is none."""
-    ends = [row.price_tag.get(name) for name in ("wide_lower", "wide_upper")]
-    if ends[0] is None or ends[1] is None:
+    tag = row.price_tag
+    if tag is None or tag.wide_lower is None or tag.wide_upper is None:
         return None
     digits = wording.digits_for(row)
-    outwards = wording.number(ends[0], digits, ROUND_FLOOR), wording.number(ends[1], digits, ROUND_CEILING)
-    return " to ".join(outwards)
+    lower, upper = (
+        wording.number(end, digits, rounding)
+        for end, rounding in ((tag.wide_lower, ROUND_FLOOR), (tag.wide_upper, ROUND_CEILING))
+    )
+    return f"{lower} to {upper}"
 
 
 def model_check(row: EstimateRow) -> str | None:
     """Which regime the method's model of the labels is in, or None where it has no such model."""
-    said = row.price_tag.get("regime")
-    if said is None:
+    tag = row.price_tag
+    if tag is None or tag.regime is None:
         return None
-    chance = row.price_tag.get("broken_chance") or 0.0
-    if "broken" not in said:
-        return str(said)
-    return f"{said} (chance {wording.percent(min(round(chance, 2), 0.99))})"
+    chance = tag.broken_chance or 0.0
+    if "broken" not in tag.regime:
+        return tag.regime
+    return f"{tag.regime} (chance {wording.percent(min(round(chance, 2), 0.99))})"
 
 
 def two_figures(n: int) -> int:
@@ -79,7 +82,7 @@ def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str
             f"not excluded ({first.measure}): {rests_on_model(first)} of the pool rests on the model alone; "
             f"positives unseen: {unseen(first, positive)}"
         )
-        if first.price_tag.get("wide_announced"):
+        if first.price_tag and first.price_tag.wide_announced:
             lines.append(
                 f"if some “{positive}” items score like any other, {first.measure} may be {wide(first)}: the "
                 "labels cannot tell"

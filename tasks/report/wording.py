@@ -4,13 +4,12 @@ Ends of an interval are rounded outwards, so that a printed interval never looks
 printed comparison with a threshold never contradicts the verdict.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
-from typing import Any
 
 from assay.evalcore.measures.registry import named
-from assay.tasks.report.data import EstimateRow, Moved, ReportData
+from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
 
 _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
@@ -184,7 +183,7 @@ def people(
     whole = [row for row in rows if row.segment is None]
     bounds = [(row, row.undecided) for row in whole if row.undecided]
     if bounds:
-        cannot = plural(int(bounds[0][1]["items"]), "item", "items")
+        cannot = plural(bounds[0][1].items, "item", "items")
         lines.append(
             f"People could not decide {cannot}, which the estimates leave out. If all of them were negative, "
             f"or all positive: {'; '.join(_if_decided(row, given) for row, given in bounds)}."
@@ -192,12 +191,12 @@ def people(
     gaps = next((row.nonresponse for row in whole if row.nonresponse), None)
     if gaps:
         lines.append(
-            f"{plural(gaps['rounds'], 'round was', 'rounds were')} closed early: "
-            f"{plural(gaps['unanswered'], 'item', 'items')} unanswered, a response rate of "
-            f"{percent(round(gaps['response_rate'], 3))}. Answered items stand for the unanswered ones "
-            f"of their cell, assuming {gaps['assumption']} "
-            f"({plural(gaps['cells'], 'cell', 'cells')} weighted, "
-            f"{gaps['collapsed']} collapsed with neighbours)."
+            f"{plural(gaps.rounds, 'round was', 'rounds were')} closed early: "
+            f"{plural(gaps.unanswered, 'item', 'items')} unanswered, a response rate of "
+            f"{percent(round(gaps.response_rate, 3))}. Answered items stand for the unanswered ones "
+            f"of their cell, assuming {gaps.assumption} "
+            f"({plural(gaps.cells, 'cell', 'cells')} weighted, "
+            f"{gaps.collapsed} collapsed with neighbours)."
         )
     return lines
 
@@ -209,10 +208,9 @@ def _moved(one: Moved) -> str:
     return f"{measure_name(one.measure)} from {before} to {now}"
 
 
-def _if_decided(row: EstimateRow, given: Mapping[str, Any]) -> str:
+def _if_decided(row: EstimateRow, given: Undecided) -> str:
     negative, positive = (
-        _ends(*(given[which][end] for end in ("value", "lower", "upper")))
-        for which in ("all_negative", "all_positive")
+        _ends(one.value, one.lower, one.upper) for one in (given.all_negative, given.all_positive)
     )
     return f"{measure_name(row.measure)} {negative}, or {positive}"
 

@@ -1,6 +1,7 @@
 """The same predictions on the local disk and on S3 are the same pool, read the same way."""
 
 import io
+from dataclasses import replace
 
 import boto3
 import pyarrow as pa
@@ -74,7 +75,7 @@ def test_local_and_s3_sources_give_the_same_pool(tmp_path, bucket, format):
         freeze_pool(a_spec(source, display=["text"]), store)
         for source, store in zip((tmp_path, bucket.url), stores, strict=True)
     )
-    assert remote.model_dump(exclude={"sources"}) == local.model_dump(exclude={"sources"})
+    assert replace(remote, sources=()) == replace(local, sources=())
     assert [s.path.removeprefix(bucket.url) for s in remote.sources] == [f"/a.{format}", f"/b/1.{format}"]
     for key in (*local.part_keys, f"trial/partitions/{local.partition.digest}.rows"):
         assert stores[0].get(key) == stores[1].get(key)

@@ -20,8 +20,10 @@ from assay.flows.listen.receiver import MOST_BYTES, NoSecret, checked_secret, se
 from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import SECRET_HEADER
-from assay.tasks.ledger import layout, open_store, rounds
+from assay.tasks.ledger import layout, open_store
+from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 SECRET = "s3cret-of-the-receiver"
@@ -129,7 +131,7 @@ def test_a_hint_advances_the_evaluation_and_sends_its_alert(tmp_path, monkeypatc
         monkeypatch.setenv("ASSAY_ALERTS", told.url())
         assert httpx.post(f"{url}/label-studio/small", headers=SIGNED).status_code == 202
         assert told.arrived.wait(60)
-    assert rounds.read_outcome(Ledger(world.store, "small")).verdict == "breach"
+    assert read_ending(Ledger(world.store, "small")).verdict == "breach"
     assert [got["reference"] for got in told.received] == ["small/round-0002-breach"]
 
 
@@ -151,13 +153,13 @@ def test_the_next_batch_is_on_the_desk_seconds_after_the_last_answer(label_studi
     with receiving_on(store, port, register=f"http://127.0.0.1:{port}"):
         until(lambda: hooks(api), "no webhook was registered")
         for round in (1, 2):
-            person.answer(rounds.read_plan(Ledger(store, "awake"), round))
+            person.answer(read_plan(Ledger(store, "awake"), round))
             answered = time.monotonic()
             until(lambda round=round: store.exists(layout.arrived("awake", round + 1, 1)), "no next batch")
             # 5 s is the aim on an idle machine (docs/wake-up.md has what was measured)
             assert time.monotonic() - answered < 30
-        person.answer(rounds.read_plan(Ledger(store, "awake"), 3))
-        until(lambda: rounds.read_outcome(Ledger(store, "awake")), "it did not finish")
+        person.answer(read_plan(Ledger(store, "awake"), 3))
+        until(lambda: read_ending(Ledger(store, "awake")), "it did not finish")
     (hook,) = hooks(api)
     assert hook["headers"] == SIGNED
     assert hook["send_payload"] is False

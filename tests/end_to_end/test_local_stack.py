@@ -22,8 +22,10 @@ from services.receivers import webhook_receiver
 
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
-from assay.tasks.ledger import layout, open_store, rounds
+from assay.tasks.ledger import layout, open_store
+from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.plan import read_plan
 
 pytestmark = [
     pytest.mark.services,
@@ -103,10 +105,10 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
         person = SimulatedPerson(desk, "whole", truth)
         for round in (1, 2):
             until(lambda r=round: store.exists(layout.arrived("whole", r, 1)), 240, lambda: "no next batch")
-            person.answer(rounds.read_plan(Ledger(store, "whole"), round))
+            person.answer(read_plan(Ledger(store, "whole"), round))
         # nobody calls anything: the webhook does
         until(told.arrived.is_set, 240, lambda: "no alert")
         assert [got["reference"] for got in told.received] == ["whole/round-0002-breach"]
-        assert rounds.read_outcome(Ledger(store, "whole")).verdict == "breach"
+        assert read_ending(Ledger(store, "whole")).verdict == "breach"
     taken = [name for name, value in env.items() if name.startswith("ASSAY_LOCAL_PORT_") and listens(value)]
     assert taken == []

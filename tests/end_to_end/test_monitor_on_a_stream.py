@@ -26,7 +26,7 @@ from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds import read_plan
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.inherited import labels_to_inherit
 from assay.tasks.spec.monitor import MonitorSpec, load_monitor_spec

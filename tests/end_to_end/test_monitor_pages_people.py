@@ -13,9 +13,10 @@ from assay.flows.monitor.tick import tick
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
-from assay.tasks.ledger import layout, open_store, rounds
+from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.monitors import read_verdicts
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.spec.monitor import MonitorSpec
 
 pytestmark = pytest.mark.services
@@ -71,4 +72,4 @@ def people_answer(store, api, folder, day):
     name = f"paged-{FIRST + timedelta(days=day)}"
     with (folder / f"labels-{FIRST + timedelta(days=day)}.csv").open(newline="") as opened:
         truth = {row["item_id"]: ("no", "yes")[int(row["label"])] for row in csv.DictReader(opened)}
-    assert SimulatedPerson(api, name, truth).answer(rounds.read_plan(Ledger(store, name), 1)) == LABELS
+    assert SimulatedPerson(api, name, truth).answer(read_plan(Ledger(store, name), 1)) == LABELS

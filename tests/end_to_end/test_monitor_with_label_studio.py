@@ -12,8 +12,9 @@ from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
 from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
-from assay.tasks.ledger import layout, open_store, rounds
+from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.spec.monitor import MonitorSpec
 
 pytestmark = pytest.mark.services
@@ -37,7 +38,7 @@ def test_people_are_asked_window_by_window_and_a_bad_window_is_told(label_studio
     with (tmp_path / "labels-2026-11-01.csv").open(newline="") as opened:
         truth = {row["item_id"]: ("no", "yes")[int(row["label"])] for row in csv.DictReader(opened)}
     person = SimulatedPerson(LabelStudioApi(label_studio.url, label_studio.token), evaluation, truth)
-    assert person.answer(rounds.read_plan(Ledger(store, evaluation), 1)) == 12
+    assert person.answer(read_plan(Ledger(store, evaluation), 1)) == 12
 
     done = tick(store, "by-people-daily", now=after(1))
     assert [(v.window, v.verdict) for v in done.verdicts] == [("2026-11-01", "breach")]

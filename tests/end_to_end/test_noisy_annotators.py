@@ -12,8 +12,10 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import layout, rounds
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.labels import read_gold_answers, read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.report import render_report
 
@@ -59,12 +61,12 @@ def test_gold_is_mixed_in_answered_and_never_counted(tmp_path):
     # 20 asked in each of 2 rounds at a rate of 20%: 5 gold items a round, and 40 labels as without gold
     assert (standing.labels, standing.rounds) == (40, 2)
     for number in (1, 2):
-        planned = rounds.read_plan(Ledger(store, spec.name), number)
+        planned = read_plan(Ledger(store, spec.name), number)
         assert len(planned.gold) == 5
         assert all(item.startswith("gold-") for item in planned.gold)
-        decided = rounds.read_labels(Ledger(store, spec.name), number)
+        decided = read_labels(Ledger(store, spec.name), number)
         assert not {d.item_id for d in decided} & set(planned.gold)
-        assert set(rounds.read_gold_answers(Ledger(store, spec.name), number)) == set(planned.gold)
+        assert set(read_gold_answers(Ledger(store, spec.name), number)) == set(planned.gold)
     found = record(store, spec, 2)
     assert found["gold"]["items"] == 10
     assert sum(p["gold"]["negatives"] + p["gold"]["positives"] for p in found["people"]) == 10
@@ -75,10 +77,10 @@ def test_gold_is_mixed_in_answered_and_never_counted(tmp_path):
 def test_the_plan_without_gold_is_the_plan_with_it(tmp_path):
     with_gold = evaluation(tmp_path / "a", gold=0.2, ask_again=False)
     without = evaluation(tmp_path / "b", ask_again=False)
-    plans = [rounds.read_plan(Ledger(store, spec.name), 1) for store, spec, _ in (with_gold, without)]
+    plans = [read_plan(Ledger(store, spec.name), 1) for store, spec, _ in (with_gold, without)]
     assert plans[0].item_id == plans[1].item_id
     ledgers = [Ledger(store, spec.name) for store, spec, _ in (with_gold, without)]
-    labels = [[d.label for d in rounds.read_labels(ledger, 1)] for ledger in ledgers]
+    labels = [[d.label for d in read_labels(ledger, 1)] for ledger in ledgers]
     assert labels[0] == labels[1]
 
 
@@ -103,7 +105,7 @@ def test_closed_rounds_keep_the_labels_they_were_closed_with(tmp_path):
     store, spec, _ = evaluation(tmp_path, adjudication="dawid-skene", annotators_per_item=2)
     differ = record(store, spec, 2)["would_differ"]
     for one in differ:   # named, and not rewritten
-        decided = rounds.read_labels(Ledger(store, spec.name), one["round"])
+        decided = read_labels(Ledger(store, spec.name), one["round"])
         assert one["item_id"] in {d.item_id for d in decided}
     assert verify(store, spec.name).verified
 
@@ -118,8 +120,8 @@ def test_surprising_answers_go_to_a_second_person_and_cost_no_budget(tmp_path):
     assert found["overruled"] > 0
     surprised = 0
     for number in (1, 2):
-        planned = rounds.read_plan(Ledger(store, spec.name), number)
-        for one in rounds.read_labels(Ledger(store, spec.name), number):
+        planned = read_plan(Ledger(store, spec.name), number)
+        for one in read_labels(Ledger(store, spec.name), number):
             if len(one.annotations) > 1:
                 surprised += 1
                 assert one.item_id in planned.again
@@ -135,7 +137,7 @@ def test_one_person_alone_is_never_asked_to_wait_for_another(tmp_path):
 
 def test_an_altered_gold_answer_is_found(tmp_path):
     store, spec, _ = evaluation(tmp_path, gold=0.2)
-    gold = rounds.read_gold_answers(Ledger(store, spec.name), 1)
+    gold = read_gold_answers(Ledger(store, spec.name), 1)
     digest = next(iter(gold.values()))[0]
     store._values[layout.annotation(spec.name, 1, digest)] += b" "
     assert any(digest in d.key for d in verify(store, spec.name).differences)

@@ -13,9 +13,10 @@ from assay.flows.verify.ledger import verify
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
 from assay.tasks.desks.protocol import Batch
-from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import read_revisions
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 CLASSES = ("match", "no match")
@@ -114,7 +115,7 @@ def step(world, **more):
 
 
 def the_round(world, number):
-    planned = rounds.read_plan(Ledger(world.store, world.name), number)
+    planned = read_plan(Ledger(world.store, world.name), number)
     return planned, [planned.item_id[t] for t in planned.asked()]
 
 
@@ -133,7 +134,7 @@ def test_skips_edits_deletions_and_late_answers_come_to_what_the_policy_says(wor
     assert (waiting.waiting_for["asked_again"], waiting.waiting_for["round"]) == (1, 1)
     world.answer(planned, skipped, None, asking=2)
     step(world)
-    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, world.name), 1)}
+    decided = {d.item_id: d for d in read_labels(Ledger(world.store, world.name), 1)}
     assert (decided[skipped].reason, decided[skipped].askings) == ("skipped", 2)
 
     world.edit(planned, edited, OTHER[world.truth[edited]])

@@ -11,8 +11,10 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE
-from assay.tasks.ledger import layout, rounds
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 
@@ -48,7 +50,7 @@ def test_two_people_answer_each_item_gold_among_them_and_one_errs(
     begin(store, spec)
     assert advance(store, spec.name).state == "waiting"
     # 6 asked at a rate of 40%: 4 gold of 10
-    planned = rounds.read_plan(Ledger(store, spec.name), 1)
+    planned = read_plan(Ledger(store, spec.name), 1)
     assert len(planned.gold) == 4
 
     _, right, wrong = people
@@ -81,7 +83,7 @@ def test_two_people_answer_each_item_gold_among_them_and_one_errs(
     assert by_name[f"ls-{wrong.number}"]["gold"] == {
         "negatives": 2, "false_positives": 2, "positives": 2, "misses": 0}
     assert found["correction"]["known_from"] == ["gold", "repeated answers"]
-    for decided in rounds.read_labels(Ledger(store, spec.name), 1):
+    for decided in read_labels(Ledger(store, spec.name), 1):
         assert decided.label == (truth[f"what item {int(decided.item_id[5:])} says"] == "match")
     written = b"".join(store.get(key) for key in store.keys(spec.name))
     assert b"@example.com" not in written

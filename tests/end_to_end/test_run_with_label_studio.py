@@ -11,8 +11,10 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.flows.cli.main import run_command_line
 from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
-from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger import open_store
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 
 pytestmark = pytest.mark.services
 
@@ -48,11 +50,11 @@ def test_rounds_are_posted_answered_and_closed(evaluation, label_studio):
         assert waiting["waiting_for"] == {
             "round": round, "items": 4, "on_desk": 4, "answered": 0, "desk": "label-studio",
         }
-        assert person.answer(rounds.read_plan(Ledger(store, "by-people"), round)) == 4
+        assert person.answer(read_plan(Ledger(store, "by-people"), round)) == 4
     code, done = evaluation("advance", "by-people", "--store", "ledger")
     assert (code, done["state"], done["stopped_by"], done["labels"]) == (0, "finished", "budget", 8)
     for round in (1, 2):
-        for decided in rounds.read_labels(Ledger(store, "by-people"), round):
+        for decided in read_labels(Ledger(store, "by-people"), round):
             assert decided.label == (truth[decided.item_id] == "match")
             assert len(decided.annotations) == 1
 

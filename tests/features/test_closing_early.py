@@ -11,10 +11,12 @@ from assay.evalcore.evaluation.nonresponse import NothingToStandFor
 from assay.flows.evaluation.advance import NoRoundToClose, advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import layout, rounds
-from assay.tasks.ledger.closing import read_closing
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import read_revisions
+from assay.tasks.ledger.rounds.closing import read_closing
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 # `passive`: what is tested is who answers, not which items a method picks
@@ -43,7 +45,7 @@ def step(world, **more):
 
 
 def planned(world, number=1):
-    return rounds.read_plan(Ledger(world.store, "small"), number)
+    return read_plan(Ledger(world.store, "small"), number)
 
 
 def answer_all_but(world, unanswered, number=1):
@@ -60,7 +62,7 @@ def answer_all_but(world, unanswered, number=1):
 
 
 def decided(world, number=1):
-    return {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), number)}
+    return {d.item_id: d for d in read_labels(Ledger(world.store, "small"), number)}
 
 
 def verified(world):
@@ -230,7 +232,7 @@ def test_two_that_close_a_round_at_once_close_that_one_and_agree(tmp_path):
             thread.join()
         assert not errors
         assert {i for i, d in decided(world).items() if d.reason == "unanswered"} == set(silent)
-        assert rounds.read_labels(Ledger(world.store, "small"), 2) is None
+        assert read_labels(Ledger(world.store, "small"), 2) is None
         world.desk.answers = dict(world.truth)
         assert step(world).state == "finished"
         verified(world)
@@ -271,8 +273,8 @@ def test_undecided_items_are_bounded_both_ways(tmp_path):
     for row in done.rows()[:2]:                          # accuracy and precision
         bounds = row.undecided
         # the item is predicted positive: right if it is positive
-        assert bounds["all_negative"]["value"] < bounds["all_positive"]["value"]
-        assert bounds["items"] == 1
+        assert bounds.all_negative.value < bounds.all_positive.value
+        assert bounds.items == 1
     shown = done.to_json()["estimates"][0]["undecided"]
     assert set(shown) == {"items", "all_negative", "all_positive"}
     verified(world)

@@ -9,9 +9,10 @@ from doubles.world import World
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import DeskRefused
-from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.posts import read_posts
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
+from assay.tasks.ledger.rounds.posts import read_posts
 
 TEN_MINUTES = timedelta(minutes=10)
 
@@ -46,7 +47,7 @@ def copies(world):
 
 
 def asked(world, round=1):
-    planned = rounds.read_plan(Ledger(world.store, "small"), round)
+    planned = read_plan(Ledger(world.store, "small"), round)
     return [planned.item_id[t] for t in planned.asked()]
 
 
@@ -100,7 +101,7 @@ def test_a_desk_that_is_away_while_copies_are_looked_for_stops_nobody(world, mon
     collect = world.desk.collect
 
     def only_open_rounds(batch):
-        if batch.round == 1 and rounds.read_labels(Ledger(world.store, "small"), 2) is not None:
+        if batch.round == 1 and read_labels(Ledger(world.store, "small"), 2) is not None:
             raise DeskRefused("away")
         return collect(batch)
 
@@ -131,7 +132,7 @@ def test_an_item_deleted_once_is_asked_again_and_twice_is_undecided(world):
     world.clock.pass_by(minutes=20)
     step(world)
     assert copies(world)[gone] == 2
-    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
+    decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
     assert (decided[gone].label, decided[gone].reason) == (None, "deleted")
     assert all(decided[item_id].label is not None for item_id in others)
 
@@ -145,7 +146,7 @@ def test_an_answer_seen_before_the_item_was_deleted_counts(world):
     world.desk.delete(1, first)
     world.desk.answers |= {item_id: world.truth[item_id] for item_id in others}
     step(world)
-    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
+    decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
     assert decided[first].label == (world.truth[first] == "match")
     assert copies(world)[first] == 1
 
@@ -165,7 +166,7 @@ def test_an_item_everybody_skips_twice_is_undecided_spends_budget_and_is_never_a
     assert (done.labels, done.undecided) == (7, 1)      # 8 asked, one of them in vain
     assert copies(world)[skipped] == 2
     assert done.known.estimates[0].diagnostics["undecided"] == 1
-    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
+    decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
     assert (decided[skipped].reason, decided[skipped].askings) == ("skipped", 2)
     assert verify(world.store, "small").verified
 
@@ -178,7 +179,7 @@ def test_what_is_asked_again_counts_when_it_is_decided_the_second_time(world):
     world.desk.second_answers = {skipped: "match"}
     done = step(world)
     assert (done.state, done.labels, done.undecided) == ("finished", 8, 0)
-    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
+    decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
     assert (decided[skipped].label, decided[skipped].askings) == (1, 2)
     assert len(decided[skipped].annotations) == 2     # the skip, and the answer
     assert verify(world.store, "small").verified
@@ -193,7 +194,7 @@ def test_a_mind_changed_about_the_first_question_settles_the_item(world):
     step(world)
     world.desk.answers = dict(world.truth)
     assert step(world).state == "finished"
-    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
+    decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
     assert decided[skipped].label == (world.truth[skipped] == "match")
     assert verify(world.store, "small").verified
 
@@ -234,6 +235,6 @@ def test_a_tie_goes_to_one_more_person(tmp_path):
     assert waiting.waiting_for["tied"] == 1
     assert world.desk.people[tied] == 3
     assert world.advance().state == "finished"
-    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
+    decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
     assert decided[tied].label == (world.truth[tied] == "match")
     assert len(decided[tied].annotations) == 3

@@ -11,9 +11,9 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import read_revisions
+from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 16}, "batch_size": 8, "measure": ["accuracy", "precision"],
@@ -45,7 +45,7 @@ def copy_of(finished, folder):
 
 
 def first_of(world, round=1):
-    return rounds.read_labels(Ledger(world.store, "small"), round)[0].item_id
+    return read_labels(Ledger(world.store, "small"), round)[0].item_id
 
 
 def look(world, **more):
@@ -114,8 +114,8 @@ def test_an_answer_taken_back_leaves_the_item_undecided_and_a_new_one_settles_it
     (revision,) = read_revisions(Ledger(world.store, "small"))
     assert (revision.items[0].decided.label, revision.items[0].decided.reason) == (None, "withdrawn")
     bounds = taken_back.rows()[0].undecided
-    assert bounds["items"] == 1
-    assert bounds["all_negative"]["value"] != bounds["all_positive"]["value"]
+    assert bounds.items == 1
+    assert bounds.all_negative.value != bounds.all_positive.value
     world.desk.answers[item] = answer
     again = look(world)
     assert (again.revision, again.undecided, again.labels, again.revised_items) == (2, 0, 16, 0)
@@ -148,7 +148,7 @@ def test_a_revision_made_while_rounds_go_on_is_reissued_with_each_of_them(finish
     assert (second.rounds, len(second.changed), len(second.items)) == (2, 0, 1)
     assert standing.revision == 2
     # plans and the rounds' own numbers go by the labels of the closing
-    closed_with = [rounds.read_labels(Ledger(one.store, "small"), 1) for one in (world, finished)]
+    closed_with = [read_labels(Ledger(one.store, "small"), 1) for one in (world, finished)]
     assert closed_with[0] == closed_with[1]
     plans = [w.store.get("small/rounds/0002/plan.parquet") for w in (world, finished)]
     assert plans[0] == plans[1]
@@ -243,7 +243,7 @@ def test_looking_again_says_the_number_of_the_revision(world, monkeypatch):
 
 
 def test_a_revision_of_another_revision_counts_up_and_keeps_the_first(world):
-    items = [d.item_id for d in rounds.read_labels(Ledger(world.store, "small"), 1)[:2]]
+    items = [d.item_id for d in read_labels(Ledger(world.store, "small"), 1)[:2]]
     kept = []
     for number, item in enumerate(items, start=1):
         world.desk.answers[item] = OTHER[world.truth[item]]

@@ -15,10 +15,11 @@ from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger import layout
-from assay.tasks.ledger import rounds as records
-from assay.tasks.ledger.closing import read_closing
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import read_revisions
+from assay.tasks.ledger.rounds.closing import read_closing
+from assay.tasks.ledger.rounds.labels import read_gold_answers, read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import render_report
 
 SMALL = {"n": 60, "budget": {"labels": 24}, "batch_size": 8, "measure": ["accuracy", "f1"]}
@@ -75,7 +76,7 @@ def step(world, **more):
 
 def labelled(world, number):
     """Items of a round that people labelled in it, all of them alike."""
-    decided = records.read_labels(Ledger(world.store, world.spec.name), number)
+    decided = read_labels(Ledger(world.store, world.spec.name), number)
     return [d.item_id for d in decided if d.label is not None and d.annotations and not errs_on(d.item_id)]
 
 
@@ -91,7 +92,7 @@ def test_labels_revised_in_the_middle_and_at_the_end_are_verified(tmp_path, kind
     begin(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
-    planned = records.read_plan(Ledger(world.store, world.spec.name), 1)
+    planned = read_plan(Ledger(world.store, world.spec.name), 1)
     asked = [planned.item_id[t] for t in planned.to_people()]
     world.desk.answers = {item: world.truth[item] for item in (*asked, *planned.gold)}
     step(world)
@@ -182,7 +183,7 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
     world.desk.votes = lambda item, _person: world.desk.answers[item]
     world.desk.answers = {}
     step(world)
-    planned = records.read_plan(Ledger(world.store, "small"), 1)
+    planned = read_plan(Ledger(world.store, "small"), 1)
     assert len(planned.gold) == 2        # 8 asked at a rate of 20%
     asked = [planned.item_id[t] for t in planned.to_people()]
     world.desk.answers = {item: world.truth[item] for item in asked}
@@ -191,9 +192,9 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
     assert (standing.rounds, standing.labels) == (1, 8)
     assert "nonresponse" not in standing.to_json()["estimates"][0]
     assert read_closing(Ledger(world.store, "small"), 1) == "request"
-    assert records.read_gold_answers(Ledger(world.store, "small"), 1) == {}
+    assert read_gold_answers(Ledger(world.store, "small"), 1) == {}
     # and the other way round: gold answered, an item not
-    second = records.read_plan(Ledger(world.store, "small"), 2)
+    second = read_plan(Ledger(world.store, "small"), 2)
     heard = [second.item_id[t] for t in second.to_people()]
     by_prediction = sorted(heard, key=lambda i: second.prediction[second.item_id.index(i)])
     silent = by_prediction[0] if len({*second.prediction}) == 1 else max(
@@ -203,7 +204,7 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
     standing = step(world, close_round=True, round=2)
     said = standing.to_json()["estimates"][0]["nonresponse"]
     assert (said["unanswered"], said["response_rate"]) == (1, 15 / 16)
-    assert set(records.read_gold_answers(Ledger(world.store, "small"), 2)) == set(second.gold)
+    assert set(read_gold_answers(Ledger(world.store, "small"), 2)) == set(second.gold)
     verified(world)
 
 
@@ -212,7 +213,7 @@ def test_only_gold_that_was_answered_closes_no_round(tmp_path):
     begin(world.store, world.spec, world.desk)
     world.desk.answers = {}
     step(world)
-    world.desk.answers = {i: world.truth[i] for i in records.read_plan(Ledger(world.store, "small"), 1).gold}
+    world.desk.answers = {i: world.truth[i] for i in read_plan(Ledger(world.store, "small"), 1).gold}
     with pytest.raises(NothingToStandFor):
         step(world, close_round=True)
 

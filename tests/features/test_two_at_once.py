@@ -12,8 +12,9 @@ from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
 from assay.flows.evaluation.begin import begin
-from assay.tasks.ledger import open_store, rounds
+from assay.tasks.ledger import open_store
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 TIMES = 20
@@ -40,7 +41,7 @@ def test_two_advances_at_once_do_what_one_does(places, tmp_path):
         assert world.advance(repost_after=timedelta(hours=1)).state == "finished"
         assert world.record() == expected, f"time {n}"
         assert set(Counter(world.desk.posted).values()) == {1}, f"asked twice, time {n}"
-        labelled = [d.item_id for r in (1, 2) for d in rounds.read_labels(Ledger(world.store, "small"), r)]
+        labelled = [d.item_id for r in (1, 2) for d in read_labels(Ledger(world.store, "small"), r)]
         assert len(labelled) == len(set(labelled)) == 6
 
 
@@ -63,7 +64,7 @@ def test_two_runs_at_once_in_processes_of_their_own_print_the_same(tmp_path):
     assert [process.returncode for process in both] == [0, 0], said
     assert said[0][0] == said[1][0]
     store = open_store(f"{tmp_path}/ledger")
-    asked = [d.item_id for r in (1, 2, 3) for d in rounds.read_labels(Ledger(store, "small"), r)]
+    asked = [d.item_id for r in (1, 2, 3) for d in read_labels(Ledger(store, "small"), r)]
     assert len(asked) == len(set(asked)) == 60
 
 

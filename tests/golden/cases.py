@@ -25,8 +25,9 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger import rounds as records
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.estimate import read_estimate
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.replay.labelled_pool import read_labelled_pool
@@ -113,8 +114,8 @@ def replay(pool: str, method: str) -> dict[str, Any]:
 def of_evaluation(store: Store, name: str) -> dict[str, Any]:
     """The draws and estimates of every round in a ledger."""
     rounds = []
-    while (planned := records.read_plan(Ledger(store, name), len(rounds) + 1)) is not None:
-        estimate = records.read_estimate(Ledger(store, name), len(rounds) + 1)
+    while (planned := read_plan(Ledger(store, name), len(rounds) + 1)) is not None:
+        estimate = read_estimate(Ledger(store, name), len(rounds) + 1)
         rounds.append({
             "plan": digest_of_plan(planned),
             "estimates": [

@@ -36,7 +36,7 @@ def test_a_live_evaluation_goes_on_from_its_ledger_alone(tmp_path, name):
     resumed = World(tmp_path, n=120, method=name)
     for key in whole.store.keys(""):
         later = "/rounds/" in key and "/rounds/0001/" not in key
-        if not later and not key.endswith(("outcome.json", "small/seal.json")):
+        if not later and not key.endswith(("ending.json", "small/seal.json")):
             resumed.store.put(key, whole.store.get(key))
     again = resumed.advance()
     assert again.to_json() == standing.to_json()

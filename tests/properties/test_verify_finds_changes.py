@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.opened import UnknownEvaluation
 from assay.flows.verify.ledger import NotASeal, checked_seal, verify
-from assay.tasks.ledger import codec, layout, rounds
-from assay.tasks.ledger.integrity import check_integrity
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.checks.integrity import check_integrity
+from assay.tasks.ledger.manifest import load_manifest, partition_digest
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.seals import seal_outcome
+from assay.tasks.ledger.rounds.estimate import read_estimate, write_estimate
+from assay.tasks.ledger.rounds.labels import read_labels, write_labels
+from assay.tasks.ledger.rounds.plan import read_plan, write_design, write_plan
+from assay.tasks.ledger.seals import seal_ending
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
@@ -55,7 +59,7 @@ def named(ledger):
 def resealed(ledger):
     """The same after somebody who knows how has made all seals anew."""
     store = store_of({key: blob for key, blob in ledger.items() if not key.endswith("seal.json")})
-    seal_outcome(Ledger(store, "small"), 2)
+    seal_ending(Ledger(store, "small"), 2)
     return {key: store.get(key) for key in store.keys("small/")}
 
 
@@ -85,7 +89,7 @@ def test_whichever_bit_it_is(finished, place, bit):
 
 def test_every_byte_of_the_last_seal_and_of_the_outcome_is_covered(finished):
     # nothing seals the last seal
-    for key in ("small/seal.json", "small/outcome.json"):
+    for key in ("small/seal.json", "small/ending.json"):
         for place in range(len(finished[key])):
             found = check_integrity(small(finished | {key: flipped(finished[key], place, 0)}))
             assert key in found.damaged, f"{key}, byte {place}"
@@ -137,10 +141,10 @@ def edited(ledger, key, old, new):
 
 def test_an_estimate_changed_by_somebody_who_seals_again_is_recomputed(finished):
     key = "small/rounds/0002/estimate.json"
-    known = rounds.read_estimate(small(finished), 2)
+    known = read_estimate(small(finished), 2)
     better = replace(known.estimates[1], lower=known.estimates[1].lower + 1e-6)
     changed = replace(known, estimates=(known.estimates[0], better))
-    ledger = rewritten(finished, key, lambda ledger: rounds.write_estimate(ledger, changed))
+    ledger = rewritten(finished, key, lambda ledger: write_estimate(ledger, changed))
     found = verify(store_of(ledger), "small").differences
     assert [d.key for d in found] == [key]
     assert "estimates[1].lower" in found[0].difference
@@ -148,18 +152,18 @@ def test_an_estimate_changed_by_somebody_who_seals_again_is_recomputed(finished)
 
 def test_an_estimate_by_segment_is_recomputed_too(finished):
     key = "small/rounds/0001/estimate.json"
-    known = rounds.read_estimate(small(finished), 1)
+    known = read_estimate(small(finished), 1)
     changed = replace(known, segments=known.segments[:-1])
-    ledger = rewritten(finished, key, lambda ledger: rounds.write_estimate(ledger, changed))
+    ledger = rewritten(finished, key, lambda ledger: write_estimate(ledger, changed))
     assert named(ledger) == {key}
 
 
 def test_a_probability_changed_by_somebody_who_seals_again_is_redrawn(finished):
     key = "small/rounds/0001/plan.parquet"
-    planned = rounds.read_plan(small(finished), 1)
+    planned = read_plan(small(finished), 1)
     probability = planned.plan.probability * (1 + 1e-6)
     changed = replace(planned, plan=replace(planned.plan, probability=probability))
-    assert key in named(rewritten(finished, key, lambda ledger: rounds.write_plan(ledger, changed)))
+    assert key in named(rewritten(finished, key, lambda ledger: write_plan(ledger, changed)))
 
 
 @pytest.mark.parametrize(("what", "value"), [
@@ -170,35 +174,35 @@ def test_a_probability_changed_by_somebody_who_seals_again_is_redrawn(finished):
 ])
 def test_what_a_plan_says_of_its_items_is_read_again(finished, what, value):
     key = "small/rounds/0001/plan.parquet"
-    planned = rounds.read_plan(small(finished), 1)
+    planned = read_plan(small(finished), 1)
     changed = replace(planned, **{what: value(planned)})
-    assert key in named(rewritten(finished, key, lambda ledger: rounds.write_plan(ledger, changed)))
+    assert key in named(rewritten(finished, key, lambda ledger: write_plan(ledger, changed)))
 
 
 def test_another_design_beside_the_plan_is_named(finished):
     key = "small/rounds/0002/design.parquet"
-    planned = rounds.read_plan(small(finished), 2)
+    planned = read_plan(small(finished), 2)
     design = replace(planned.plan.design, model=planned.plan.design.model * 0.5)
     changed = replace(planned, plan=replace(planned.plan, design=design))
-    assert named(rewritten(finished, key, lambda ledger: rounds.write_design(ledger, changed))) == {key}
+    assert named(rewritten(finished, key, lambda ledger: write_design(ledger, changed))) == {key}
 
 
 def test_a_label_its_answers_do_not_give_is_named(finished):
     key = "small/rounds/0001/labels.parquet"
-    decided = rounds.read_labels(small(finished), 1)
+    decided = read_labels(small(finished), 1)
     changed = [replace(decided[0], label=1 - decided[0].label), *decided[1:]]
-    found = named(rewritten(finished, key, lambda ledger: rounds.write_labels(ledger, 1, changed)))
+    found = named(rewritten(finished, key, lambda ledger: write_labels(ledger, 1, changed)))
     assert key in found
 
 
 def test_a_label_set_aside_without_a_reason_is_named(finished):
     key = "small/rounds/0001/labels.parquet"
-    decided = rounds.read_labels(small(finished), 1)
+    decided = read_labels(small(finished), 1)
     for reason in ("skipped", "deleted"):
         changed = [replace(decided[0], label=None, reason=reason, annotations=()), *decided[1:]]
 
         def write(store, labels=changed):
-            rounds.write_labels(Ledger(store, "small"), 1, labels)
+            write_labels(Ledger(store, "small"), 1, labels)
 
         assert key in named(rewritten(finished, key, write)), reason
 
@@ -208,7 +212,7 @@ def test_a_label_set_aside_without_a_reason_is_named(finished):
     (b'"labels":6', b'"labels":7'),
 ])
 def test_an_outcome_that_does_not_follow_is_named(finished, old, new):
-    assert named(edited(finished, "small/outcome.json", old, new)) == {"small/outcome.json"}
+    assert named(edited(finished, "small/ending.json", old, new)) == {"small/ending.json"}
 
 
 def test_a_manifest_that_miscounts_is_named(finished):
@@ -218,9 +222,7 @@ def test_a_manifest_that_miscounts_is_named(finished):
 
 def test_cells_that_are_not_those_of_the_rows_are_named(finished):
     # the rows of the first and the last cell change places, under the digest this gives
-    from assay.tasks.ledger.manifest import manifest_from, partition_digest
-
-    manifest = manifest_from(finished["small/pool/manifest.json"], "manifest")
+    manifest = load_manifest(small(finished))
     old = manifest.partition.digest
     text, rows = (finished[f"small/partitions/{old}.{end}"] for end in ("json", "rows"))
     swapped = rows[-8:] + rows[8:-8] + rows[:8]
@@ -268,7 +270,7 @@ def test_a_running_evaluation_is_verified_as_far_as_it_goes(tmp_path):
 
 
 def _asked(world, number):
-    planned = rounds.read_plan(Ledger(world.store, "small"), number)
+    planned = read_plan(Ledger(world.store, "small"), number)
     return [type("Asked", (), {"item_id": planned.item_id[t]}) for t in planned.asked()]
 
 
@@ -304,7 +306,7 @@ def test_skips_ties_deletions_and_changed_minds_are_decided_again_as_they_were(t
     world.advance()
     world.desk.answers = truth
     assert world.advance(repost_after=timedelta(0)).state == "finished"
-    decided = {d.item_id: d for d in rounds.read_labels(Ledger(world.store, "small"), 1)}
+    decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
     assert (decided[skipped].reason, decided[deleted].reason) == ("skipped", "deleted")
     assert len(decided[tied].annotations) == 3
     stored = list(world.store.keys(layout.annotations("small", 1)))

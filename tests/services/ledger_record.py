@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.tasks.ledger import codec
-from assay.tasks.ledger.differences import value_differences
+from assay.tasks.ledger.checks.differences import value_differences
 from assay.tasks.ledger.stores.protocol import Store
 
 _BESIDE = re.compile(r"(.+/)?(times|identity|sources|seal)\.json|.+/posts/.+")

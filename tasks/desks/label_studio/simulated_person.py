@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.evalcore.errors import AssayError
 from assay.tasks.desks.label_studio.api import LabelStudioApi
-from assay.tasks.ledger.rounds import PlannedRound
+from assay.tasks.ledger.rounds.plan import PlannedRound
 
 _SHOWN = "shown_"
 _CHOICES = re.compile(r'<Choices name="([^"]+)" toName="([^"]+)"')

@@ -6,7 +6,7 @@ import pytest
 
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.tasks import events
-from assay.tasks.ledger.rounds import RoundEstimate
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 
 
 def known(value, lower, upper, reason=None):

@@ -22,13 +22,15 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.record.moments import moments
 from assay.flows.record.opened import open_evaluations
 from assay.flows.verify.ledger import verify
-from assay.tasks.alerts.alert import alert_from
+from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.message import Reading, verdict_alert
 from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
 from assay.tasks.ledger import codec, layout, open_store
-from assay.tasks.ledger import rounds as records
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import RecordedSpec, write_spec
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.report import EstimateRow
 from assay.tasks.spec.evaluation import Spec
@@ -41,7 +43,7 @@ BREACH = {"n": 40, "budget": {"labels": 40}, "batch_size": 20, "threshold": {"mi
 
 def alerts_of(store, owner="small"):
     found = [key for key in store.keys(layout.alerts(owner)) if key.count("/") == 2]
-    return {key.rpartition("/")[2]: alert_from(store.get(key), key) for key in found}
+    return {key.rpartition("/")[2]: codec.decode(Alert, store.get(key), key) for key in found}
 
 
 def told(verdicts, finished=True):
@@ -126,8 +128,8 @@ def revised_by_hand(tmp_path, **alerts):
     exact = accuracy.run().known.estimates[0].value
     world = World(tmp_path / "asked", **ALL, measure=["accuracy"], threshold={"min": exact}, **alerts)
     right = next(
-        d.item_id for p in (records.read_plan(Ledger(accuracy.store, "small"), 1),)
-        for d in records.read_labels(Ledger(accuracy.store, "small"), 1)
+        d.item_id for p in (read_plan(Ledger(accuracy.store, "small"), 1),)
+        for d in read_labels(Ledger(accuracy.store, "small"), 1)
         if d.label == p.prediction[p.item_id.index(d.item_id)]
     )
     return world, right
@@ -258,9 +260,9 @@ def test_a_power_cut_around_the_end_swallows_no_alert(tmp_path, when):
     smooth = World(tmp_path / "smooth", **BREACH)
     fuse = Fuse()
     smooth.run(fuse)
-    ends = [i + 1 for i, what in enumerate(fuse.effects) if "outcome" in what or "alerts" in what or
+    ends = [i + 1 for i, what in enumerate(fuse.effects) if "ending" in what or "alerts" in what or
             "small/seal" in what or "discard" in what]
-    assert len(ends) == 5   # outcome, seal, index, alert, leave
+    assert len(ends) == 5   # ending, seal, index, alert, leave
     for at in ends:
         world = World(tmp_path / f"{at}-{when}", **BREACH)
         with pytest.raises(PowerCut):
@@ -318,9 +320,10 @@ def test_channels_and_cooldown_come_from_the_owner_s_spec(tmp_path):
         raise_alert(Ledger(world.store, "small"), an_alert("again"), NOON)
         raise_alert(Ledger(world.store, "small"), an_alert("softly", severity="info"), NOON)
         # the owner of another kind: `monitors/<name>/spec.json` is read in the same way
-        spec = {"spec": {"alerts": {"channels": [{"name": "other", "env": "OTHER"}]}}}
-        world.store.put("monitors/weekly/spec.json", codec.to_json(spec))
-        raise_alert(Ledger(world.store, "monitors/weekly"), an_alert("w1"), NOON)
+        weekly = Ledger(world.store, layout.monitor("weekly"))
+        spec = {"alerts": {"channels": [{"name": "other", "env": "OTHER"}]}}
+        write_spec(weekly, RecordedSpec(spec=spec, versions={}))
+        raise_alert(weekly, an_alert("w1"), NOON)
         done = deliver(world.store, environment={"OPS": receiver.url()})
     assert sorted((one.key, one.channel, one.status) for one in done) == [
         ("again", "ops", "sent"), ("round-0002-breach", "ops", "sent"), ("w1", "other", "failed"),

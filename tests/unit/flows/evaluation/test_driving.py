@@ -75,7 +75,7 @@ def test_drive_outlasts_a_desk_that_is_away_for_minutes_but_not_for_ever(world, 
     world.time.then[31] = lambda: world.desk.answers.update(world.truth)
     assert driven(world).state == "finished"
     limit = 10**6
-    world.store._values.pop("small/outcome.json")
+    world.store._values.pop("small/ending.json")
     world.store._values.pop("small/rounds/0002/labels.parquet")
     with pytest.raises(DeskUnreachable):
         driven(world)

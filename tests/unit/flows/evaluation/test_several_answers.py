@@ -28,8 +28,8 @@ from assay.flows.evaluation.begin import begin as begin_evaluation
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 
@@ -128,14 +128,14 @@ def test_a_live_evaluation_counts_every_answer_and_verifies(tmp_path):
     begin_evaluation(store, spec)
     standing = advance(store, spec.name)
     assert standing.state == "finished"
-    decided = rounds.read_labels(Ledger(store, "small"), 1)
+    decided = read_labels(Ledger(store, "small"), 1)
     shares = {round(3 * d.share) / 3 for d in decided if d.askings == 1}
     assert shares <= {0.0, 1 / 3, 2 / 3, 1.0}
     assert shares & {1 / 3, 2 / 3}, "somebody disagreed"
     assert verify(store, "small").differences == ()
     opened = open_evaluation(store, "small")
     state = fold(Ledger(store, "small"), opened.question).state
-    asked = [d for number in (1, 2, 3) for d in rounds.read_labels(Ledger(store, "small"), number)]
+    asked = [d for number in (1, 2, 3) for d in read_labels(Ledger(store, "small"), number)]
     assert state.inner.votes.sum() == pytest.approx(len(asked))
     assert state.inner.answered[..., 1].sum() == pytest.approx(sum(d.share for d in asked))
 

@@ -19,7 +19,8 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin as begin_evaluation
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds import read_labels, read_plan
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.inherited import labels_to_inherit
 from assay.tasks.spec.evaluation import Spec

@@ -12,8 +12,10 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.evidence import gather_evidence
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import layout, rounds
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report.evidence import ExposureRow, evidence_zip, exposure_counts
 
 
@@ -39,7 +41,7 @@ def test_every_draw_is_there_with_the_probability_of_its_plan(world, pack):
     expected = [
         (str(n), planned.item_id[t], planned.plan.probability[t])
         for n in (1, 2)
-        for planned in [rounds.read_plan(Ledger(world.store, "small"), n)]
+        for planned in [read_plan(Ledger(world.store, "small"), n)]
         for t in range(len(planned.item_id))
     ]
     rows = rows_of(pack, "draws.csv")
@@ -91,7 +93,7 @@ def test_the_same_ledger_gives_the_same_bytes(world):
 def test_revisions_and_second_askings_are_in_the_pack(tmp_path):
     world = World(tmp_path, n=60, budget={"labels": 6}, batch_size=3, method="passive")
     world.run()
-    edited = rounds.read_labels(Ledger(world.store, "small"), 1)[0]
+    edited = read_labels(Ledger(world.store, "small"), 1)[0]
     world.desk.answers[edited.item_id] = {1: "no match", 0: "match"}[edited.label]
     world.advance(look_again=True)
     blob = evidence_zip(gather_evidence(open_evaluation(world.store, "small")))
@@ -114,7 +116,7 @@ def test_an_item_asked_again_was_exposed_twice(tmp_path):
     begin(world.store, world.spec, world.desk)
     world.desk.answers = {}
     world.advance()
-    planned = rounds.read_plan(Ledger(world.store, "small"), 1)
+    planned = read_plan(Ledger(world.store, "small"), 1)
     asked = [planned.item_id[t] for t in planned.to_people()]
     world.desk.answers = {**world.truth, asked[0]: None}
     assert world.advance().state == "finished"

@@ -12,7 +12,6 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data as gathered
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import rounds
 from assay.tasks.report import render_report
 
 
@@ -60,22 +59,4 @@ def test_exact_values_need_no_region(tmp_path):
     done = World(tmp_path, n=60, method="dirichlet-tree", measure=["f1", "precision"], budget={"labels": 60})
     standing = done.run()
     assert standing.stopped_by == "pool"
-    assert "joint_region" not in standing.to_json()
-
-
-def test_a_ledger_from_before_there_were_joint_regions_still_verifies(tmp_path, monkeypatch):
-    now = rounds.asdict
-
-    def before(value):
-        told = now(value)
-        told.pop("joint", None)
-        return told
-
-    monkeypatch.setattr(rounds, "asdict", before)
-    world = World(tmp_path, n=150, method="dirichlet-tree", measure=["f1", "precision"])
-    world.run()
-    monkeypatch.undo()
-    assert b"joint" not in world.store.get("small/rounds/0001/estimate.json")
-    assert verify(world.store, "small").differences == ()
-    standing = current_standing(open_evaluation(world.store, "small"))
     assert "joint_region" not in standing.to_json()

@@ -11,9 +11,10 @@ from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.world import World
 
 from assay.flows.verify.ledger import verify
-from assay.tasks.alerts.alert import Alert, alert_bytes, alert_from
+from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import KEEP_TRYING, deliver_due, outbox_index, raise_alert
 from assay.tasks.alerts.tries import CLAIM, FIRST_RETRY, LAST_RETRY
+from assay.tasks.ledger import codec
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
@@ -38,10 +39,10 @@ def test_an_alert_is_raised_once_and_survives_the_ledger():
     assert not raise_alert(Ledger(store, "spam"), alert, NOON + HOUR)
     assert not raise_alert(Ledger(store, "spam"), an_alert(body="another wording of the same"), NOON)
     key = "spam/alerts/finished-breach.json"
-    assert alert_from(store.get(key), key) == alert
-    assert alert_bytes(alert) == store.get(key)
+    assert codec.decode(Alert, store.get(key), key) == alert
+    assert codec.encode(alert) == store.get(key)
     with pytest.raises(DamagedRecord, match=key):
-        alert_from(b'{"severity":"loud"}', key)
+        codec.decode(Alert, store.get(key).replace(b"critical", b"loud"), key)
 
 
 @pytest.mark.parametrize("wrong", [{"key": "a/b"}, {"key": "a.b"}, {"key": ""}, {"severity": "loud"},
@@ -201,13 +202,14 @@ def test_with_nobody_to_tell_an_alert_waits_for_a_week():
 
 def test_monitors_and_evaluations_have_outboxes_of_their_own():
     store, channel = MemoryStore(), FakeChannel()
-    for owner in ("spam", "monitors/spam", "monitors"):
+    for owner in ("spam", "monitors/spam", "spam.monitors"):
         raised(store, an_alert(), owner=owner)
-    assert set(outbox_index(store)) == {"spam", "monitors/spam", "monitors"}
+    assert set(outbox_index(store)) == {"spam", "monitors/spam", "spam.monitors"}
     for owner in outbox_index(store):
         deliver_due(Ledger(store, owner), [channel], NOON)
     assert sorted(channel.told) == [
-        ("monitors", "finished-breach"), ("monitors/spam", "finished-breach"), ("spam", "finished-breach"),
+        ("monitors/spam", "finished-breach"), ("spam", "finished-breach"),
+        ("spam.monitors", "finished-breach"),
     ]
 
 

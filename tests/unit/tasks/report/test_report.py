@@ -12,9 +12,10 @@ from doubles.report_data import REASON, estimate, report_data
 
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
 from assay.evalcore.measures.registry import measure
+from assay.tasks.ledger.rounds.estimate import Ends, ResponseRate
 from assay.tasks.report import BadReport, PoolSummary, ReportNotWritten, contract, render_report, write_report
 from assay.tasks.report import wording as w
-from assay.tasks.report.data import Moved
+from assay.tasks.report.data import Moved, Undecided
 
 
 class _Page(HTMLParser):
@@ -282,7 +283,12 @@ def test_the_page_says_what_a_revision_moved_and_what_undecided_items_could():
               "all_positive": {"value": 0.75, "lower": 0.65, "upper": 0.85}}
     gaps = {"response_rate": 0.9, "unanswered": 5, "rounds": 1, "cells": 3, "collapsed": 2,
             "assumption": "missing at random within cells"}
-    row = estimate("f1", 0.72, 0.1, 75, undecided=bounds, nonresponse=gaps, revision=2)
+    undecided = Undecided(
+        items=2, all_negative=Ends(**bounds["all_negative"]), all_positive=Ends(**bounds["all_positive"])
+    )
+    row = estimate(
+        "f1", 0.72, 0.1, 75, undecided=undecided, nonresponse=ResponseRate(**gaps), revision=2
+    )
     moved = Moved(measure="f1", value_before=0.8, value=0.72, lower_before=0.7, lower=0.62,
                   upper_before=0.9, upper=0.82)
     data = report_data(estimates=[row], revision=2, revised_items=1, moved=[moved], undecided=2)

@@ -4,29 +4,31 @@ Written before the last look at the desk, so that whoever comes next closes the 
 is the reason why the round's labels have gaps. It says why, and no more: who decided first may not matter.
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 from assay.tasks.effects.calls import effect
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.stores.protocol import KeyMissing
+from assay.tasks.ledger.record import find_record, put_record
 
 Why = Literal["deadline", "request"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """That a round is closed early."""
+
+    why: Why
 
 
 @effect("close-early")
 def decide_to_close(ledger: Ledger, round: int, why: Why) -> Why:
     """Put the decision; the reason that stands."""
-    key = layout.closing(ledger.name, round)
-    stands: Why = codec.from_json(ledger.put(key, codec.to_json({"why": why})), key)["why"]
-    return stands
+    return put_record(ledger, layout.closing(ledger.name, round), Closing(why=why)).why
 
 
 def read_closing(ledger: Ledger, round: int) -> Why | None:
     """Why the round is closed early, or None if it is not."""
-    key = layout.closing(ledger.name, round)
-    try:
-        why: Why = codec.from_json(ledger.get(key), key)["why"]
-    except KeyMissing:
-        return None
-    return why
+    closing = find_record(ledger, layout.closing(ledger.name, round), Closing)
+    return None if closing is None else closing.why

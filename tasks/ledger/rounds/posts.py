@@ -3,7 +3,6 @@
 Whoever creates the key makes the attempt; everybody else reads. The keys hold times, and are not compared.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,8 +11,7 @@ from uuid import uuid4
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
-
-_POST = re.compile(r"\d+\.json")
+from assay.tasks.ledger.record import get_record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,37 +25,41 @@ class Post:
     asking: int = 1            # 2: the items were asked again
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """`posts/0001.json`"""
+
+    attempt: int
+    at: datetime
+    items: tuple[str, ...]
+    asking: int
+    creator: str               # a word nobody else has
+
+
 def read_posts(ledger: Ledger, round: int) -> list[Post]:
     """The attempts to post a round, in order."""
-    prefix = layout.posts(ledger.name, round)
-    names = {key.removeprefix(prefix) for key in ledger.keys(prefix)}
-    posts = []
-    for name in sorted(filter(_POST.fullmatch, names), key=lambda name: int(name.removesuffix(".json"))):
-        data = codec.from_json(ledger.get(prefix + name), prefix + name)
-        posts.append(
-            Post(
-                attempt=data["attempt"],
-                at=datetime.fromisoformat(data["at"]),
-                items=tuple(data["items"]),
-                arrived=name.replace(".json", ".arrived.json") in names,
-                asking=data.get("asking", 1),
-            )
+    there = set(ledger.keys(layout.posts(ledger.name, round)))
+    made = [get_record(ledger, key, _Attempt) for key in there if layout.post.match(key)]
+    return [
+        Post(
+            attempt=one.attempt, at=one.at, items=one.items, asking=one.asking,
+            arrived=layout.arrived(ledger.name, round, one.attempt) in there,
         )
-    return posts
+        for one in sorted(made, key=lambda one: one.attempt)
+    ]
 
 
 @effect("create-post")
 def create_post(
-    ledger: Ledger, round: int, attempt: int, items: Sequence[str], at: datetime,
-    asking: int = 1,
+    ledger: Ledger, round: int, attempt: int, items: Sequence[str], at: datetime, asking: int = 1
 ) -> bool:
     """Whether the attempt is ours to make.
 
     A put that is repeated because its reply was lost finds its own bytes and is still the creator: they hold
     a word nobody else has.
     """
-    record = {"attempt": attempt, "at": at.isoformat(), "creator": uuid4().hex, "items": list(items)}
-    blob = codec.to_json(record | ({"asking": asking} if asking > 1 else {}))
+    ours = _Attempt(attempt=attempt, at=at, items=tuple(items), asking=asking, creator=uuid4().hex)
+    blob = codec.encode(ours)
     return ledger.put(layout.post(ledger.name, round, attempt), blob) == blob
 
 

@@ -1,0 +1,1 @@
+"""Is what a ledger holds what was put there?"""

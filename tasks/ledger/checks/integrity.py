@@ -1,0 +1,125 @@
+"""Is the ledger of an evaluation whole: every key that must be there, no other, every byte as it was put?
+
+Digests alone answer this; nothing is decoded that was not found intact first. What is covered:
+
+    spec.json, pool/manifest.json, plans, designs, closing.json, labels, estimates, seals,
+    ending.json, revisions/                                                           by the seals
+    pool parts, partitions, inherited labels, gold, answers                           by their names
+
+A round that is still open has no seal yet; its plan is judged by recomputing it. times.json, identity.json,
+pool/sources.json and posts/ hold times and random words, alerts/ what people were told: they may be there,
+and what they say is no evidence.
+"""
+
+from collections.abc import Iterator
+
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.checks.findings import Integrity
+from assay.tasks.ledger.checks.seal_fit import check_seals
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.manifest import Manifest, partition_digest
+from assay.tasks.ledger.owner import Ledger
+
+_STEPS = (layout.plan, layout.design, layout.labels, layout.estimate, layout.seal)
+_REVISION_STEPS = (layout.revision_labels, layout.revision_estimate, layout.revision_seal)
+# may be there
+_BESIDE = {
+    layout.begun, layout.identity, layout.pool_sources, layout.times, layout.post, layout.arrived,
+    layout.closing, layout.annotation, layout.annotators, layout.revision_annotators,
+    layout.alert, layout.alert_try, layout.alert_failed, layout.alert_sent,
+}
+# left behind where a freeze was aborted
+_FROZEN = {layout.pool_part, layout.partition, layout.partition_rows, layout.inherited, layout.gold}
+
+
+def check_integrity(ledger: Ledger) -> Integrity:
+    """Read every key of the evidence and compare digests. Only what the store raises is raised."""
+    keys = frozenset(ledger.keys(f"{ledger.name}/"))
+    known = {key: read for key in keys if (read := layout.parse(key)) is not None}
+    found = Integrity(
+        ledger=ledger,
+        keys=keys,
+        known=known,
+        rounds=max((key.round or 0 for key in known.values()), default=0),
+        revisions=max((key.revision or 0 for key in known.values()), default=0),
+        finished=any(key.kind in (layout.ending, layout.final_seal) for key in known.values()),
+    )
+    _read_manifest(found)
+    required = {*_required(found)}
+    for key in sorted(required - keys):
+        found.add(key, "is missing")
+    check_seals(found)
+    _check_names(found)
+    _check_others(found, required)
+    return found
+
+
+def _read_manifest(found: Integrity) -> None:
+    key = layout.manifest(found.ledger.name)
+    if key not in found.keys:
+        return
+    try:
+        found.manifest = codec.decode(Manifest, found.ledger.get(key), key)
+    except DamagedRecord as error:
+        found.add(key, f"cannot be read: {error}")
+        return
+    if found.manifest.evaluation != found.ledger.name:
+        found.add(key, f"belongs to another evaluation, {found.manifest.evaluation!r}")
+        found.manifest = None
+
+
+def _required(found: Integrity) -> Iterator[str]:
+    """Keys that must be there, given those that are."""
+    name = found.ledger.name
+    yield layout.spec(name)
+    yield layout.manifest(name)
+    if found.manifest is not None:
+        yield from found.manifest.digests
+        yield from found.manifest.partition_keys
+    for number in range(1, found.rounds + 1):
+        steps = [step(name, number) for step in _STEPS]
+        if number < found.rounds or found.finished:
+            yield from steps
+        else:   # the open round, or one just closed: whatever is before something that is there
+            last = max((i for i, key in enumerate(steps) if key in found.keys), default=0)
+            yield from steps[: last + 1]
+    if found.finished:
+        yield layout.ending(name)
+        yield layout.final_seal(name)
+    for number in range(1, found.revisions + 1):   # one that was cut short is finished by `assay advance`
+        yield from (step(name, number) for step in _REVISION_STEPS)
+
+
+def _check_names(found: Integrity) -> None:
+    """Keys that carry the digest of their bytes."""
+    answers = {key: layout.annotation.match(key) for key in found.keys}
+    named = {key: values[2] for key, values in answers.items() if values is not None}
+    if found.manifest is not None:
+        named |= {key: digest for key, digest in found.manifest.digests.items() if key in found.keys}
+    for key, digest in sorted(named.items()):
+        found.checked.add(key)
+        if layout.digest(found.ledger.get(key)) != digest:
+            found.add(key, "its bytes are not those its name is the digest of")
+    if found.manifest is None:
+        return
+    pair = found.manifest.partition_keys
+    if found.keys.issuperset(pair):
+        found.checked.update(pair)
+        if partition_digest(*(found.ledger.get(key) for key in pair)) != found.manifest.partition.digest:
+            for key, other in (pair, pair[::-1]):
+                found.add(key, f"its bytes, with those of {other}, are not those its name is the digest of")
+
+
+def _check_others(found: Integrity, required: set[str]) -> None:
+    """Keys nobody asked for."""
+    left_over = 0
+    for key in sorted(found.keys - required):
+        known = found.known.get(key)
+        if known is not None and known.kind in _FROZEN:
+            left_over += 1
+        elif known is None or known.kind not in _BESIDE:
+            found.add(key, "is not a key of an evaluation")
+    if left_over:
+        found.notes.append(
+            f"{left_over} keys were left over by a freeze that was not committed; nothing rests on them"
+        )

@@ -1,0 +1,36 @@
+"""A record under a key: put once, and validated whenever it is read."""
+
+from typing import TYPE_CHECKING, TypeVar
+
+from assay.tasks.ledger import codec
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.stores.protocol import KeyMissing
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Record = TypeVar("Record", bound="DataclassInstance")
+
+
+def put_record(ledger: Ledger, key: str, record: Record) -> Record:
+    """Put a record; the one that stands, which is another if somebody was first."""
+    return codec.decode(type(record), ledger.put(key, codec.encode(record)), key)
+
+
+def get_record(ledger: Ledger, key: str, kind: type[Record]) -> Record:
+    """The record under a key. Raises KeyMissing, or DamagedRecord."""
+    return codec.decode(kind, ledger.get(key), key)
+
+
+def find_record(ledger: Ledger, key: str, kind: type[Record]) -> Record | None:
+    """The record under a key, or None. Raises DamagedRecord."""
+    blob = find_bytes(ledger, key)
+    return None if blob is None else codec.decode(kind, blob, key)
+
+
+def find_bytes(ledger: Ledger, key: str) -> bytes | None:
+    """What is under a key, or None."""
+    try:
+        return ledger.get(key)
+    except KeyMissing:
+        return None

@@ -1,0 +1,151 @@
+"""What a round was closed with: `rounds/0001/labels.parquet`, one row per item asked.
+
+    item_id, cell, rank   as in the plan
+    label                 null: people could not decide
+    reason                why there is no label, or "reused": it is the one an earlier evaluation bought
+    annotations           digests of the answers behind it, which are the names of their keys
+    askings               2 where it was asked again; null: nobody was asked
+    share                 of its answers that name the positive class; null without a label
+
+Attached text: gold item -> digests of the answers about it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.evaluation.state import UNDECIDED
+from assay.evalcore.types import Floats, Ints
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger.rounds.plan import PlannedRound
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_GOLD = "assay.gold"
+_NO_LABEL = -3  # in memory only: a draw whose label is not known from an earlier round
+
+# skipped, deleted, withdrawn: people could not decide, removed it, took their answer back; unanswered: the
+# round was closed before anybody answered
+NoLabel = Literal["skipped", "deleted", "withdrawn", "unanswered"]
+Reason = Literal["skipped", "deleted", "withdrawn", "unanswered", "reused"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What became of one item asked."""
+
+    item_id: str
+    cell: int
+    rank: int
+    label: int | None                  # 0, 1, or None
+    reason: Reason | None              # why there is no label; or that nobody had to be asked for it
+    annotations: tuple[str, ...]       # digests of the answers in rounds/<n>/annotations/
+    askings: int | None = None         # times it was asked; None: nobody was asked
+    share: float | None = None         # of its answers that name the positive class; None without a label
+
+    @property
+    def code(self) -> int:
+        """0, 1, UNDECIDED or UNANSWERED."""
+        if self.label is not None:
+            return self.label
+        return UNANSWERED if self.reason == "unanswered" else UNDECIDED
+
+
+def fields_of_decided() -> "list[pa.Field]":
+    """The columns that hold `Decided`, and their types."""
+    import pyarrow as pa
+
+    return [
+        pa.field("item_id", pa.string(), nullable=False),
+        pa.field("cell", pa.int64(), nullable=False),
+        pa.field("rank", pa.int64(), nullable=False),
+        pa.field("label", pa.int8()),
+        pa.field("reason", pa.string()),
+        pa.field("annotations", pa.list_(pa.string()), nullable=False),
+        pa.field("askings", pa.int8()),
+        pa.field("share", pa.float64()),
+    ]
+
+
+def columns_of_decided(decided: Sequence[Decided]) -> dict[str, list[Any]]:
+    """The values of these columns."""
+    return {field.name: [getattr(one, field.name) for one in decided] for field in fields(Decided)}
+
+
+def write_labels(
+    ledger: Ledger, number: int, decided: Sequence[Decided],
+    gold: Mapping[str, Sequence[str]] | None = None,
+) -> list[Decided]:
+    """Close a round; the labels it was closed with. gold: gold item -> digests of the answers about it."""
+    key = layout.labels(ledger.name, number)
+    named = {item_id: list(digests) for item_id, digests in (gold or {}).items()}
+    attached = {_GOLD: codec.to_json(named).decode()}
+    return _decode(ledger.put(key, codec.to_parquet(columns_of_decided(decided), _schema(), attached)), key)
+
+
+def read_labels(ledger: Ledger, number: int) -> list[Decided] | None:
+    """What a round was closed with, or None while it is open."""
+    key = layout.labels(ledger.name, number)
+    blob = find_bytes(ledger, key)
+    return None if blob is None else _decode(blob, key)
+
+
+def read_gold_answers(ledger: Ledger, number: int) -> dict[str, tuple[str, ...]]:
+    """Gold item -> digests of the answers about it, as a round was closed with; nothing while it is open."""
+    key = layout.labels(ledger.name, number)
+    blob = find_bytes(ledger, key)
+    if blob is None:
+        return {}
+    _, attached = codec.from_parquet(blob, key, _schema())
+    return codec.decode(dict[str, tuple[str, ...]], codec.attached_text(attached, _GOLD, key), key)
+
+
+def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Ints:
+    """(T,) the label of every draw, known or new; UNDECIDED or UNANSWERED where there is none.
+
+    Raises DamagedRecord if an asked item has no entry in `decided`.
+    """
+    new = {(d.cell, d.rank): d.code for d in decided}
+    plan = planned.plan
+    labels = np.empty(len(plan.cell), np.int64)
+    for t, (cell, rank, known) in enumerate(
+        zip(plan.cell.tolist(), plan.rank.tolist(), planned.known, strict=True)
+    ):
+        label = new.get((cell, rank), _NO_LABEL) if known is None else known
+        if label == _NO_LABEL:
+            raise codec.DamagedRecord(
+                f"round {planned.number}: labels.parquet has no row for item {planned.item_id[t]!r}, "
+                "which plan.parquet asks; restore both from a copy of the ledger"
+            )
+        labels[t] = label
+    return labels
+
+
+def shares_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats | None:
+    """(T,) the share of positive answers about every item asked; NaN, or None, where none is recorded."""
+    share = {(d.cell, d.rank): d.share for d in decided if d.share is not None}
+    if not share:
+        return None
+    plan = planned.plan
+    places = zip(plan.cell.tolist(), plan.rank.tolist(), strict=True)
+    return np.array([share.get(place, np.nan) for place in places], np.float64)
+
+
+@cache
+def _schema() -> "pa.Schema":
+    import pyarrow as pa
+
+    return pa.schema(fields_of_decided())
+
+
+def _decode(blob: bytes, key: str) -> list[Decided]:
+    columns, _ = codec.from_parquet(blob, key, _schema())
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return codec.from_rows(list[Decided], rows, key)

@@ -1,0 +1,184 @@
+"""What a round is going to ask: `rounds/0001/plan.parquet` and `design.parquet`.
+
+    plan.parquet    one row per draw: draw, item_id, cell, rank, probability, prediction, ask, label (known
+                    from an earlier round), segments (one JSON object), shown (one JSON object where `ask`),
+                    inherited (the label an earlier evaluation bought). Attached text: the design, and which
+                    gold items and surprising answers people are asked about besides
+    design.parquet  one row per cell (evalcore.design.round)
+
+The plan carries its design: whoever finds a plan can write the very design it was drawn from, so a crash
+between the two keys, or two writers with different library versions, cannot pair a plan with another's
+probabilities.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.evalcore.design.round import Design
+from assay.evalcore.evaluation.state import RoundPlan
+from assay.evalcore.types import Ints
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import find_bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DESIGN, _BESIDES = "assay.design", "assay.besides"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlannedRound:
+    """A plan with its items' names and faces. T draws."""
+
+    number: int
+    plan: RoundPlan
+    item_id: Sequence[str]                       # (T,)
+    prediction: Ints                             # (T,) 0 or 1
+    known: Sequence[int | None]                  # (T,) label from an earlier round
+    segments: Sequence[Mapping[str, str]]        # (T,)
+    shown: Sequence[Mapping[str, str] | None]    # (T,) what people see; None unless asked
+    inherited: Mapping[int, int] = field(default_factory=dict)   # draw -> label an earlier evaluation bought
+    gold: tuple[str, ...] = ()                   # ids of the gold items mixed in
+    again: Mapping[str, tuple[int, ...]] = field(default_factory=dict)   # item -> surprising answers
+    again_alone: bool = False                    # asked again even while only one person is known
+
+    def asked(self) -> list[int]:
+        """The draws whose label is new to this evaluation: what its labels.parquet holds."""
+        return [int(t) for t in np.flatnonzero(self.plan.ask)]
+
+    def to_people(self) -> list[int]:
+        """The draws that ask somebody something: the rest of the new ones keep the label they had."""
+        return [t for t in self.asked() if t not in self.inherited]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Besides:
+    """What people are asked besides the draws; the fields are those of PlannedRound."""
+
+    gold: tuple[str, ...]
+    again: Mapping[str, tuple[int, ...]]
+    again_alone: bool
+
+
+def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
+    """Put a plan; the one that stands."""
+    plan = planned.plan
+    draws = range(len(plan.cell))
+    columns = {
+        "draw": draws,
+        "item_id": planned.item_id,
+        "cell": plan.cell,
+        "rank": plan.rank,
+        "probability": plan.probability,
+        "prediction": planned.prediction,
+        "ask": plan.ask,
+        "label": planned.known,
+        "segments": [_text(segments) for segments in planned.segments],
+        "shown": [None if shown is None else _text(shown) for shown in planned.shown],
+        "inherited": [planned.inherited.get(t) for t in draws],
+    }
+    besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
+    attached = {
+        _DESIGN: base64.b64encode(_encode_design(plan.design)).decode(),
+        _BESIDES: codec.encode(besides).decode(),
+    }
+    key = layout.plan(ledger.name, planned.number)
+    return _decode(ledger.put(key, codec.to_parquet(columns, _schema(), attached)), key, planned.number)
+
+
+def read_plan(ledger: Ledger, number: int) -> PlannedRound | None:
+    """The plan of a round, or None if there is none yet."""
+    key = layout.plan(ledger.name, number)
+    blob = find_bytes(ledger, key)
+    return None if blob is None else _decode(blob, key, number)
+
+
+def write_design(ledger: Ledger, planned: PlannedRound) -> None:
+    """Put the design a plan carries. Everybody who has the plan writes the same bytes."""
+    ledger.put(layout.design(ledger.name, planned.number), _encode_design(planned.plan.design))
+
+
+def read_design(ledger: Ledger, number: int) -> Design:
+    """The design of a round."""
+    key = layout.design(ledger.name, number)
+    return _decode_design(ledger.get(key), key)
+
+
+@cache
+def _schema() -> "pa.Schema":
+    import pyarrow as pa
+
+    return pa.schema([
+        pa.field("draw", pa.int64(), nullable=False),
+        pa.field("item_id", pa.string(), nullable=False),
+        pa.field("cell", pa.int64(), nullable=False),
+        pa.field("rank", pa.int64(), nullable=False),
+        pa.field("probability", pa.float64(), nullable=False),
+        pa.field("prediction", pa.int8(), nullable=False),
+        pa.field("ask", pa.bool_(), nullable=False),
+        pa.field("label", pa.int8()),
+        pa.field("segments", pa.string(), nullable=False),
+        pa.field("shown", pa.string()),
+        pa.field("inherited", pa.int8()),
+    ])
+
+
+def _encode_design(design: Design) -> bytes:
+    return codec.to_parquet({name: np.asarray(values) for name, values in design.to_columns().items()})
+
+
+def _decode_design(blob: bytes, key: str) -> Design:
+    columns, _ = codec.from_parquet(blob, key)
+    try:
+        design = Design.from_columns(columns)
+        known = set(design.to_columns())
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise codec.damaged(key, f"not a design ({type(error).__name__}: {error})") from None
+    if known != set(columns):
+        raise codec.damaged(key, f"not columns of a design: {', '.join(sorted(set(columns) - known))}")
+    return design
+
+
+def _text(value: Mapping[str, str]) -> str:
+    return codec.to_json(dict(value)).decode().rstrip("\n")
+
+
+def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
+    columns, attached = codec.from_parquet(blob, key, _schema())
+    try:
+        design_blob = base64.b64decode(codec.attached_text(attached, _DESIGN, key), validate=True)
+    except binascii.Error as error:
+        raise codec.damaged(key, f"{_DESIGN}: {error}") from None
+    design = _decode_design(design_blob, key)
+    besides = codec.decode(_Besides, codec.attached_text(attached, _BESIDES, key), key)
+    plan = RoundPlan(
+        cell=np.array(columns["cell"], np.int64),
+        rank=np.array(columns["rank"], np.int64),
+        ask=np.array(columns["ask"], np.bool_),
+        probability=np.array(columns["probability"], np.float64),
+        census=bool(design.census[0]),
+        design=design,
+    )
+    return PlannedRound(
+        number=number,
+        plan=plan,
+        item_id=columns["item_id"],
+        prediction=np.array(columns["prediction"], np.int64),
+        known=columns["label"],
+        segments=[codec.decode(dict[str, str], text.encode(), key) for text in columns["segments"]],
+        shown=[
+            None if text is None else codec.decode(dict[str, str], text.encode(), key)
+            for text in columns["shown"]
+        ],
+        inherited={t: y for t, y in enumerate(columns["inherited"]) if y is not None},
+        gold=besides.gold,
+        again=besides.again,
+        again_alone=besides.again_alone,
+    )

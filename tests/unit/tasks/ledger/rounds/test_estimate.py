@@ -1,0 +1,94 @@
+"""What is known after a round."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.estimate import (
+    Ends,
+    JointRegion,
+    RoundEstimate,
+    Sensitivity,
+    price_tag_of,
+    read_estimate,
+    write_estimate,
+)
+from assay.tasks.ledger.stores.memory import MemoryStore
+
+
+def test_estimates_survive_and_the_first_writer_wins():
+    store = MemoryStore()
+    estimate = Estimate(
+        measure="f1", value=0.1 + 0.2, undefined_reason=None, lower=0.0, upper=1 / 3, confidence=0.95,
+        interval="ais-normal", labels=20, variance=1e-17, diagnostics={"ess": 3.5},
+    )
+    known = RoundEstimate(
+        round=1, asked=20, labels=19, positives=0, undecided=1, exhausted=False, estimates=(estimate,)
+    )
+    assert write_estimate(Ledger(store, "e"), known) == known
+    assert write_estimate(Ledger(store, "e"), replace(known, labels=7)) == known
+    assert read_estimate(Ledger(store, "e"), 1) == known
+    assert not known.look().both_outcomes     # no positive among 19 labels
+
+
+TAG = {
+    "random_labels": 900, "random_labels_reason": None, "no_positive_found": False, "unlabelled_share": 0.25,
+    "unseen_bound": 3, "unseen_items": 70, "unseen_bound_reason": None, "wide_lower": None,
+    "wide_upper": None, "wide_announced": None, "regime": None, "broken_chance": None,
+}
+
+
+def known(**changes):
+    estimate = Estimate(
+        measure="f1", value=0.5, undefined_reason=None, lower=0.25, upper=0.75, confidence=0.95,
+        interval="ais-normal", labels=20, variance=0.01, **changes,
+    )
+    return RoundEstimate(
+        round=1, asked=20, labels=20, positives=4, undecided=2, exhausted=False, estimates=(estimate,),
+        joint=JointRegion(
+            measures=("f1", "recall"), center=(0.5, 0.5), shape=((1.0, 0.5), (0.5, 1.0)), reach=(0.25, 0.5),
+            rank=2, confidence=0.95,
+        ),
+        sensitivity=(Sensitivity(
+            measure="f1", all_negative=Ends(value=0.25, lower=0.125, upper=0.5),
+            all_positive=Ends(value=None, lower=None, upper=None),
+        ),),
+    )
+
+
+def test_what_stands_beside_the_estimates_survives():
+    store = MemoryStore()
+    assert write_estimate(Ledger(store, "e"), known(price_tag=TAG)) == known(price_tag=TAG)
+    read = read_estimate(Ledger(store, "e"), 1)
+    assert read == known(price_tag=TAG)
+    assert price_tag_of(read.estimates[0]).random_labels == 900
+    assert price_tag_of(known().estimates[0]) is None
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"price_tag": TAG | {"unseen_bound": "3"}}, "unseen_bound: "),
+    ({"price_tag": {name: TAG[name] for name in list(TAG)[1:]}}, "random_labels: is missing"),
+    ({"diagnostics": {"nonresponse": {"rounds": 1}}}, "response_rate: is missing"),
+])
+def test_what_stands_beside_an_estimate_is_validated(changes, said):
+    store = MemoryStore()
+    with pytest.raises(DamagedRecord, match=f"{layout.estimate('e', 1)}: .*{said}"):
+        write_estimate(Ledger(store, "e"), known(**changes))
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    (b'"labels":20,"lower"', b'"labels":"x","lower"', "estimates.0.labels"),
+    (b'"rank":2', b'"rank":2.5', "joint.rank"),
+    (b'"asked":20', b'"askd":20', "asked|askd"), (b"{", b"", "JSON"),
+])
+def test_a_damaged_estimate_is_named(old, new, said):
+    store, damaged, key = MemoryStore(), MemoryStore(), layout.estimate("e", 1)
+    write_estimate(Ledger(store, "e"), known())
+    assert old in store.get(key)
+    damaged.put(key, store.get(key).replace(old, new, 1))
+    with pytest.raises(DamagedRecord, match=rf"{key}: .*({said}).*restore this key from a copy"):
+        read_estimate(Ledger(damaged, "e"), 1)
