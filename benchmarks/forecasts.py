@@ -18,7 +18,8 @@ from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.simulation import LabelledPool, replay
+from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.run import replay
 from benchmarks.certify import load
 from benchmarks.stopping import EVERY, stops
 

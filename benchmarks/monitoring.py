@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.base import Measure, measure
 from assay.evalcore.methods.base import Method, draw_round
 from assay.evalcore.methods.exact import with_exact_values
@@ -31,7 +32,7 @@ from assay.evalcore.monitoring.betting import (
 )
 from assay.evalcore.monitoring.lifetime import Life, Test, step
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import LabelledPool, prepare, simulate_labels
+from assay.evalcore.replay.pool import LabelledPool, prepare
 from assay.evalcore.types import Floats
 
 OUT = Path(__file__).parent.parent / "docs" / "monitoring-measured.md"

@@ -19,7 +19,8 @@ import numpy as np
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.recalibration import configurations, label_model, planning, posterior, reporting
-from assay.evalcore.replay.simulation import replay, summarise
+from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.summary import summarise
 from benchmarks.certify import REPORT_DRAWS, load
 
 BUDGETS = (50, 100, 300)

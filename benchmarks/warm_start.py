@@ -15,13 +15,14 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
+from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.base import Measure, measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import LabelledPool, simulate_labels
+from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Floats, Ints
 
 OUT = Path(__file__).parent.parent / "docs" / "warm-start.md"

@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import measure, names
-from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan

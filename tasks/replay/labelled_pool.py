@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from scipy.special import expit, logit
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.sources.reader import open_source
 from assay.tasks.sources.values import as_numbers, as_text

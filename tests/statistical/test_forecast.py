@@ -16,7 +16,7 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import replay
+from assay.evalcore.replay.run import replay
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 

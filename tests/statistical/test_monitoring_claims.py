@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.betting import bet_against, round_log_factors
 from assay.evalcore.monitoring.lifetime import looks
-from assay.evalcore.replay.simulation import LabelledPool, prepare, simulate_labels
+from assay.evalcore.replay.pool import LabelledPool, prepare
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 
