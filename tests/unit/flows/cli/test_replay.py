@@ -22,7 +22,7 @@ def pool(tmp_path):
         (["--method", "passive,passive"], "--method: the same one is named twice"),
         (["--measure", ""], "--measure: name at least one"),
         (["--annotators", "2"], "--annotators: must be an odd number, so that a majority is a label; got 2"),
-        (["--method", "oasis:partition=kd-tree"], "--features: method 'oasis:partition=kd-tree' cuts the pool"),
+        (["--method", "oasis:partition=kd-tree"], "--features: method 'oasis:partition=kd-tree' cuts"),
         (["--plot", "plot.pdf"], "--plot: plot.pdf: the name must end in .svg or .png"),
         (["--systems", "prediction"], "--systems: need the method 'recycle' alone"),
     ],

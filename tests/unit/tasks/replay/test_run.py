@@ -95,13 +95,13 @@ def test_requests_that_make_no_sense_are_refused(pool, change, message):
 
 
 def test_an_error_in_another_process_arrives_as_it_was_raised(pool):
-    with pytest.raises(BadArgument, match="^budgets: must be rising") as caught:
+    with pytest.raises(BadArgument, match=r"^budgets: must be rising") as caught:
         run_replay(pool, replace(REQUEST, budgets=(50, 20)), pool_name="made", processes=2)
     assert caught.value.argument == "budgets"
 
 
 def test_no_process_at_all_is_refused(pool):
-    with pytest.raises(BadArgument, match="^processes: must be at least 1"):
+    with pytest.raises(BadArgument, match=r"^processes: must be at least 1"):
         run_replay(pool, REQUEST, pool_name="made", processes=0)
 
 
