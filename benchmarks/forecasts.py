@@ -14,7 +14,8 @@ from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, State, begin
 from assay.evalcore.evaluation.stopping import MIN_LABELS
-from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
+from assay.evalcore.forecast.goals import Forecast, Goal
+from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition

@@ -9,7 +9,8 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.forecast.labels_needed import Goal, forecast
+from assay.evalcore.forecast.goals import Goal
+from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.worlds import plausible_worlds
 from assay.evalcore.measures.base import measure
 from assay.evalcore.methods.registry import method
