@@ -1,4 +1,4 @@
-"""Replay: what would a method have said, again and again, on a pool whose labels are known?
+"""Replay: the estimates that a method would have given in many evaluations of a pool with known labels.
 
 A pool becomes cells with their items counted by label, and R evaluations run side by side as arrays (R, C).
 A method sees the labels of drawn items only.  Repeats come in blocks with a random stream each, so the result
