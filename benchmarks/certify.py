@@ -31,7 +31,9 @@ from assay.evalcore.methods.importance.static_is import StaticIS
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.families import FAMILIES, pool
-from assay.evalcore.replay.simulation import BLOCK, LabelledPool, Trace, prepare, run_block
+from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.run import BLOCK, run_block
+from assay.evalcore.replay.trace import Trace
 from benchmarks import certified_table
 from benchmarks.certification_doc import (
     BUDGETS,

@@ -14,11 +14,13 @@ from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, State, begin
 from assay.evalcore.evaluation.stopping import MIN_LABELS
-from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
+from assay.evalcore.forecast.goals import Forecast, Goal
+from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.simulation import LabelledPool, replay
+from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.run import replay
 from benchmarks.certify import load
 from benchmarks.stopping import EVERY, stops
 

@@ -24,7 +24,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats
 
 SHAPES = ("normal", "student", "beta", "two lumps", "log odds")

@@ -17,7 +17,8 @@ import numpy as np
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
-from assay.evalcore.replay.simulation import BLOCK, prepare, run_block
+from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.run import BLOCK, run_block
 from benchmarks.replay import BUDGETS, load
 
 OUT = Path(__file__).parent.parent / "docs" / "methods.md"

@@ -33,7 +33,7 @@ from assay.evalcore.monitoring.betting import (
 )
 from assay.evalcore.monitoring.lifetime import Life, Test, step
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool, prepare
 from assay.evalcore.types import Floats
 
 OUT = Path(__file__).parent.parent / "docs" / "monitoring-measured.md"

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats
 
 KINDS = {

@@ -17,7 +17,9 @@ from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.strata import csf_edges
-from assay.evalcore.replay.simulation import LabelledPool, replay, summarise
+from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.summary import summarise
 
 BUDGETS = [50, 100, 200, 300, 500, 1000, 2000]
 REPEATS = 300

@@ -27,7 +27,8 @@ from assay.evalcore.recalibration import (
     posterior,
     reporting,
 )
-from assay.evalcore.replay.simulation import replay, summarise
+from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.summary import summarise
 from benchmarks.certify import REPORT_DRAWS, load
 
 BUDGETS = (50, 100, 300)

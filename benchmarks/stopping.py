@@ -17,7 +17,7 @@ from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, MIN_LABELS
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
-from assay.evalcore.replay.simulation import replay
+from assay.evalcore.replay.run import replay
 from benchmarks.certify import REPORT_DRAWS, load
 
 TARGETS = (0.05, 0.10)

@@ -27,7 +27,9 @@ from assay.evalcore.methods.importance.static_is import StaticIS
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import LabelledPool, Trace, prepare, run_block
+from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.run import run_block
+from assay.evalcore.replay.trace import Trace
 from assay.evalcore.types import Floats
 from benchmarks.certification_doc import DEFENSIVE
 from benchmarks.lottery import draw

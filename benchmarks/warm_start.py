@@ -23,7 +23,7 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.inheritance import WORTHLESS, Inherited, evidence_by_cell
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Floats, Ints
 
 OUT = Path(__file__).parent.parent / "docs" / "warm-start.md"

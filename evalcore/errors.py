@@ -22,3 +22,14 @@ class BadInput(AssayError):
 
 class UnknownName(BadInput):
     """A measure, method or key that does not exist; the message suggests the nearest one that does."""
+
+
+class BadArgument(BadInput):
+    """An argument of a function cannot be used; the command line says which flag it came from."""
+
+    def __init__(self, argument: str, problem: str) -> None:
+        super().__init__(argument, problem)   # both, so that it can travel between processes
+        self.argument, self.problem = argument, problem
+
+    def __str__(self) -> str:
+        return f"{self.argument}: {self.problem}"

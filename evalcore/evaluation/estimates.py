@@ -17,7 +17,7 @@ from assay.evalcore.randomness import stream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """How good, and how sure.  None where there is no number, never NaN."""
+    """The estimate of one measure, with its interval.  None where there is no number, never NaN."""
 
     measure: str
     value: float | None

@@ -1,9 +1,9 @@
 """Items that were asked and not answered, when a round is closed all the same.
 
-The assumption, named wherever it is relied on: **missing at random within cells**.  Which of a cell's asked
-items were answered may depend on the cell (people may put off the hard ones), but not on the label beside it.
-Then, with n_c items of cell c asked in the round and m_c of them answered (an item people could not decide is
-answered), the answered ones are a simple random part of the asked ones, and
+The assumption, named with every number that rests on it: **missing at random within cells**.  Which of a
+cell's asked items were answered may depend on the cell (people may put off the hard ones), but not on the
+label beside it. Then, with n_c items of cell c asked in the round and m_c of them answered (an item people
+could not decide is answered), the answered ones are a simple random part of the asked ones, and
 
     inclusion probability, or chance per draw, of an answered new item  =  π_c · m_c / n_c
 

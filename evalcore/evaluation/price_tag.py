@@ -1,11 +1,9 @@
 """What is said beside every estimate, whatever method made it: its price, and what it does not exclude.
 
     price           labels a simple random sample would have needed for the same half-width, at the confusion
-                    table the labels suggest (evalcore.estimators.random_sampling).  It flatters random
-                    sampling
+                    table the labels suggest (evalcore.estimators.random_sampling); it favours random sampling
     not excluded    share of the pool in cells where nobody labelled anything, which rests on the model alone;
-                    the bound for positives unseen (evalcore.evaluation.unseen); the wide interval where
-                    there is one
+                    the bound for positives unseen (evalcore.evaluation.unseen); the wide interval, if any
 
 The confusion table is the same for all methods: labels weighted by the inverse of the chance that their item
 was found in any round, normalised within predicted positives and predicted negatives to their known numbers.
@@ -40,8 +38,8 @@ def price_tag(
 ) -> dict[str, Any]:
     """Plain JSON values to stand beside the estimate of `measure`.
 
-    labelled (C, 2), left (C,) items; reached (C,): Σ h of `evalcore.evaluation.unseen`; ends: of its
-    interval.
+    labelled (C, 2), left (C,): items; reached (C,): Σ h of `evalcore.evaluation.unseen`; ends: of the
+    estimate's interval; exact: every label that can change it is known; diagnostics: the method's.
 
     random_labels, random_labels_reason   the number, or why there is none
     no_positive_found, unlabelled_share   among all labels; of the pool's items

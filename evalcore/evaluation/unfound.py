@@ -1,10 +1,8 @@
-"""No positive found yet: said as such, never as 0 or 1.
+"""No positive found yet: reported as such, and not as an estimate of 0 or 1.
 
-Before the first positive a sample's F1 is 0, its accuracy may be 1, and neither is an estimate of anything:
-on a rare class the first hundred labels are negative whatever the system is worth.  The interval and the
-bound for positives unseen (`evalcore.evaluation.unseen`) are what is known then.  What a method computed
-stays in the
-ledger.
+Before the first positive a sample's F1 is 0 and its accuracy may be 1, whatever the system is worth: on a
+rare class the first hundred labels are negative.  What is known then is the interval, and the bound for
+positives unseen (`evalcore.evaluation.unseen`).  The value that the method computed stays in the ledger.
 """
 
 from dataclasses import replace

@@ -1,16 +1,16 @@
 """What `auto` means: the best method that is certified, by the table and by nothing else.
 
 `evalcore.methods.certified.TABLE` is written by `python -m benchmarks.certify --write` from replays.  A
-candidate is
-chosen when it has passed the bar on every pool of record; until then the published default stays.  The bar,
-per pool and measure, for mean squared error relative to the best unbiased published method at each budget
-(geometric mean over budgets), for coverage of nominal 95% intervals, and for width on working models:
+candidate is chosen when it has passed the bar on every pool of record; until then the published default
+stays.  The bar, per pool and measure, for mean squared error relative to the best unbiased published method
+at each budget (geometric mean over budgets), for coverage of nominal 95% intervals, and for width on working
+models:
 
     ratio       at most 0.3 on rare classes with a working model, 1.0 on balanced pools and where calibrated
                 probabilities are supplied, 1.2 on broken models
     coverage    at least 0.93 at every budget: not below it by a binomial test at 1%, from 1,000 repeats on;
                 of the wide interval where positives hide
-    width       at most 3 times 3.92 times the root mean squared error: honesty is not bought with [0, 1]
+    width       at most 3 times 3.92 times the root mean squared error: reporting [0, 1] does not pass
 """
 
 from collections.abc import Sequence

@@ -2,8 +2,8 @@
 
 "Estimating precisions for multiple binary classifiers under limited samples" (ECML PKDD 2020, see
 evalcore.recycled.samples).  A pool may hold a parent (its `prediction`) and children (`pool.systems`).
-                             Cells are the
-atoms, the items that all systems call the same; labels of an atom serve every system that calls it positive.
+Cells are the atoms, the items that all systems call the same; labels of an atom serve every system that calls
+it positive.
 
     groups     the predicted positives of each system and, where a measure looks at them, the parent's
                predicted negatives: N_g items each

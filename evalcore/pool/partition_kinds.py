@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadArgument
 from assay.evalcore.pool.feature_strata import cluster_strata, kd_tree_strata
 from assay.evalcore.pool.score_strata import StrataKind, score_edges
 from assay.evalcore.types import Floats, Ints
@@ -64,9 +64,10 @@ def cut_scores(kind: PartitionKind, scores: Floats, n_strata: int) -> Floats:
     return score_edges(_BY_SCORE[kind], scores, n_strata)
 
 
-def without_features(method_name: str) -> BadInput:
+def without_features(method_name: str) -> BadArgument:
     """The error of a method that cuts by features where none are named."""
-    return BadInput(
-        f"method {method_name!r} cuts the pool by features and none are named; list their columns under "
-        "pool.features (in `assay replay`: --features), or cut by score: partition=csf"
+    return BadArgument(
+        "features",
+        f"method {method_name!r} cuts the pool by features and none are named; name columns of numbers, or "
+        "cut by score: partition=csf",
     )

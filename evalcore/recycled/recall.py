@@ -1,8 +1,7 @@
 """Recall of several systems from their precisions and one false-omission rate.
 
-With the parent's precision, the children's (evalcore.recycled.samples), and one simple random sample of the
-items the
-parent calls negative, which gives its false-omission rate φ, everything is known that recall needs:
+With the parent's precision, the children's (evalcore.recycled.rates), and one simple random sample of the
+items the parent calls negative, which gives its false-omission rate φ, everything is known that recall needs:
 
     T_s = N_s · precision_s                 true positives of system s
     P   = T_parent + (N - N_parent) φ       positives of the pool
@@ -22,7 +21,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.recycled.samples import Overlaps, RateEstimate
+from assay.evalcore.recycled.rates import RateEstimate
+from assay.evalcore.recycled.samples import Overlaps
 
 
 def recalls(
@@ -35,7 +35,7 @@ def recalls(
 ) -> list[RateEstimate]:
     """The recall of each system; None where its precision or the number of positives is not known.
 
-    omission: the false-omission rate of the parent, see `evalcore.recycled.samples.simple_rate`.
+    omission: the false-omission rate of the parent, see `evalcore.recycled.rates.simple_rate`.
     Raises BadInput for a parent that is not among the systems.
     """
     if not 0 <= parent < len(precision):

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from assay.evalcore.methods.choice import BALANCED, BROKEN, CALIBRATED, WORKING
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Floats
 
 

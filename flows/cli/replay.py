@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadArgument, BadInput
 from assay.flows.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
-    from assay.tasks.replay.runner import NamedMeasure, ReplayResult
+    from assay.tasks.replay.request import NamedMeasure
+    from assay.tasks.replay.result import ReplayResult
 
 _HEADINGS = "    labels        mse      ± se      bias  coverage   width  no value"
+# flags that are not called as the argument is
+_FLAGS = {"methods": "--method", "measures": "--measure", "people": "--annotators"}
 _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 
 
@@ -64,7 +67,8 @@ def replay(
     """
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
     from assay.tasks.replay.labelled_pool import read_labelled_pool
-    from assay.tasks.replay.runner import ReplayRequest, replay_json, run_replay
+    from assay.tasks.replay.request import ReplayRequest
+    from assay.tasks.replay.run import run_replay
 
     request = ReplayRequest(
         methods=tuple(_listed(methods)),
@@ -75,20 +79,21 @@ def replay(
         batch_size=batch_size,
         confidence=confidence,
         systems=tuple(_listed(systems)),
-        annotators=annotators,
+        people=annotators,
     )
-    if plot is not None:
-        check_plot_path(plot)
-    labelled = read_labelled_pool(
-        pool, positive=positive, features=_listed(features), systems=_listed(systems)
-    )
-    with _counting() as tell:
-        result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
-    if plot is not None:
-        written = write_convergence_plot(result, plot)
-        click.echo(f"wrote {written}", err=True)
+    with _naming_flags():
+        if plot is not None:
+            check_plot_path(plot)
+        labelled = read_labelled_pool(
+            pool, positive=positive, features=_listed(features), systems=_listed(systems)
+        )
+        with _counting() as tell:
+            result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
+        if plot is not None:
+            written = write_convergence_plot(result, plot)
+            click.echo(f"wrote {written}", err=True)
     if as_json:
-        print_json(replay_json(result))
+        print_json(result.to_json())
     else:
         _print(result)
     return 0
@@ -99,7 +104,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _measure(text: str) -> "NamedMeasure":
-    from assay.tasks.replay.runner import NamedMeasure
+    from assay.tasks.replay.request import NamedMeasure
 
     found = _MEASURE.fullmatch(text)
     if found is None:
@@ -119,6 +124,16 @@ def _whole(option: str, text: str) -> int:
 
 
 @contextmanager
+def _naming_flags() -> Iterator[None]:
+    """Errors about an argument name the flag that it came from."""
+    try:
+        yield
+    except BadArgument as error:
+        flag = _FLAGS.get(error.argument, "--" + error.argument.replace("_", "-"))
+        raise BadInput(f"{flag}: {error.problem}") from None
+
+
+@contextmanager
 def _counting() -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error that counts simulated evaluations; nothing where nobody watches."""
     from rich.console import Console
@@ -133,7 +148,7 @@ def _counting() -> Iterator[Callable[[int, int], None]]:
 
 def _print(result: "ReplayResult") -> None:
     click.echo(f"{result.pool}: {result.n:,} items, {result.repeats} evaluations of each method")
-    from assay.tasks.replay.runner import name_of
+    from assay.tasks.replay.result import name_of
 
     for entry in result.methods:
         what = name_of(entry.measure, entry.system)

@@ -9,7 +9,8 @@ import numpy as np
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
+from assay.evalcore.forecast.goals import Forecast, Goal
+from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.worlds import plausible_worlds
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure

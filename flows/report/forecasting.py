@@ -7,7 +7,8 @@ import numpy as np
 
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import StoppingRule
-from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
+from assay.evalcore.forecast.goals import Forecast, Goal
+from assay.evalcore.forecast.labels_needed import forecast
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried

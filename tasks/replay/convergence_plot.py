@@ -9,8 +9,8 @@ import io
 from pathlib import Path
 from typing import Any
 
-from assay.evalcore.errors import AssayError, BadInput
-from assay.tasks.replay.runner import MethodResult, ReplayResult, name_of
+from assay.evalcore.errors import AssayError, BadArgument
+from assay.tasks.replay.result import MethodResult, ReplayResult, name_of
 
 _SUFFIXES = (".svg", ".png")
 _INK, _SOFT, _GRID = "#1f2933", "#52606d", "#e4e7eb"
@@ -36,26 +36,26 @@ _RC: Any = {
 
 
 def check_plot_path(path: str | Path) -> Path:
-    """The path, if a figure can be written there. Raises BadInput for another suffix or a missing folder."""
+    """The path, if a figure can be written there. Raises BadArgument for another suffix or no such folder."""
     path = Path(path)
     if path.suffix.lower() not in _SUFFIXES:
-        raise BadInput(f"--plot {path}: the name must end in {' or '.join(_SUFFIXES)}")
+        raise BadArgument("plot", f"{path}: the name must end in {' or '.join(_SUFFIXES)}")
     if not path.parent.is_dir():
-        raise BadInput(f"--plot {path}: there is no folder {path.parent}; make it first")
+        raise BadArgument("plot", f"{path}: there is no folder {path.parent}; make it first")
     return path
 
 
 def write_convergence_plot(result: ReplayResult, path: str | Path) -> Path:
     """Draw the figure and write it as SVG or PNG, by the suffix of `path`.
 
-    Raises BadInput for another suffix or a missing folder, AssayError when it cannot be written.
+    Raises BadArgument for another suffix or a missing folder, AssayError when it cannot be written.
     """
     path = check_plot_path(path)
     drawn = _draw(result, "svg" if path.suffix.lower() == ".svg" else "png")
     try:
         path.write_bytes(drawn)
     except OSError as error:
-        raise AssayError(f"--plot {path}: cannot be written: {error.strerror or error}") from None
+        raise AssayError(f"{path}: the figure cannot be written: {error.strerror or error}") from None
     return path
 
 

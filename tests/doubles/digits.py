@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.replay.pool import LabelledPool
 
 
 def eight_or_not(seed=0, training=500, strength=0.3):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from assay.evalcore.replay.simulation import LabelledPool
+from assay.evalcore.replay.pool import LabelledPool
 
 
 def synthetic_pool(n_items=400, seed=0, threshold=1.0, noise=1.0):

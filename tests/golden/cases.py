@@ -31,7 +31,8 @@ from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.replay.labelled_pool import read_labelled_pool
-from assay.tasks.replay.runner import NamedMeasure, ReplayRequest, run_replay
+from assay.tasks.replay.request import NamedMeasure, ReplayRequest
+from assay.tasks.replay.run import run_replay
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 

@@ -6,7 +6,8 @@ from doubles.world import World
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
-from assay.evalcore.replay.simulation import replay, summarise
+from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.summary import summarise
 from assay.flows.verify.ledger import verify
 
 NAMES = [name for name in method_names() if name != "auto"]

@@ -12,7 +12,8 @@ from scipy.stats import binom
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.replay.families import pool as family
-from assay.evalcore.replay.simulation import prepare, run_block
+from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.run import run_block
 
 pytestmark = pytest.mark.statistical
 

@@ -10,7 +10,8 @@ from scipy.stats import norm
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.replay.simulation import replay, summarise
+from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.summary import summarise
 
 Z = norm.isf(1e-6)
 F1 = measure("f1")

@@ -12,7 +12,7 @@ from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.betting import bet_against, round_log_factors
 from assay.evalcore.monitoring.lifetime import evidence_by_window
-from assay.evalcore.replay.simulation import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool, prepare
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 

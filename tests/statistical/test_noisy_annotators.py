@@ -12,7 +12,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.simulation import LabelledPool, prepare
+from assay.evalcore.replay.pool import LabelledPool, prepare
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail with a fresh seed
 ERROR = 0.05

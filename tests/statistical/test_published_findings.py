@@ -24,7 +24,9 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.replay.simulation import LabelledPool, prepare, replay, summarise
+from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.summary import summarise
 
 pytestmark = pytest.mark.statistical
 Z = norm.isf(1e-6)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from assay.evalcore.recycled.samples import Overlaps, plan_recycled, precisions, sample_size
+from assay.evalcore.recycled.rates import precisions
+from assay.evalcore.recycled.samples import Overlaps, plan_recycled, sample_size
 
 Z = norm.isf(1e-6)
 

@@ -9,11 +9,10 @@ positive, π_k the model's chance of a positive label and F the estimate so far,
     π_k = (γ_k/max(n_k, 1) + k_k) / (prior/max(n_k, 1) + n_k)            n_k draws, k_k of them positive
 
 φ is the centred influence of `evalcore.design.supplied`, which makes the roots those of the paper for F_α,
-and
-serves other measures too.  The prior is the mean supplied probability, worth one draw a stratum in all (prior
-strength equal to the number of strata, as in the authors' experiments), and fades as 1/n_k.  Before there is
-an estimate inside the measure's range, F is what the supplied probabilities expect.  The authors renew q
-after every draw; here it is renewed after every round.
+and serves other measures too.  The prior is the mean supplied probability, worth one draw a stratum in all
+(prior strength equal to the number of strata, as in the authors' experiments), and fades as 1/n_k.  Before
+there is an estimate inside the measure's range, F is what the supplied probabilities expect.  The authors
+renew q after every draw; here it is renewed after every round.
 """
 
 from collections.abc import Sequence

@@ -9,20 +9,20 @@ Iteration t of "Low-shot validation" (ICCV 2021):
     estimate   from all labels, reused across proposals
 
 and each iteration has as many labels as all before it together.  The answer averages the estimates of the
-iterations.  Everything below rank K counts as negative: see evalcore.pool.top_domain for the cut, and for
-             what
+iterations.  Everything below rank K counts as negative: evalcore.pool.top_domain has the cut, and what
 happens when all above it is labelled.
 
 Decided here, where the paper's text leaves the choice or could not be had when this was written:
-K: see evalcore.pool.top_domain; c₀ = the supplied probability; β_t = 10 / √(1 + t) labels, spread over the
-domain
-(a tenth of that gains a third of the squared error and loses 0.1 to 0.2 of the coverage);
-iterations end at 25, 50, 100 ... labels; reuse by pooled inclusion probabilities, see
-evalcore.estimators.pooled_inclusion; iterations are averaged with weight n_t⁴, n_t the labels behind the
-estimate
-(with n_t² the squared error is up to half as much again).  The standard error is the average of theirs, as if
-they were one and the same error, with weight n_t²: the later a calibration, the surer it is of the tail it no
-longer looks at.
+
+    K            see evalcore.pool.top_domain
+    c₀           the supplied probability
+    β_t          10 / √(1 + t) labels, spread over the domain (a tenth of that gains a third of the squared
+                 error and loses 0.1 to 0.2 of the coverage)
+    iterations   end at 25, 50, 100 ... labels
+    reuse        by pooled inclusion probabilities (evalcore.estimators.pooled_inclusion)
+    average      with weight n_t⁴, n_t the labels behind the estimate (with n_t² the squared error is up to
+                 half as much again); of the standard errors with weight n_t²: the later a calibration, the
+                 surer it is of the tail it no longer looks at
 """
 
 from collections.abc import Sequence
@@ -32,37 +32,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, either, with_replacement, without_replacement
-from assay.evalcore.design.proposal import expected_risk, pull, relevant_cells, replacement_design
+from assay.evalcore.design.proposal import relevant_cells, replacement_design
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.estimators import intervals
-from assay.evalcore.estimators.pooled_inclusion import Reused, confusion, predicted_variance, reuse_draws
+from assay.evalcore.estimators.pooled_inclusion import reuse_draws
 from assay.evalcore.label_models.isotonic import isotonic_rates
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.low_shot.acis_state import AcisState
+from assay.evalcore.methods.low_shot.iterations import Iterations
 from assay.evalcore.methods.options import Share
-from assay.evalcore.methods.state import MethodState, unlabelled
+from assay.evalcore.methods.state import unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
 from assay.evalcore.types import Bools, Floats, Ints
 
 _NO_ERROR = 1e-7   # a standard error below this is a variance of zero, rounded
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AcisState(MethodState):
-    """The calibration and proposal in force, and what the iterations said."""
-
-    domain: Bools          # (C,)
-    rate: Floats           # (R, C) p_t
-    proposal: Floats       # (R, C) q_t of one item, 0 outside the domain
-    missed: Floats         # (R, C) log of the chance that an item was not drawn so far
-    iteration: Ints        # (R,) t
-    closed_at: Ints        # (R,) labels when the current iteration began
-    weight: Floats         # (R, M) Σ n_t⁴ of the closed iterations, one column a measure
-    value: Floats          # (R, M) Σ n_t⁴ F_t
-    error_weight: Floats   # (R, M) Σ n_t²
-    error: Floats          # (R, M) Σ n_t² √Var_t
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +86,6 @@ class Acis(Method):
         shape = (repeats, cells.n_cells)
         domain = top_cells(cells) if self.top_k else np.ones(cells.n_cells, np.bool_)
         prior = np.where(domain, cells.mean_probability, 0.0)
-        nothing = np.zeros((repeats, len(measures)))
         state = AcisState(
             **unlabelled(cells, measures, repeats),
             domain=domain,
@@ -109,17 +94,16 @@ class Acis(Method):
             missed=np.zeros(shape),
             iteration=np.zeros(repeats, np.int64),
             closed_at=np.zeros(repeats, np.int64),
-            weight=nothing,
-            value=nothing,
-            error_weight=nothing,
-            error=nothing,
+            closed=Iterations.none(
+                repeats, len(measures), recency=self.recency, caution=self.caution
+            ),
         )
         return replace(state, proposal=self._proposal(state))
 
     def propose(self, state: AcisState, size: Ints) -> Design:
         """q_t within the domain; from the top where the domain cannot fill the round."""
         cells, left = state.cells, state.left
-        here = state.wanted * state.domain
+        here, phi = state.wanted * state.domain, state.pull()
         design = replacement_design(
             state.measures,
             cells,
@@ -128,10 +112,10 @@ class Acis(Method):
             state.proposal,
             np.repeat(state.proposal[:, :, None], 2, axis=2),
             positive_rate=state.rate,
-            gradient=self._pull(state)[..., 1] - self._pull(state)[..., 0],
+            gradient=phi[..., 1] - phi[..., 0],
             size=np.minimum(size, here.sum(axis=1)),
         )
-        certain = self._exhausted(state, size)[:, None]
+        certain = state.exhausted(size)[:, None]
         counts = from_the_top(state.wanted, size)
         chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
         return replace(
@@ -144,7 +128,7 @@ class Acis(Method):
 
     def draw(self, state: AcisState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up; or simply the highest scores left."""
-        certain = self._exhausted(state, size)
+        certain = state.exhausted(size)
         top = without_replacement(from_the_top(state.wanted, np.where(certain, size, 0)))
         if certain.all():
             return top
@@ -156,7 +140,7 @@ class Acis(Method):
         """Reuse the labels; calibrate anew when the iteration is full."""
         new = labels.new.sum(axis=(1, 2))
         drawn = (labels.drawn_new + labels.drawn_known).sum(axis=(1, 2))
-        certain = self._exhausted(state, new + excluded.sum(axis=1)) | design.census
+        certain = state.exhausted(new + excluded.sum(axis=1)) | design.census
         # an item asked for certain stands for itself alone
         reused = reuse_draws(state.missed, design.unlabelled, np.where(certain, 0, drawn))
         missed = np.where(certain[:, None], -np.inf, reused)
@@ -174,18 +158,14 @@ class Acis(Method):
 
     def _average(self, state: AcisState, j: int, certain: Bools, confidence: float) -> EstimateArrays:
         measure, labels = state.measures[j], state.labelled.sum(axis=(1, 2))
-        value, variance = self._current(state, measure)
+        value, variance = state.current(measure)
         # when all above the cut is labelled, what was estimated before has nothing to add
         past = np.where(certain, 0.0, float(self.averaged))
-        before = past * state.weight[:, j]
-        fresh = ((labels > state.closed_at) | (before == 0)) & np.isfinite(value)
+        none_before = past * state.closed.weight[:, j] == 0
+        fresh = ((labels > state.closed_at) | none_before) & np.isfinite(value)
         n = np.where(fresh, labels.astype(np.float64), 0.0)
-        say, caution = n**self.recency, n**self.caution
         value, error = np.where(fresh, value, 0.0), np.sqrt(np.where(fresh, variance, 0.0))
-        with np.errstate(invalid="ignore"):                       # 0/0 where nothing is known
-            mean = (say * value + past * state.value[:, j]) / (say + before)
-            error = caution * error + past * state.error[:, j]
-            error = error / (caution + past * state.error_weight[:, j])
+        mean, error = state.closed.average(j, past, n, value, error)
         mean = np.clip(mean, *measure.bounds)
         told = np.isfinite(error) & (error > _NO_ERROR) & ~certain
         squared = np.where(told, error, 0.0) ** 2
@@ -199,23 +179,11 @@ class Acis(Method):
             diagnostics={"iteration": state.iteration, "assumed_negative": below},
         )
 
-    def _current(self, state: AcisState, measure: Measure) -> tuple[Floats, Floats]:
-        """This moment's estimate and its predicted variance, each (R,)."""
-        data = Reused(
-            labelled=state.labelled,
-            size=state.cells.size - state.excluded,
-            missed=state.missed,
-            rate=state.rate,
-            domain=state.domain,
-        )
-        counts = confusion(state.cells, data)
-        return measure.of_confusion(counts), predicted_variance(measure, state.cells, data, counts)
-
     def _close(self, state: AcisState, full: Bools, labels: Ints) -> AcisState:
         """With the estimates of the iterations that are full."""
-        n, values, errors = (np.zeros_like(state.value) for _ in range(3))
+        n, values, errors = (np.zeros_like(state.closed.value) for _ in range(3))
         for j, measure in enumerate(state.measures):
-            value, variance = self._current(state, measure)
+            value, variance = state.current(measure)
             known = full & np.isfinite(value) & np.isfinite(variance)
             n[:, j] = np.where(known, labels, 0)
             values[:, j] = np.where(known, value, 0.0)
@@ -224,10 +192,7 @@ class Acis(Method):
             state,
             iteration=state.iteration + full,
             closed_at=np.where(full, labels, state.closed_at),
-            weight=state.weight + n**self.recency,
-            value=state.value + n**self.recency * values,
-            error_weight=state.error_weight + n**self.caution,
-            error=state.error + n**self.caution * errors,
+            closed=state.closed.plus(n, values, errors),
         )
 
     def _calibrate(self, state: AcisState, which: Bools) -> AcisState:
@@ -245,22 +210,14 @@ class Acis(Method):
         state = replace(state, rate=rate)
         return replace(state, proposal=np.where(which[:, None], self._proposal(state), state.proposal))
 
-    def _pull(self, state: AcisState) -> Floats:
-        risk = expected_risk(state.measures[0], state.cells, state.labelled, state.left, state.rate)
-        return pull(state.measures[0], risk)[:, state.cells.prediction]
-
     def _proposal(self, state: AcisState) -> Floats:
         """q_t (R, C), with a trace everywhere so that every item of the domain can be found."""
         cells = state.cells
         even = state.domain & relevant_cells(state.measures, cells)
         even = even / max((cells.size * even).sum(), 1)
         p = np.stack([1 - state.rate, state.rate], axis=-1)
-        best = np.sqrt((p * self._pull(state) ** 2).sum(axis=-1)) * state.domain
+        best = np.sqrt((p * state.pull() ** 2).sum(axis=-1)) * state.domain
         total = (best * cells.size).sum(axis=1, keepdims=True)
         best = np.where(total > 0, best / np.where(total > 0, total, 1.0), even)
         mixing = self.secondary_mixing if len(state.measures) > 1 else 1e-6
         return np.asarray((1 - mixing) * best + mixing * even)
-
-    def _exhausted(self, state: AcisState, size: Ints) -> Bools:
-        """Whether (R,) the domain has no more than `size` items left to ask."""
-        return np.asarray((state.wanted * state.domain).sum(axis=1) <= size)

@@ -6,7 +6,7 @@ in from 0 and 1,
 
     t₊ = (n₊ + 1) / (n₊ + 2),   t₋ = 1 / (n₋ + 2),
 
-so that a perfectly separated sample has a finite slope.  Neither looks again where it is unsure.
+so that a perfectly separated sample has a finite slope.  Neither samples more where it is unsure.
 """
 
 import warnings

@@ -6,9 +6,8 @@ the rest:
     Ĝ = g( known labels + Σ_unlabelled p̂ )
 
 Items below rank K count as negative, as everywhere in that paper (evalcore.pool.top_domain).  None of these
-methods was published with an interval: a calibration curve's error is not the scatter of anything.  They
-report the measure's whole range and the variance 0, which means "not told"; no target on a width can stop
-them.
+methods was published with an interval.  They report the measure's whole range and the variance 0, which means
+that it is not known; no target on a width can stop them.
 
 Where the paper does not say how a rival's items are chosen, they are a simple random sample of the domain.
 """
@@ -114,7 +113,7 @@ class PlugIn(Method):
 
 
 def without_interval(measure: Measure, value: Floats, state: PlugInState) -> EstimateArrays:
-    """A bare number: the whole range for an interval, and how many items were taken for negative unseen."""
+    """The value (R,) with the whole range for an interval, and how many items count as negative unseen."""
     lowest, highest = measure.bounds
     return EstimateArrays(
         value=value,

@@ -1,7 +1,7 @@
 """`topk`: label the highest scores, and call the rest negative.
 
 The TOP-K baseline of Poms et al. (2021): no sampling, no weights, no model.  It is right when every positive
-ranks above the labels, and wrong by every positive that does not; that is its whole theory.
+ranks among the labelled items, and wrong by every positive that does not.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class TopK(PlugIn):
         return top_edges(scores, predictions, ratio=1.005)
 
     def rates(self, state: PlugInState) -> Floats:
-        """Nobody unlabelled is positive."""
+        """0: unlabelled items count as negative."""
         return np.zeros(state.left.shape)
 
     def chances(self, state: PlugInState, size: Ints) -> Floats:

@@ -7,9 +7,8 @@ ratio R = Σ f / Σ g is estimated by Σ f/b / Σ g/b over the labelled items.  
     Δ² = 1/(Σ g)² Σ_n (1/b_n - 1) h_n²,    h_n² = Σ_c p_a(c|n) (f - R g)²,   p_a = λ p + (1 - λ)/2
 
 which water-filling minimises: b_n = min(1, μ h_n) (`evalcore.design.waterfill`, algorithm 3).  Labelling
-everything
-leaves no error.  The interval is that of the beta distribution with this mean and variance, h² replaced by
-what the labels say, Σ_labelled (1 - b)/b² φ².
+everything leaves no error.  The interval is that of the beta distribution with this mean and variance, h²
+replaced by what the labels say, Σ_labelled (1 - b)/b² φ².
 
 In rounds: b grows with the number of labels, so the design at n labels is the design at fewer labels plus
 chances for the others.  An item not asked at b is asked at b' with probability (b' - b)/(1 - b), which is
@@ -18,8 +17,7 @@ published one at as many labels, whatever the batches.
 
 Never over budget: published Bernoulli batches have random size.  Here each batch is a systematic draw over
 cells in random order (`evalcore.design.systematic`), with the same b_n and exactly the size asked for.  Its
-error is
-at or slightly below eq. 28, which holds for independent coins.
+error is at or slightly below eq. 28, which holds for independent coins.
 """
 
 from collections.abc import Sequence

@@ -8,9 +8,8 @@ positive rate of each cell is estimated (Cochran 1977, chapters 5 and 5A):
 
 with p_c the supplied probability (`stratified-neyman`) or, renewed every round, the cell's own labels and the
 supplied probability for one more label (`stratified-online`).  Shares beyond a cell's size are redistributed
-(`evalcore.design.waterfill`).  A round spends its labels on the cells furthest behind their share, rounded
-                                at random
-to whole items, so rounds add up to the allocation for all labels so far, and the size is always exact.
+(`evalcore.design.waterfill`).  A round spends its labels on the cells furthest behind their share, rounded at
+random to whole items, so rounds add up to the allocation for all labels so far, and the size is always exact.
 
 Estimate: T̂P = Σ_{f=1} N_c p̂_c, and likewise for the misses; cells without a label take the rate of the
 labelled cells of the same prediction, by size ("collapsed").  Variance: Σ N_c² φ² (1 - n_c/N_c) s̃_c²/n_c, s̃²

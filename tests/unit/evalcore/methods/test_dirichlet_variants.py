@@ -16,7 +16,7 @@ from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
-from assay.evalcore.replay.simulation import replay
+from assay.evalcore.replay.run import replay
 
 
 def two_cells():

@@ -21,7 +21,8 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.top_domain import cut_rank, from_the_top, top_cells, top_edges
-from assay.evalcore.replay.simulation import LabelledPool, prepare, replay, run_block
+from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.replay.run import replay, run_block
 
 
 def cells(size, prediction, probability=None):

@@ -76,7 +76,7 @@ def test_features_that_are_missing_are_asked_for_by_name(tmp_path):
     data = spec_json(predictions, labels, method="dirichlet-tree:partition=kd-tree")
     with pytest.raises(BadInput, match=r"pool.features.*cuts the pool by features.*partition=csf"):
         Spec.from_json(data)
-    with pytest.raises(BadInput, match="--features"):
+    with pytest.raises(BadInput, match=r"^features: method .* cuts the pool by features and none are named"):
         build_partition(method("oasis:partition=kd-tree"), np.ones(3), np.ones(3), np.ones(3, int))
 
 

@@ -17,7 +17,7 @@ from assay.evalcore.pool.score_strata import (
     score_edges,
 )
 from assay.evalcore.pool.strata import assign
-from assay.evalcore.replay.simulation import run_block
+from assay.evalcore.replay.run import run_block
 
 KINDS = ["csf", "geometric", "equal-size", "rank-geometric"]
 

@@ -32,7 +32,7 @@ from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noi
 from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.recalibration.shape import pool_shape
 from assay.evalcore.replay.families import pool as family_pool
-from assay.evalcore.replay.simulation import prepare
+from assay.evalcore.replay.pool import prepare
 from assay.evalcore.types import Floats, Ints
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed

@@ -21,7 +21,8 @@ from assay.evalcore.recycled.shares import (
     separate_labels,
     shares,
 )
-from assay.evalcore.replay.simulation import LabelledPool, replay
+from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.run import replay
 from assay.flows.cli.main import run_command_line
 from assay.flows.verify.ledger import verify
 from assay.tasks.spec.evaluation import Spec
@@ -171,7 +172,7 @@ def test_a_replay_of_several_systems_prints_each(tmp_path, capsys):
     assert run_command_line(asked) == 0
     assert "recycle, recall of child (true value" in capsys.readouterr().out
     assert run_command_line([*asked, "--json", "--method", "passive"]) == 2
-    assert "--method recycle" in capsys.readouterr().out
+    assert "--systems: need the method 'recycle' alone; 'passive' judges" in capsys.readouterr().out
 
 
 def test_one_system_is_the_parent_alone():

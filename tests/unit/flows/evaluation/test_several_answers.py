@@ -21,7 +21,9 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.replay.simulation import LabelledPool, annotators_of, replay, summarise
+from assay.evalcore.replay.pool import LabelledPool, annotators_of
+from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.summary import summarise
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin as begin_evaluation

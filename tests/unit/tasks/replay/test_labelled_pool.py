@@ -83,3 +83,18 @@ def test_a_number_that_is_no_number_is_shown(tmp_path):
 def test_a_file_that_is_not_there_is_said_so(tmp_path):
     with pytest.raises(BadInput, match="no such file"):
         read_labelled_pool(tmp_path / "gone.parquet")
+
+
+def test_the_truth_may_be_a_chance_where_there_is_no_label(tmp_path):
+    pool = read_labelled_pool(written(tmp_path, without=["label"], label_probability=[0.2, 0.9, 0.5]))
+    assert pool.label_probability.tolist() == [0.2, 0.9, 0.5]
+    assert pool.label.tolist() == [0, 1, 0]
+    both = read_labelled_pool(written(tmp_path, label_probability=[0.2, 0.9, 0.5]))
+    assert both.label_probability is None
+    assert both.label.tolist() == GOOD["label"]
+
+
+def test_an_empty_file_of_json_lines_has_no_rows(tmp_path):
+    (tmp_path / "pool.jsonl").write_text("\n")
+    with pytest.raises(BadInput, match="no rows"):
+        read_labelled_pool(tmp_path / "pool.jsonl")

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
 
-from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.errors import BadArgument, BadInput, UnknownName
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.replay.simulation import replay, summarise
+from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.summary import summarise
 from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
-from assay.tasks.replay.runner import NamedMeasure, ReplayRequest, replay_json, run_replay
+from assay.tasks.replay.request import NamedMeasure, ReplayRequest
+from assay.tasks.replay.run import run_replay
 
 F1 = NamedMeasure(name="f1")
 REQUEST = ReplayRequest(
@@ -57,7 +59,7 @@ def test_the_numbers_are_those_of_a_plain_replay(pool, result):
 
 
 def test_the_json_is_the_contract(pool, result):
-    data = json.loads(json.dumps(replay_json(result), allow_nan=False))
+    data = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert list(data) == ["pool", "n", "repeats", "seed", "truth", "methods"]
     assert (data["pool"], data["n"], data["repeats"], data["seed"]) == ("made", 400, 120, 5)
     assert list(data["truth"]) == ["f1", "fbeta(2)"]
@@ -76,17 +78,31 @@ def test_the_json_is_the_contract(pool, result):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"repeats": 0}, "--repeats"),
-        ({"confidence": 1.0}, "--confidence"),
-        ({"methods": ()}, "--method"),
-        ({"methods": ("passive", "passive")}, "named twice"),
-        ({"budgets": (50, 20)}, "rising"),
-        ({"budgets": (401,)}, "more than the pool's 400"),
+        ({"repeats": 0}, "^repeats: must be at least 1"),
+        ({"confidence": 1.0}, "^confidence: must lie between 0 and 1"),
+        ({"methods": ()}, "^methods: name at least one"),
+        ({"methods": ("passive", "passive")}, "^methods: the same one is named twice"),
+        ({"measures": (F1, F1)}, "^measures: the same one is named twice"),
+        ({"budgets": (50, 20)}, "^budgets: must be rising"),
+        ({"budgets": (401,)}, "^budgets: 401 labels are more than the pool's 400"),
+        ({"batch_size": 0}, "^batch_size: must be at least 1"),
+        ({"systems": ("child",)}, "^systems: need the method 'recycle' alone; 'passive' judges one"),
     ],
 )
 def test_requests_that_make_no_sense_are_refused(pool, change, message):
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(BadArgument, match=message):
         run_replay(pool, replace(REQUEST, **change), pool_name="made", processes=1)
+
+
+def test_an_error_in_another_process_arrives_as_it_was_raised(pool):
+    with pytest.raises(BadArgument, match=r"^budgets: must be rising") as caught:
+        run_replay(pool, replace(REQUEST, budgets=(50, 20)), pool_name="made", processes=2)
+    assert caught.value.argument == "budgets"
+
+
+def test_no_process_at_all_is_refused(pool):
+    with pytest.raises(BadArgument, match=r"^processes: must be at least 1"):
+        run_replay(pool, REQUEST, pool_name="made", processes=0)
 
 
 def test_unknown_methods_are_refused_before_anything_runs(pool):

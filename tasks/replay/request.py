@@ -1,0 +1,58 @@
+"""What to simulate: methods, measures, budgets and repeats."""
+
+from dataclasses import dataclass
+
+from assay.evalcore.errors import BadArgument
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method, methods_that
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedMeasure:
+    """A measure by the words of a spec."""
+
+    name: str
+    beta: float | None = None
+
+    def find(self) -> Measure:
+        """The measure itself. Raises UnknownName or BadInput."""
+        return measure(self.name, self.beta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRequest:
+    """What to simulate on a labelled pool."""
+
+    methods: tuple[str, ...]
+    measures: tuple[NamedMeasure, ...]   # the first drives the sampling
+    budgets: tuple[int, ...]             # rising numbers of distinct labelled items
+    repeats: int                         # evaluations of each method
+    seed: int = 1
+    batch_size: int = 25
+    confidence: float = 0.95
+    systems: tuple[str, ...] = ()        # names of the pool's further systems, for methods that judge several
+    people: int = 1                      # annotators who answer about each item, where they differ
+
+    def check(self) -> None:
+        """Raises BadArgument for what makes no sense on any pool, and UnknownName for an unknown method.
+
+        Budgets, the batch size and the number of people are checked where they are used.
+        """
+        if self.repeats < 1:
+            raise BadArgument("repeats", f"must be at least 1, got {self.repeats}")
+        if not 0 < self.confidence < 1:
+            raise BadArgument("confidence", f"must lie between 0 and 1, got {self.confidence:g}")
+        _check_names("methods", self.methods)
+        _check_names("measures", self.measures)
+        one_system = [name for name in self.methods if not method(name).capabilities.judges_systems]
+        if self.systems and one_system:
+            able = " or ".join(map(repr, methods_that("judges_systems")))
+            raise BadArgument("systems", f"need the method {able} alone; {one_system[0]!r} judges one system")
+
+
+def _check_names(argument: str, given: tuple[object, ...]) -> None:
+    if not given:
+        raise BadArgument(argument, "name at least one")
+    if len(set(given)) < len(given):
+        raise BadArgument(argument, "the same one is named twice")

@@ -1,0 +1,120 @@
+"""A replay from a labelled pool to a table of results."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.replay.pool import LabelledPool, annotators_of, prepare
+from assay.evalcore.replay.run import blocks
+from assay.evalcore.replay.summary import summarise
+from assay.evalcore.replay.trace import join
+from assay.tasks.replay.processes import Block, BlockRun, run_blocks
+from assay.tasks.replay.request import ReplayRequest
+from assay.tasks.replay.result import MethodResult, ReplayResult, name_of
+
+Progress = Callable[[int, int], None]                 # evaluations done, evaluations in all
+
+
+def run_replay(
+    pool: LabelledPool,
+    request: ReplayRequest,
+    *,
+    pool_name: str,
+    processes: int | None = None,
+    progress: Progress | None = None,
+) -> ReplayResult:
+    """Run every method of the request `repeats` times on a labelled pool.
+
+    processes: see `tasks.replay.processes.run_blocks`; everything but the times is the same for any number.
+    progress is called in this process, once a block.
+
+    Raises UnknownName for a method or measure there is none of, and BadInput for budgets that do not rise or
+    exceed the pool, or for a measure that has no value on this pool.
+    """
+    request.check()
+    measures = [named.find() for named in request.measures]
+    truth = _truth(pool, measures, request.systems, pool_name)
+    total, done = request.repeats * len(request.methods), 0
+    runs: dict[str, dict[int, BlockRun]] = {name: {} for name in request.methods}
+    for block, brought in run_blocks(_blocks(pool, request), processes):
+        runs[block.method][block.index] = brought
+        done += block.repeats
+        if progress:
+            progress(done, total)
+    return ReplayResult(
+        pool=pool_name,
+        n=len(pool.label),
+        repeats=request.repeats,
+        seed=request.seed,
+        confidence=request.confidence,
+        truth=truth,
+        methods=tuple(
+            entry
+            for name, by_index in runs.items()
+            for entry in _summaries(name, measures, truth, request, [by_index[i] for i in sorted(by_index)])
+        ),
+    )
+
+
+def _truth(
+    pool: LabelledPool, measures: Sequence[Measure], systems: Sequence[str], pool_name: str
+) -> dict[str, float]:
+    """The value of every measure of every system on the pool."""
+    truth: dict[str, float] = {}
+    for s, system in enumerate((None, *systems)):
+        confusion = pool.confusion(s)
+        for m in measures:
+            what = name_of(m.name, system)
+            truth[what] = float(m.of_confusion(confusion))
+            if not np.isfinite(truth[what]):
+                raise BadInput(
+                    f"{pool_name}: {what} has no value on this pool: {m.undefined_when}; "
+                    "nothing can be compared with it"
+                )
+    return truth
+
+
+def _blocks(pool: LabelledPool, request: ReplayRequest) -> list[Block]:
+    work = []
+    for name in request.methods:
+        cells, by_label = prepare(method(name), pool)
+        annotators = annotators_of(method(name), pool, request.people)
+        work += [
+            Block(
+                method=name, cells=cells, by_label=by_label, request=request, index=index, repeats=size,
+                annotators=annotators,
+            )
+            for index, size in blocks(request.repeats)
+        ]
+    return work
+
+
+def _summaries(
+    name: str,
+    measures: Sequence[Measure],
+    truth: dict[str, float],
+    request: ReplayRequest,
+    parts: Sequence[BlockRun],
+) -> Iterator[MethodResult]:
+    """One method's results, by system and measure; parts: its blocks in order."""
+    seconds = sum(part.seconds for part in parts) / (request.repeats * _rounds(request))
+    traces = [join(several) for several in zip(*(part.traces(measures) for part in parts), strict=True)]
+    systems = (None, *request.systems)
+    for trace in traces:
+        system = systems[trace.system]
+        yield MethodResult(
+            method=name,
+            measure=trace.measure.name,
+            budgets=tuple(summarise(trace, truth[name_of(trace.measure.name, system)], request.budgets)),
+            seconds_per_round=seconds,
+            system=system,
+        )
+
+
+def _rounds(request: ReplayRequest) -> int:
+    """Rounds on the way to the largest budget when every round brings what it asks for."""
+    steps = np.diff(np.array([0, *request.budgets]))
+    return int(np.sum(-(-steps // request.batch_size)))

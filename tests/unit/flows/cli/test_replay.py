@@ -1,0 +1,32 @@
+"""`assay replay`: an argument that cannot be used is called by the flag it came from."""
+
+import pytest
+
+from assay.flows.cli.main import run_command_line
+
+COLUMNS = "item_id,score,prediction,label_probability"
+
+
+@pytest.fixture
+def pool(tmp_path):
+    path = tmp_path / "pool.csv"
+    path.write_text("\n".join([COLUMNS, *(f"i{i},{i / 10},{int(i > 5)},0.{i % 9}" for i in range(20))]))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--budgets", "20,10"], "--budgets: must be rising positive numbers, got [20, 10]"),
+        (["--budgets", "10,40"], "--budgets: 40 labels are more than the pool's 20 items"),
+        (["--method", "passive,passive"], "--method: the same one is named twice"),
+        (["--measure", ""], "--measure: name at least one"),
+        (["--annotators", "2"], "--annotators: must be an odd number, so that a majority is a label; got 2"),
+        (["--method", "oasis:partition=kd-tree"], "--features: method 'oasis:partition=kd-tree' cuts"),
+        (["--plot", "plot.pdf"], "--plot: plot.pdf: the name must end in .svg or .png"),
+        (["--systems", "prediction"], "--systems: need the method 'recycle' alone"),
+    ],
+)
+def test_the_flag_is_named(pool, capsys, flags, said):
+    assert run_command_line(["replay", pool, "--repeats", "2", "--budgets", "10", *flags]) == 2
+    assert said in capsys.readouterr().err
