@@ -29,7 +29,7 @@ from assay.tasks.report import ReportFiles, write_report
 from assay.tasks.spec.evaluation import Spec
 
 if TYPE_CHECKING:
-    from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+    from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 
 NAME = "demo"
 HALF_WIDTH, CONFIDENCE = 0.15, 0.95
@@ -115,7 +115,7 @@ def _spec(pool: febrl.FebrlPool, seed: int, server: "LocalLabelStudio | None") -
 def _server(wanted: bool, say: Say) -> "AbstractContextManager[LocalLabelStudio | None]":
     if not wanted:
         return nullcontext()
-    from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+    from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 
     say("starting Label Studio (the first time it is installed, which takes minutes)")
     return LocalLabelStudio()

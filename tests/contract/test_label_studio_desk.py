@@ -15,7 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, DeskRefused, DeskUnreachable, Item
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
