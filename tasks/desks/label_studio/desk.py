@@ -22,8 +22,9 @@ from typing import Any
 from assay.evalcore.annotators.annotation import Annotation
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.answers import annotation, touched
-from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, NotThere
+from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi
 from assay.tasks.desks.label_studio.project import EvaluationProject
+from assay.tasks.desks.label_studio.replies import NotThere
 from assay.tasks.desks.label_studio.shown_fields import Field, shown_value
 from assay.tasks.desks.label_studio.webhook import ensure_webhook
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, DeskUnreachable, Item

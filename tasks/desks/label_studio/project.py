@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from assay.tasks.desks.digests import digest
-from assay.tasks.desks.label_studio.api import LabelStudioApi, NotThere
+from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.labelling_config import labelling_config
+from assay.tasks.desks.label_studio.replies import NotThere
 from assay.tasks.desks.label_studio.shown_fields import Field, Kind, shown_fields
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable, Item
 
