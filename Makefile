@@ -28,7 +28,7 @@ demo: setup
 	$(BIN)/assay demo
 
 label-studio: setup
-	$(BIN)/python -m assay.tasks.desks.label_studio.local_server --install
+	$(BIN)/python -m assay.tasks.desks.label_studio.local --install
 
 # Prefect (server and worker), Label Studio, S3 and the receiver of webhooks, on this machine only.
 up: label-studio

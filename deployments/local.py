@@ -24,7 +24,7 @@ from pathlib import Path
 import httpx
 
 from assay.evalcore.errors import AssayError, BadInput
-from assay.tasks.desks.label_studio import local_server
+from assay.tasks.desks.label_studio.local import installation, process, server
 
 ROOT = Path(__file__).parents[1]
 BUCKET = "assay"
@@ -53,7 +53,7 @@ def prepare(folder: Path, any_port: bool) -> Path:
         "AWS_EC2_METADATA_DISABLED": "true",
         "LABEL_STUDIO_URL": f"http://127.0.0.1:{ports['label_studio']}",
         "LABEL_STUDIO_API_KEY": known.get("LABEL_STUDIO_API_KEY", secrets.token_hex(20)),
-        "LABEL_STUDIO_EMAIL": local_server.EMAIL,
+        "LABEL_STUDIO_EMAIL": process.EMAIL,
         "LABEL_STUDIO_PASSWORD": known.get("LABEL_STUDIO_PASSWORD", secrets.token_urlsafe(12)),
         "PREFECT_HOME": str((folder / "prefect").absolute()),
         "PREFECT_API_URL": f"http://127.0.0.1:{ports['prefect']}/api",
@@ -70,10 +70,10 @@ def prepare(folder: Path, any_port: bool) -> Path:
     os.replace(partial, path)
     data = folder / "label-studio"
     if not data.exists():
-        home = local_server.install()
+        home = installation.install()
         half = folder / "label-studio.partial"
         shutil.rmtree(half, ignore_errors=True)
-        local_server.new_data(
+        server.new_data(
             home, half, token=values["LABEL_STUDIO_API_KEY"], password=values["LABEL_STUDIO_PASSWORD"]
         )
         half.rename(data)
@@ -161,9 +161,9 @@ def s3() -> None:
 def label_studio() -> None:
     """Label Studio, in the environment of its own that `make label-studio` installs."""
     data = Path(os.environ["ASSAY_LOCAL"]) / "label-studio"
-    venv = local_server.install() / "venv"
+    venv = installation.install() / "venv"
     port, token = int(os.environ["ASSAY_LOCAL_PORT_LABEL_STUDIO"]), os.environ["LABEL_STUDIO_API_KEY"]
-    command, environment = local_server.server_command(venv, data, port, token)
+    command, environment = process.server_command(venv, data, port, token)
     _run(command, environment, data, log=data.parent / "label-studio.log")
 
 

@@ -165,7 +165,7 @@ def _s3(folder: Path) -> Iterator[Any]:
 
 @contextmanager
 def _label_studio() -> Iterator[Any]:
-    from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+    from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 
     with LocalLabelStudio() as server:
         yield server

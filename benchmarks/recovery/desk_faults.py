@@ -34,7 +34,7 @@ from services.ledger_record import Record
 
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import DeskError
 from assay.tasks.ledger.owner import Ledger

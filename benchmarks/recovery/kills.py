@@ -52,8 +52,9 @@ from services.ledger_record import Record, record_differences, record_of
 from services.s3 import S3Server
 
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
-from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
+from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import DeskError
 from assay.tasks.effects.log import VARIABLE, begun_and_not_ended

@@ -30,7 +30,7 @@ from assay.tasks.report import ReportFiles, write_report
 from assay.tasks.spec.evaluation import Spec
 
 if TYPE_CHECKING:
-    from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+    from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 
 NAME = "demo"
 HALF_WIDTH, CONFIDENCE = 0.15, 0.95
@@ -116,7 +116,7 @@ def _spec(pool: febrl.FebrlPool, seed: int, server: "LocalLabelStudio | None") -
 def _server(wanted: bool, say: Say) -> "AbstractContextManager[LocalLabelStudio | None]":
     if not wanted:
         return nullcontext()
-    from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+    from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 
     say("starting Label Studio (the first time it is installed, which takes minutes)")
     return LocalLabelStudio()
@@ -130,7 +130,8 @@ def _desk(
     if server is None:
         desk = spec.desk.open(spec.labelling, Resources(store=store))
         return desk, lambda _standing: None, patience
-    from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+    from assay.tasks.desks.label_studio.api import LabelStudioApi
+    from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
     from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 
     person = SimulatedPerson(LabelStudioApi(server.url, server.token), spec.name, _labels(pool.labels))

@@ -1,7 +1,7 @@
-"""The desk: where people label. Label Studio, a folder of CSV files, or a simulated annotator.
+"""The desk: where people label. What every kind of desk can do, and the values it takes and gives.
 
-A desk is told what to ask (`post`), and asked what was answered (`collect`). It decides nothing: what an
-answer is worth is adjudication, when to post again is the caller's (`posts/` keys in the ledger).
+A desk takes what is to be asked (`post`) and gives what was answered (`collect`). It decides nothing: how
+answers become labels is adjudication, and when to post again is decided in flows.people (`posts/` keys).
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,8 +42,8 @@ class Item:
 class Batch:
     """Items one round asks about; everything is deduplicated on (evaluation, round, asking, item_id).
 
-    An item that is asked again is a question of its own on the desk, beside the first one: whoever skipped
-    the first is not kept from the second, and answers to the two are never mixed up.
+    An item that is asked again is a second question on the desk, beside the first: people who skipped the
+    first may answer the second, and answers to the two are kept apart.
     """
 
     evaluation: str
@@ -67,7 +67,7 @@ class Collected:
 
 @runtime_checkable
 class Desk(Protocol):
-    """All methods may be called again after any failure; `post` never makes a second copy knowingly."""
+    """All methods may be called again after any failure. `post` does not post what it knows to be there."""
 
     def prepare(self) -> None:
         """Reach the desk and make it ready (project, folder). Idempotent. DeskUnreachable or DeskRefused."""
@@ -86,8 +86,8 @@ class Desk(Protocol):
         ...
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
-        """Let each of these items be answered by `annotators` different people in all (a tie, or an answer
-        that was none). Idempotent; never lowers what was asked before; items not on the desk are left out."""
+        """Let each of these items be answered by `annotators` different people in all, after a tie or an
+        invalid answer. Idempotent; never lowers what was asked before; items not on the desk are left out."""
         ...
 
 

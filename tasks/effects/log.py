@@ -1,4 +1,4 @@
-"""The effect log: what a process was doing, told while it does it, so that it can be known after it died.
+"""The effect log: which effects a process is in, written as they begin and end, for after a crash.
 
 Off unless ASSAY_EFFECT_LOG names a file or a named pipe. Then every effect appends a line when it begins and
 one when it has ended, well or not:

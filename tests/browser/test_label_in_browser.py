@@ -6,7 +6,7 @@ import pytest
 
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 from assay.tasks.desks.protocol import Batch, Item
 
 pytest.importorskip("playwright", reason="playwright is not installed")

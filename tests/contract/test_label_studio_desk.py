@@ -15,7 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
-from assay.tasks.desks.label_studio.local_server import LocalLabelStudio
+from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, DeskRefused, DeskUnreachable, Item
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
@@ -302,7 +302,7 @@ def test_a_deleted_item_is_missing_and_can_be_posted_again(posted: Desk, people:
 def test_a_deleted_project_is_an_error_that_says_so(posted: Desk, label_studio_api: LabelStudioApi,
                                                     people: list[Person]):
     people[0].delete_project(posted.project)
-    for act in (posted.desk.collect, posted.desk.missing, posted.desk.progress):
+    for act in (posted.desk.collect, posted.desk.missing):
         with pytest.raises(DeskRefused, match=f"no project for evaluation {posted.evaluation}.*deleted"):
             act(posted.batch)
     restarted = a_desk(label_studio_api, posted.evaluation)

@@ -8,8 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from assay.tasks.desks.label_studio import local_server
-from assay.tasks.desks.label_studio.local_server import LocalLabelStudio, LocalLabelStudioError, install
+from assay.tasks.desks.label_studio.local import installation
+from assay.tasks.desks.label_studio.local.installation import install
+from assay.tasks.desks.label_studio.local.process import LocalLabelStudioError
+from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 
 
 def whoami(server: LocalLabelStudio, token: str) -> int:
@@ -43,12 +45,16 @@ def test_it_listens_on_this_machine_only(label_studio: LocalLabelStudio):
     assert [address.split(":")[0] for address in listening] == ["0100007F"]   # 127.0.0.1, least byte first
 
 
+def test_in_a_checkout_the_pins_and_hashes_are_found():
+    assert "--hash=sha256:" in installation.REQUIREMENTS.read_text()
+
+
 def test_a_failed_installation_says_why_and_does_not_count_as_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     wanted = tmp_path / "requirements.txt"
     wanted.write_text("label-studio ===\n")
-    monkeypatch.setattr(local_server, "REQUIREMENTS", wanted)
+    monkeypatch.setattr(installation, "REQUIREMENTS", wanted)
     for _ in range(2):
         with pytest.raises(LocalLabelStudioError, match=r"could not install label-studio .*the end of"):
             install(tmp_path / "cache")
@@ -62,7 +68,7 @@ def test_a_cache_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path)
 
 def test_the_command_wants_to_be_told_to_install():
     done = subprocess.run(
-        [sys.executable, "-m", "assay.tasks.desks.label_studio.local_server"],
+        [sys.executable, "-m", "assay.tasks.desks.label_studio.local"],
         capture_output=True, text=True, check=False
     )
     assert (done.returncode, "--install" in done.stderr) == (2, True)

@@ -17,7 +17,8 @@ from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.listen.receiver import MOST_BYTES, NoSecret, checked_secret, serve
-from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.desks.protocol import SECRET_HEADER
 from assay.tasks.ledger import layout, open_store

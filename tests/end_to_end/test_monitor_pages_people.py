@@ -11,7 +11,8 @@ from assay.flows.alerts.delivery import deliver
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.monitors import read_verdicts

@@ -10,8 +10,9 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
-from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE
+from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.ledger import layout
+from assay.tasks.ledger import rounds
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan

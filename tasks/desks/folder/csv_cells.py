@@ -1,9 +1,9 @@
 """CSV for spreadsheets: text that stays text, in cells that can be read back exactly.
 
 A spreadsheet runs a cell that begins with = + - or @, and quietly rewrites what looks like a number or a date
-(00123, 1e5, 12345678901234567, 2026-11-20). Such text is written with an apostrophe before it, which every
-spreadsheet takes as "this is text" or shows as it is; so is text that begins with an apostrophe itself, which
-makes it reversible: `from_cell(to_cell(x)) == x` for every x.
+(00123, 1e5, 12345678901234567, 2026-11-20). Such text is written with an apostrophe before it, which
+spreadsheets take for "this is text" or show as it is. Text that begins with an apostrophe gets another, so
+that reading gives back what was written: `from_cell(to_cell(x)) == x` for every x.
 
 Files are UTF-8 with a byte-order mark (Excel guesses wrong without); read back are comma, semicolon and tab,
 whatever the spreadsheet's country saves.

@@ -11,9 +11,9 @@ Batch files are written once, whole or not at all, so two processes that post at
 is on the desk if any batch file of its round lists it.
 
 People save a copy of a batch file in `answers/`, with their name in its name. Labels filled in and saved in
-the batch file itself count too: better than to wait for ever beside a finished file. A file that cannot be
-read at all stops the evaluation with a message that names it, because somebody has to save it again; a row
-that makes no sense only costs that row (see `folder_answers`).
+the batch file itself count too. A file that cannot be read at all stops the evaluation with a message that
+names it, because somebody has to save it again; a row that cannot be understood is one invalid answer (see
+`answers`).
 """
 
 import contextlib

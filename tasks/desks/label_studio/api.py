@@ -1,4 +1,4 @@
-"""Label Studio over the wire: the SDK's sign-in and connection, raw JSON, and errors that people can act on.
+"""Label Studio over the wire: the SDK's sign-in and connection, and raw JSON.
 
 The SDK is used for what it does well (tokens: legacy ones as they are, personal access tokens exchanged and
 renewed) and held back from what it does badly:
@@ -6,7 +6,7 @@ renewed) and held back from what it does badly:
 - it re-sends requests on its own, POSTs included, and one lost reply then makes three copies: `max_retries=0`
   everywhere, and only reads are tried again, here, with growing random pauses;
 - its types disagree with themselves from one reply to the next, so replies are read as plain JSON;
-- the text of its errors holds headers and a session cookie: only status and detail are ever repeated.
+- the text of its errors holds headers and a session cookie: `replies` says what may be repeated.
 
 What a write's failure means: refused (the server said no), unreachable (it was never sent) or ambiguous
 (it was sent and may yet happen). Only the last needs care, and only posting needs to know: see `send`.
@@ -21,34 +21,20 @@ from typing import Any
 import httpx
 import tenacity
 
-from assay.evalcore.errors import BadInput
+from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address
 from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
 from assay.tasks.effects.retrying import retrying
 from assay.tasks.quiet_libraries import quiet_libraries
 
-TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
 PAGE_SIZE = 200
 PROJECT_PAGE_SIZE = 100
 
 FIRST_PAUSE = 0.5      # seconds before a read is tried again, drawn between 0 and this, which then doubles
 LONGEST_PAUSE = 8.0
-LONGEST_ASKED = 60.0   # of a pause the server itself asks for (Retry-After)
 
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})   # maybe processed, maybe not
 Condition = tuple[str, str, str, Any]   # field, operator, type, value: one filter of the task list
-
-
-class NotThere(DeskRefused):
-    """404: the project or the item does not exist (any more)."""
-
-
-class _Busy(DeskUnreachable):
-    """The server asks to be left alone for a while."""
-
-    def __init__(self, message: str, seconds: float) -> None:
-        super().__init__(message)
-        self.seconds = seconds
 
 
 class LabelStudioApi:
@@ -60,8 +46,8 @@ class LabelStudioApi:
         from label_studio_sdk.core.api_error import ApiError
 
         quiet_libraries()
-        self.url = _address(url)
-        self._secret = token
+        self.url = checked_address(url)
+        self._replies = Replies(self.url, token)
         self._api_error = ApiError
         self._read_attempts = read_attempts
         # Redirects are not followed: a POST would silently become a GET.
@@ -71,7 +57,7 @@ class LabelStudioApi:
                 base_url=self.url + "/", api_key=token, max_retries=0, timeout=timeout, httpx_client=http
             )
         except ApiError as error:   # a personal access token is dated: an expired one fails here
-            raise self._refusal(error.status_code or 401, error.body) from None
+            raise self._replies.refusal(error.status_code or 401, error.body) from None
         self._wrapper = client._client_wrapper
 
     def read(self, path: str, params: Mapping[str, Any] | None = None) -> Any:
@@ -88,12 +74,12 @@ class LabelStudioApi:
         try:
             response = self._request(path, method=method, json=body)
         except _NEVER_SENT as error:
-            raise self._unreachable(error) from None
+            raise self._replies.unreachable(error) from None
         except httpx.HTTPError as error:
-            raise self._ambiguous(f"{type(error).__name__} while waiting for the reply") from None
+            raise self._replies.ambiguous(f"{type(error).__name__} while waiting for the reply") from None
         if response.status_code in _TRY_AGAIN or response.status_code >= 500:
-            raise self._ambiguous(f"it answered {response.status_code}")
-        return self._answer(response)
+            raise self._replies.ambiguous(f"it answered {response.status_code}")
+        return self._replies.answer(response)
 
     def change(self, method: str, path: str, body: Any = None) -> Any:
         """`send` for a change that may safely be made twice: an unknown fate is just DeskUnreachable."""
@@ -156,14 +142,10 @@ class LabelStudioApi:
         try:
             response = self._request(path, method="GET", params=dict(params or {}))
         except httpx.HTTPError as error:
-            raise self._unreachable(error) from None
+            raise self._replies.unreachable(error) from None
         if response.status_code in _TRY_AGAIN or response.status_code >= 500:
-            raise _Busy(
-                f"Label Studio at {self.url} answered {response.status_code}{self._detail(response)}; "
-                "nothing was lost: try again later",
-                _asked_pause(response),
-            )
-        return self._answer(response)
+            raise self._replies.busy(response)
+        return self._replies.answer(response)
 
     def _sign_in(self) -> None:
         """Have a valid access token before the request proper, so that its failure is not the request's."""
@@ -174,9 +156,9 @@ class LabelStudioApi:
                 raise DeskUnreachable(
                     f"Label Studio at {self.url} answered {error.status_code} to signing in; try again later"
                 ) from None
-            raise self._refusal(error.status_code or 401, error.body) from None
+            raise self._replies.refusal(error.status_code or 401, error.body) from None
         except httpx.HTTPError as error:
-            raise self._unreachable(error) from None
+            raise self._replies.unreachable(error) from None
         except ValueError:   # the sign-in's reply was no JSON
             raise DeskUnreachable(
                 f"Label Studio at {self.url} answered signing in with something that is not JSON; "
@@ -189,87 +171,8 @@ class LabelStudioApi:
         )
         return response
 
-    def _answer(self, response: httpx.Response) -> Any:
-        status = response.status_code
-        if 300 <= status < 400:
-            to = httpx.URL(response.headers.get("location", "")).copy_with(query=None, userinfo=b"")
-            raise DeskRefused(
-                f"{self.url} redirects to {to}; put the address Label Studio really has into desk.url"
-            )
-        if status >= 400:
-            raise self._refusal(status, self._body(response))
-        if status == 204 or not response.content:
-            return None
-        body = self._body(response)
-        if body is None:
-            raise DeskRefused(f"{self.url} answered with a page instead of JSON; is desk.url Label Studio's?")
-        return body
-
-    def _refusal(self, status: int, body: Any) -> DeskRefused:
-        said = self._said(body)
-        if status in (401, 403):
-            return DeskRefused(
-                f"Label Studio at {self.url} refused the token ({status}{said}); put a valid access token "
-                f"into the environment variable {TOKEN_VARIABLE} (Label Studio: Account & Settings)"
-            )
-        if status == 404:
-            return NotThere(f"Label Studio at {self.url} knows no such thing (404{said})")
-        return DeskRefused(f"Label Studio at {self.url} refused ({status}{said})")
-
-    def _unreachable(self, error: Exception) -> DeskUnreachable:
-        return DeskUnreachable(
-            f"Label Studio at {self.url} could not be reached "
-            f"({self._masked(str(error)) or type(error).__name__}); "
-            "check desk.url and that the server is up, then run the same command again"
-        )
-
-    def _ambiguous(self, what: str) -> AmbiguousPost:
-        return AmbiguousPost(
-            f"Label Studio at {self.url}: {what}, so what was sent may or may not have happened; "
-            "it is looked at again before anything is sent twice"
-        )
-
-    def _detail(self, response: httpx.Response) -> str:
-        return self._said(self._body(response))
-
-    @staticmethod
-    def _body(response: httpx.Response) -> Any:
-        try:
-            return response.json()
-        except ValueError:
-            return None
-
-    def _said(self, body: Any) -> str:
-        """The server's own words, short; never its headers."""
-        if not isinstance(body, dict):
-            return ""
-        words = body.get("detail") or body.get("validation_errors") or body.get("code")
-        return f": {self._masked(str(words))[:300]}" if words else ""
-
-    def _masked(self, text: str) -> str:
-        return text.replace(self._secret, "***")
-
-
 def _pause(state: tenacity.RetryCallState) -> float:
     """Seconds before the next attempt: random and growing, and no less than the server asked for."""
     drawn = tenacity.wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)(state)
     error = state.outcome.exception() if state.outcome else None
-    return max(drawn, error.seconds) if isinstance(error, _Busy) else drawn
-
-
-def _asked_pause(response: httpx.Response) -> float:
-    """The Retry-After of a reply in seconds, 0 if there is none or it is a date."""
-    asked = response.headers.get("retry-after", "")
-    return min(float(asked), LONGEST_ASKED) if asked.isascii() and asked.isdigit() else 0.0
-
-
-def _address(url: str) -> str:
-    try:
-        parts = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise BadInput(f"desk.url: {url!r} is not an address ({error}); use http://HOST:PORT") from None
-    if parts.scheme not in ("http", "https") or not parts.host:
-        raise BadInput(f"desk.url: {url!r} is not an address; use http://HOST:PORT or https://HOST")
-    if parts.userinfo:
-        raise BadInput(f"desk.url: holds a user name or a password; use {TOKEN_VARIABLE} for the token")
-    return url.rstrip("/")
+    return max(drawn, error.seconds) if isinstance(error, Busy) else drawn

@@ -10,10 +10,10 @@ again after deletions), so everything rests on our own keys inside each task's d
 Nothing else is uploaded: no predictions, scores, weights or strata, and not the item's id, which may be
 nobody's business there. Items go up in the order of their digests, which says nothing about scores.
 
-*Twins*, several tasks of one item, are harmless. Copies that nobody touched are deleted while another is
-there, after one more look at each; labelled copies stay, and their answers are merged. A draft is no answer
-but it touches. At worst, when an answer and two clean-ups fall into the same moment, an item disappears: then
-it is simply missing, and is asked again.
+*Twins*, several tasks of one item, do no harm. Copies that nobody touched are deleted while another is there,
+after one more look at each; labelled copies stay, and their answers are merged. A draft is no answer, but a
+task with a draft counts as touched. If an answer and two clean-ups fall into the same moment, an item may
+disappear: it is then missing, and is posted again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,9 @@ from typing import Any
 from assay.evalcore.annotators.annotation import Annotation
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.answers import annotation, touched
-from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, NotThere
+from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi
 from assay.tasks.desks.label_studio.project import EvaluationProject
+from assay.tasks.desks.label_studio.replies import NotThere
 from assay.tasks.desks.label_studio.shown_fields import Field, shown_value
 from assay.tasks.desks.label_studio.webhook import ensure_webhook
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, DeskUnreachable, Item

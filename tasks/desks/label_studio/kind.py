@@ -56,7 +56,8 @@ class LabelStudioKind(DeskKind):
     def _api(
         self, resources: Resources, *, timeout: float = 60.0, read_attempts: int = 4
     ) -> "LabelStudioApi":
-        from assay.tasks.desks.label_studio.api import TOKEN_VARIABLE, LabelStudioApi
+        from assay.tasks.desks.label_studio.api import LabelStudioApi
+        from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 
         token = resources.environment.get(TOKEN_VARIABLE, "").strip()
         if not token:

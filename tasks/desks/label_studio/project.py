@@ -1,10 +1,10 @@
-"""The Label Studio project of an evaluation: found by its mark, or created, and never two for long.
+"""The Label Studio project of an evaluation: found by its mark, or created.
 
-The mark is a digest of the evaluation's name and identity. It ends the title and stands in the description;
-people may change either, and the other still finds it. Two processes that both find none both create one;
-each then looks again and the lowest id wins, and a loser removes its own if it is still empty. Should two
-survive all the same (one commits late), reading covers every project with the mark and posting uses the
-lowest, so nothing answered in the other is lost.
+The mark is a digest of the evaluation's name and identity. It is at the end of the title and in the
+description; people may change one of them, and the project is found by the other. Two processes that find no
+project at the same moment both create one. Each then looks again: the project of the lowest id is used, and
+the process whose project it is not removes its own if that is empty. If two remain (one was committed late),
+answers are read from every project with the mark and items are posted to the lowest.
 """
 
 import re
@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from assay.tasks.desks.digests import digest
-from assay.tasks.desks.label_studio.api import LabelStudioApi, NotThere
+from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.labelling_config import labelling_config
+from assay.tasks.desks.label_studio.replies import NotThere
 from assay.tasks.desks.label_studio.shown_fields import Field, Kind, shown_fields
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable, Item
 

@@ -1,7 +1,7 @@
 """A person in Label Studio who knows the answers, for the demo: reads what is shown, and submits a choice.
 
-It works through the same public API a browser uses and sees what a person sees: an item is recognised by its
-shown fields, not by its id, which is not uploaded.
+It uses the public API that a browser uses, and sees what a person sees: it recognises an item by its shown
+fields, because the item's id is not uploaded.
 """
 
 import re

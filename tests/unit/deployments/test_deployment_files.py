@@ -12,7 +12,7 @@ import yaml
 from services.prefect_server import ROOT
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.label_studio.local_server import VERSION
+from assay.tasks.desks.label_studio.local.process import VERSION
 
 DEPLOYMENTS = ROOT / "deployments"
 MANIFESTS = sorted((DEPLOYMENTS / "kubernetes").glob("*.yaml"))
@@ -130,8 +130,8 @@ def test_secrets_that_are_mounted_reach_the_command_and_no_other_does(tmp_path):
 def stack(monkeypatch):
     """The local stack's module; nothing is installed or copied."""
     module = local()
-    monkeypatch.setattr(module.local_server, "install", lambda: None)
-    monkeypatch.setattr(module.local_server, "new_data", lambda _home, data, **_: data.mkdir())
+    monkeypatch.setattr(module.installation, "install", lambda: None)
+    monkeypatch.setattr(module.server, "new_data", lambda _home, data, **_: data.mkdir())
     monkeypatch.delenv("ASSAY_ALERTS", raising=False)
     return module
 

@@ -12,7 +12,7 @@ from assay.tasks.desks.protocol import Batch, Item
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "desks.md"
+DOCUMENT = Path(__file__).parents[5] / "docs" / "desks.md"
 CLASSES = ("match", "no match")
 
 

@@ -1,0 +1,125 @@
+"""What Label Studio's replies mean: their JSON, or one of our errors, in words that people can act on.
+
+Of what the server says only the status and its own short words are repeated, never headers, and never the
+token, which some servers send back.
+"""
+
+from typing import Any
+
+import httpx
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
+
+TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
+LONGEST_ASKED = 60.0   # seconds, of a pause the server itself asks for (Retry-After)
+
+
+class NotThere(DeskRefused):
+    """404: the project or the item does not exist (any more)."""
+
+
+class Busy(DeskUnreachable):
+    """The server asks to be left alone for a while."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class Replies:
+    """The replies of one server."""
+
+    def __init__(self, url: str, token: str) -> None:
+        """`token` is only here to be left out of what is said."""
+        self._url, self._secret = url, token
+
+    def answer(self, response: httpx.Response) -> Any:
+        """The JSON of a reply, None if it has none. DeskRefused or NotThere if the server said no."""
+        status = response.status_code
+        if 300 <= status < 400:
+            to = httpx.URL(response.headers.get("location", "")).copy_with(query=None, userinfo=b"")
+            raise DeskRefused(
+                f"{self._url} redirects to {to}; put the address Label Studio really has into desk.url"
+            )
+        if status >= 400:
+            raise self.refusal(status, _body(response))
+        if status == 204 or not response.content:
+            return None
+        body = _body(response)
+        if body is None:
+            raise DeskRefused(
+                f"{self._url} answered with a page instead of JSON; is desk.url Label Studio's?"
+            )
+        return body
+
+    def busy(self, response: httpx.Response) -> Busy:
+        """The error for a read that may be tried again."""
+        return Busy(
+            f"Label Studio at {self._url} answered {response.status_code}{self._said(_body(response))}; "
+            "nothing was lost: try again later",
+            _asked_pause(response),
+        )
+
+    def refusal(self, status: int, body: Any) -> DeskRefused:
+        """The error for a status of 400 or more."""
+        said = self._said(body)
+        if status in (401, 403):
+            return DeskRefused(
+                f"Label Studio at {self._url} refused the token ({status}{said}); put a valid access token "
+                f"into the environment variable {TOKEN_VARIABLE} (Label Studio: Account & Settings)"
+            )
+        if status == 404:
+            return NotThere(f"Label Studio at {self._url} knows no such thing (404{said})")
+        return DeskRefused(f"Label Studio at {self._url} refused ({status}{said})")
+
+    def unreachable(self, error: Exception) -> DeskUnreachable:
+        """The error for a request that got no reply."""
+        return DeskUnreachable(
+            f"Label Studio at {self._url} could not be reached "
+            f"({self._masked(str(error)) or type(error).__name__}); "
+            "check desk.url and that the server is up, then run the same command again"
+        )
+
+    def ambiguous(self, what: str) -> AmbiguousPost:
+        """The error for a write whose fate is unknown."""
+        return AmbiguousPost(
+            f"Label Studio at {self._url}: {what}, so what was sent may or may not have happened; "
+            "it is looked at again before anything is sent twice"
+        )
+
+    def _said(self, body: Any) -> str:
+        """The server's own words, short; never its headers."""
+        if not isinstance(body, dict):
+            return ""
+        words = body.get("detail") or body.get("validation_errors") or body.get("code")
+        return f": {self._masked(str(words))[:300]}" if words else ""
+
+    def _masked(self, text: str) -> str:
+        return text.replace(self._secret, "***")
+
+
+def checked_address(url: str) -> str:
+    """The address of a server without a slash at its end. BadInput if it is none, or holds a password."""
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise BadInput(f"desk.url: {url!r} is not an address ({error}); use http://HOST:PORT") from None
+    if parts.scheme not in ("http", "https") or not parts.host:
+        raise BadInput(f"desk.url: {url!r} is not an address; use http://HOST:PORT or https://HOST")
+    if parts.userinfo:
+        raise BadInput(f"desk.url: holds a user name or a password; use {TOKEN_VARIABLE} for the token")
+    return url.rstrip("/")
+
+
+def _body(response: httpx.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return None
+
+
+def _asked_pause(response: httpx.Response) -> float:
+    """The Retry-After of a reply in seconds, 0 if there is none or it is a date."""
+    asked = response.headers.get("retry-after", "")
+    return min(float(asked), LONGEST_ASKED) if asked.isascii() and asked.isdigit() else 0.0
