@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.recalibration import totals
+from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.intervals import weighted_moments, weighted_quantiles
 from assay.evalcore.recalibration.posterior import Posterior
-from assay.evalcore.recalibration.totals import by_prediction
 from assay.evalcore.types import Bools, Floats
 
 LEAST_VARIANCE = 1e-10

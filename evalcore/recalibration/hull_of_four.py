@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.recalibration import totals
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
 from assay.evalcore.recalibration.intervals import (
     anytime_half_width,

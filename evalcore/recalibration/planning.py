@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.recalibration import totals
+from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.allocation import reduction, waterfill
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit
 from assay.evalcore.recalibration.posterior import Posterior, noise, posterior
-from assay.evalcore.recalibration.totals import by_prediction
 from assay.evalcore.types import Floats
 
 SEARCH_POWER = 4

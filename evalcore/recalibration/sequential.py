@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.recalibration import totals
-from assay.evalcore.recalibration.totals import by_prediction
 from assay.evalcore.types import Floats, Ints
 
 
