@@ -134,8 +134,8 @@ def _play(
             break
         size = min(max(batch_size, int(np.ceil(GROWTH * n))), horizon - n)
         design, draws = draw_round(method, inner, np.full(count, size), rng)
-        outcome = simulate_labels(draws, by_label - inner.labelled, rng)
-        inner = method.observe(inner, design, outcome, np.zeros_like(inner.excluded))
+        round_labels = simulate_labels(draws, by_label - inner.labelled, rng)
+        inner = method.observe(inner, design, round_labels, np.zeros_like(inner.excluded))
         n += size
     return np.stack(labels), np.stack(off)
 

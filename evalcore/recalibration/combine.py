@@ -87,7 +87,10 @@ def count(e: Evidence, post: Posterior) -> Counts:
 
 
 def by_posterior(values: Floats, weight: Floats) -> ByPosterior:
-    """From the measure of weighted draws of the pool, (R, S) each; draws without a value are left out."""
+    """From draws of the pool: values (R, S) of the measure and their weight (R, S).
+
+    Draws without a value are left out.
+    """
     mean, variance = weighted_moments(values, weight)
     return ByPosterior(
         median=weighted_quantiles(values, weight, [0.5])[:, 0],

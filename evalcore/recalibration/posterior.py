@@ -231,6 +231,8 @@ def _log_weight(model: LabelModel, drawn: _Draws, eta: Floats) -> Floats:
 def finite_counts(post: Posterior, left: Floats, predicted: Floats, rng: np.random.Generator) -> Floats:
     """Positives among the unlabelled items of one prediction, one count a draw: (R, S).
 
+    left (R, C): unlabelled items; predicted (C,): 1 for the cells of that prediction, else 0.
+
     A sum of binomials with mean m and variance v is drawn as the binomial with the same two moments:
     m/ν items of rate ν = 1 − v/m each.
     """

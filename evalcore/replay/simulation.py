@@ -167,11 +167,11 @@ def run_block(
                 break
             design, draws = draw_round(method, state, size, rng)
             if annotators is None:
-                outcome = simulate_labels(draws, by_label - state.labelled, rng)
+                round_labels = simulate_labels(draws, by_label - state.labelled, rng)
             else:
-                outcome, answered = simulate_answers(draws, unasked, annotators.share, rng)
+                round_labels, answered = simulate_answers(draws, unasked, annotators.share, rng)
                 unasked = unasked - answered
-            state = method.observe(state, design, outcome, np.zeros_like(state.excluded))
+            state = method.observe(state, design, round_labels, np.zeros_like(state.excluded))
         counts.append(state.labelled.sum(axis=(1, 2)))
         raw = method.estimate(state, confidence, stream(seed, f"replay/{method.name}", block, f"at {budget}"))
         told = with_exact_values(state, raw)
