@@ -21,6 +21,7 @@ from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.recalibration import (
     combine,
     configurations,
+    contamination,
     hull_of_four,
     label_model,
     planning,
@@ -44,8 +45,8 @@ CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
     (hull_of_four, "FEW_LABELS"),
     (combine, "CLEAR_GAP"),
     (reporting, "NARROW"),
-    (posterior, "AT_LEAST_ITEMS"),
-    (posterior, "AT_LEAST_SHARE"),
+    (contamination, "AT_LEAST_ITEMS"),
+    (contamination, "AT_LEAST_SHARE"),
     (posterior, "EVEN_DRAWS"),
     (posterior, "RULED_OUT"),
     (configurations, "SMOOTHNESS"),
@@ -62,7 +63,7 @@ def changed(module: ModuleType, name: str, factor: float) -> Iterator[None]:
     """One constant multiplied for a while; probabilities stop at 1, contamination moves its median."""
     before = getattr(module, name)
     after: Any
-    if isinstance(before, posterior.Contamination):
+    if isinstance(before, contamination.Contamination):
         after = replace(before, median=before.median * factor)
     elif isinstance(before, int):
         after = max(1, round(before * factor))

@@ -1,12 +1,15 @@
-"""Drawing a round: which items are looked at, decided on cells.
+"""Drawing the items of a round, on cells.
 
-With replacement, draws go on until `size` distinct new items have come up; a draw of an item that is already
-labelled, or that came up before in the same round, costs no label.  Draws on labelled items are not played
-one by one: between two draws on unlabelled items their number is geometric, so their total is negative
-binomial, however small the unlabelled share of the proposal has become.
+With replacement, draws go on until `size` distinct unlabelled items were drawn; a draw of an item that is
+already labelled, or was drawn before in the same round, costs no label.  Draws of labelled items are not
+simulated one by one: between two draws of unlabelled items their number is geometric, so their total is
+negative binomial, however small the unlabelled share of the proposal has become.
 
-    T       draws on unlabelled items in the longest repeat; shorter rows are padded with cell -1
-    ordinal the how-manieth new item of its cell in this round; an ordinal seen before is a repeat
+    R         repeats
+    C         cells
+    T         draws of unlabelled items in the longest repeat; shorter rows are padded with cell -1
+    ordinal   numbers the new items of a cell in the order they come up in the round, from 0; an ordinal that
+              came up before is the same item again
 """
 
 from dataclasses import dataclass, replace
@@ -24,8 +27,8 @@ LEAST_NEW_MASS = 1 / 500  # the share of a proposal that unlabelled items keep: 
 class Draws:
     """The draws of one round, before anybody knows a label."""
 
-    cell: Ints       # (R, T) cell of each draw on an unlabelled item, -1 for padding
-    ordinal: Ints    # (R, T) which new item of that cell
+    cell: Ints       # (R, T) cell of each draw of an unlabelled item, -1 for padding
+    ordinal: Ints    # (R, T) number of the item among the new ones of its cell, -1 for padding
     known: Ints      # (R, C, 2) number of draws on items labelled earlier
 
 
@@ -49,7 +52,7 @@ def with_replacement(design: Design, labelled: Ints, size: Ints, rng: np.random.
         if not active.any():
             break
         cell = _categorical(reach, rng)
-        # uniform over the cell's remainder; the items not seen yet are all "the next one"
+        # uniform over the cell's unlabelled items; any that was not drawn yet becomes the next ordinal
         pick = (rng.random(n_repeats) * design.left[rows, cell]).astype(np.int64)
         ordinal = np.minimum(pick, seen[rows, cell])
         is_new = active & (ordinal == seen[rows, cell])
@@ -68,7 +71,7 @@ def with_replacement(design: Design, labelled: Ints, size: Ints, rng: np.random.
 
 
 def _categorical(reach: Floats, rng: np.random.Generator) -> Ints:
-    """One category per row of cumulative masses (R, C); never one of mass 0."""
+    """One category (R,) for each row of cumulative masses (R, C); never one of mass 0."""
     target = rng.random(len(reach)) * reach[:, -1]
     last = np.argmax(reach >= reach[:, -1:], axis=1)            # rounding must not land beyond the last mass
     return np.asarray(np.minimum((reach <= target[:, None]).sum(axis=1), last), dtype=np.int64)
@@ -100,7 +103,7 @@ def without_replacement(counts: Ints) -> Draws:
 
 
 def either(first: Draws, second: Draws) -> Draws:
-    """One record of two sets of repeats; in each row at most one of the two has draws."""
+    """The draws of both; in each repeat at most one of the two has any."""
     width = max(first.cell.shape[1], second.cell.shape[1])
 
     def merged(a: Ints, b: Ints) -> Ints:
@@ -115,7 +118,7 @@ def either(first: Draws, second: Draws) -> Draws:
 
 
 def simple_random(left: Ints, size: Ints, rng: np.random.Generator) -> Ints:
-    """How a simple random sample of `size` (R,) items out of `left` (R, C) falls on the cells: (R, C)."""
+    """Items of each cell (R, C) in a simple random sample of `size` (R,) items out of `left` (R, C)."""
     counts = np.zeros_like(left)
     wanted, remaining = size.copy(), left.sum(axis=1)
     for c in range(left.shape[1]):                              # one hypergeometric draw a cell, all repeats
@@ -127,18 +130,18 @@ def simple_random(left: Ints, size: Ints, rng: np.random.Generator) -> Ints:
 
 def simulate_labels(draws: Draws, left: Ints, rng: np.random.Generator) -> RoundLabels:
     """Label the draws of a replay.  left (R, C, 2): unlabelled items by their true label."""
-    outcome, _ = simulate_answers(draws, left, np.array([0.0, 1.0]), rng)
-    return replace(outcome, answers=None)
+    labels, _ = simulate_answers(draws, left, np.array([0.0, 1.0]), rng)
+    return replace(labels, answers=None)
 
 
 def simulate_answers(
     draws: Draws, left: Ints, share: Floats, rng: np.random.Generator
 ) -> tuple[RoundLabels, Ints]:
-    """Answer the draws of a replay, and the newly labelled items (R, C, K) by kind.
+    """The answers to the draws of a replay, and the newly labelled items (R, C, K) by kind.
 
-    left (R, C, K): unlabelled items by kind; share (K,), rising: which part of the answers about an item of a
-    kind is positive.  The majority is its label.  Items of a cell are exchangeable, so the next new item of a
-    cell is of a kind with the share of that kind among those not yet seen.
+    A kind is a share of positive answers: share (K,), rising, says which; left (R, C, K) are the unlabelled
+    items of each kind.  The majority of an item's answers is its label.  Items of a cell are exchangeable, so
+    the kind of its next new item is drawn from the kinds of those not drawn yet.
     """
     n_repeats, n_cells, n_kinds = left.shape
     rows = np.arange(n_repeats)

@@ -1,7 +1,7 @@
 """The proposal that minimises the asymptotic variance of the importance-weighted estimate.
 
-Marchant & Rubinstein (2021), Proposition 2.  With φ(x, y) = ‖J(R) ℓ(x, y)‖ the pull of an item on the
-measure, the best q is
+Marchant & Rubinstein (2021), Proposition 2.  With φ(x, y) = ‖J(R) ℓ(x, y)‖ the influence of an item on the
+measure, the q of least variance is
 
     deterministic oracle    q(x) ∝ Σ_y p(y|x) max(φ(x, y), ε_t 1[ℓ(x, y) ≠ 0])
     stochastic oracle       q(x) ∝ √ Σ_y p(y|x) max(φ(x, y)², ε_t 1[ℓ(x, y) ≠ 0])
@@ -26,13 +26,17 @@ _MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
 def expected_risk(
     measure: Measure, cells: Cells, labelled: Ints, left: Ints, positive_rate: Floats
 ) -> Floats:
-    """R (R, d) with labelled items (R, C, 2) at their labels and those left (R, C) at their positive rate."""
+    """The risk R (R, d) that a label model expects.
+
+    labelled (R, C, 2): items by cell and label; left (R, C): unlabelled items, positive at positive_rate
+    (R, C).
+    """
     counts = labelled + left[:, :, None] * np.stack([1 - positive_rate, positive_rate], axis=-1)
     return np.asarray(np.einsum("rcy,cyd->rd", counts, measure.loss[cells.prediction]) / cells.n_items)
 
 
 def pull(measure: Measure, risk: Floats) -> Floats:
-    """J(R)·ℓ (R, 2, 2); where the measure is undefined at R every item with a loss pulls alike."""
+    """J(R)·ℓ (R, 2, 2) at risk R (R, d); 1 for every item with a loss where the measure is undefined at R."""
     influence = measure.influence(risk)
     return np.where(np.isfinite(influence), influence, measure.touched())
 
@@ -58,13 +62,16 @@ def variance_minimising(
 ) -> Design:
     """The design of a round drawn with replacement, for the first of `measures`.
 
-    labelled (R, C, 2); left, positive_rate (R, C); size (R,) new items wanted; epsilon (R,) is ε_t; mixing:
-    share of the proposal spread evenly over the items any of the measures cares about, so that one
-    label set serves them all; reuse: δ, the share spread over the whole pool, so that it serves any.
+    labelled (R, C, 2): items by cell and label; left (R, C): unlabelled items; positive_rate (R, C): of
+    those, by the label model; size (R,): new items wanted; epsilon (R,): ε_t; mixing: the share of the
+    proposal spread evenly over the items whose label changes any of the measures, so that one label set
+    serves them all; reuse: δ, the share spread evenly over the whole pool, so that it serves measures asked
+    for later.
 
-    Two guards keep a round finite, and act only when little is left to label: unlabelled items keep at least
-    LEAST_NEW_MASS of the proposal, and as much of their mass is evened out as it takes to reach `size` of
-    them in MAX_DRAWS_PER_ITEM · size draws.  Draws are weighted by the q in force: neither guard biases.
+    Two rules bound the number of draws of a round, and act only when little is left to label: unlabelled
+    items keep at least LEAST_NEW_MASS of the proposal, and as much of their mass is spread evenly as it takes
+    to reach `size` of them in MAX_DRAWS_PER_ITEM · size draws.  Neither biases, since draws are weighted by
+    the q in force.
     """
     first = measures[0]
     risk = expected_risk(first, cells, labelled, left, positive_rate)
@@ -104,8 +111,8 @@ def replacement_design(
     """The design of a round drawn with replacement, from the relative probability of every item.
 
     unknown (R, C): of each unlabelled item; known (R, C, 2): of each item labelled y.  They need not sum to
-    one.  mixing: the share drawn evenly over the items any measure cares about; reuse: then, the share
-    drawn evenly over the pool.  The guards of `variance_minimising` apply.
+    one.  gradient (R, C): influence on the first measure of a label 1 instead of 0.  The other parameters,
+    and the rules that bound a round, are those of `variance_minimising`; reuse is mixed in after mixing.
     """
     total = (left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
     total = np.where(total > 0, total, 1.0)
@@ -134,7 +141,7 @@ def replacement_design(
 
 
 def predicted_draw_variance(measure: Measure, cells: Cells, labelled: Ints, design: Design) -> Floats:
-    """Variance (R,) of J·(w ℓ) over one draw of this design, as the label model sees it before the labels.
+    """Variance (R,) of J·(w ℓ) over one draw of this design, as the label model predicts it.
 
     labelled (R, C, 2): items labelled before the round.  Theorem 2 of Marchant & Rubinstein (2021) with the
     model's p(y|x) in place of the truth.

@@ -1,11 +1,11 @@
-"""What a round decided, and what it brought: the two records every method reads and writes.
+"""The design of a round, its labels, and an estimate: the records that every method reads and writes.
 
     R   repeats run side by side: 1 in a live evaluation, hundreds in a replay
     C   cells;  y indexes the label, 0 or 1
 
-The unlabelled items of a cell are exchangeable, and a labelled item matters only through its cell and its
-label.  So a proposal over N items is three numbers per cell: the probability of one unlabelled item, of one
-item labelled 0, and of one labelled 1.
+The unlabelled items of a cell are exchangeable, and so are its items of one label.  So a proposal over N
+items is three numbers per cell: the probability of one unlabelled item, of one item labelled 0, and of one
+labelled 1.
 """
 
 from collections.abc import Mapping
@@ -62,19 +62,21 @@ class Design:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundLabels:
-    """What the labels of a round said, counted by cell and label."""
+    """The labels of a round, counted by cell and label."""
 
     new: Ints            # (R, C, 2) items labelled for the first time
     drawn_new: Ints      # (R, C, 2) draws that fell on those items, repeats within the round included
     drawn_known: Ints    # (R, C, 2) draws that fell on items labelled in earlier rounds
-    undecided: int = 0   # draws of every repeat that fell on items without a label: undecided, unanswered
-    # (R, C, 2, 2) of the new items, by label: Σ share of their answers 0 and 1; None: their annotators agree
+    undecided: int = 0   # draws, in each repeat, that fell on items without a label: undecided or unanswered
+    # (R, C, 2, 2) of the new items, by label: Σ of the shares of their answers that are 0 and that are 1;
+    # None where every item got one answer, or answers that agree
     answers: Floats | None = None
-    gaps: bool = False   # items of the round were not answered: its design is that of the answered ones
-    revised: Ints | None = None  # (R, C, 2, 2) drawn_known by the label the plan saw, then that of now
+    gaps: bool = False   # some items of the round were not answered: its design is that of the answered ones
+    # (R, C, 2, 2) drawn_known by the label when the round was planned, then by the label now; None: no change
+    revised: Ints | None = None
 
     def known_by_seen(self) -> Ints:
-        """Draws (R, C, 2, 2) on items labelled earlier, by the label the plan saw and the label of now."""
+        """Draws of items labelled earlier, (R, C, 2, 2) by the label at planning and the label now."""
         if self.revised is not None:
             return self.revised
         return np.asarray(self.drawn_known[..., None] * np.eye(2, dtype=np.int64))
@@ -87,5 +89,5 @@ class EstimateArrays:
     value: Floats        # (R,)
     lower: Floats        # (R,)
     upper: Floats        # (R,)
-    variance: Floats     # (R,) of the estimator; 0 means nothing was learnt of it, except after a census
+    variance: Floats     # (R,) of the estimator; 0 where it is not known, and after a census
     diagnostics: Mapping[str, Any]  # name -> (R,) array or one value for all

@@ -1,10 +1,10 @@
-"""What the supplied probabilities alone say about where to look.
+"""Designs from the supplied probabilities alone.
 
-The methods that never learn take the mean supplied probability p_c of each cell for the truth, once and for
-all.  Their cells are fine, so that p hardly varies inside one and the cells stand for the items.
+Methods without a label model take the mean supplied probability p_c of each cell for the truth, and never
+change it.  Their cells are fine, so that p hardly varies inside one.
 
-    p (C,)   p(y = 1 | cell),  softened: λ p + (1 - λ)/2  (Yilmaz et al. 2021, section 2: a classifier that
-             is sure of itself must not be believed to the last digit)
+    p (C,)   p(y = 1 | cell),  softened: λ p + (1 - λ)/2  (Yilmaz et al. 2021, section 2: against
+             probabilities that are over-confident)
     R (d,)   the risk expected under p;  φ(f, y) = J(R)·(ℓ(f, y) - R)
     h (C,)   √ Σ_y p(y|c) φ²     the root mean squared influence of an item of the cell
 """
@@ -20,7 +20,10 @@ FINE_STRATA = 512
 
 
 def fine_edges(scores: Floats) -> tuple[Floats, int]:
-    """Edges of FINE_STRATA strata of equal √frequency, for methods that need p item by item."""
+    """Edges and number of FINE_STRATA strata of equal √frequency, for methods that need p item by item.
+
+    scores (N,).  Raises BadInput without scores.
+    """
     return csf_edges(scores, FINE_STRATA, n_bins=4 * FINE_STRATA), FINE_STRATA
 
 
@@ -33,17 +36,17 @@ def softened(cells: Cells, trust: float) -> Floats:
 
 
 def prior_risk(measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
-    """R (d,) if the items of each cell were positive at these rates (C,)."""
+    """R (d,) if the items of each cell were positive at positive_rate (C,)."""
     by_label = cells.size[:, None] * np.stack([1 - positive_rate, positive_rate], axis=-1)
     return np.asarray(np.einsum("cy,cyd->d", by_label, measure.loss[cells.prediction]) / cells.n_items)
 
 
 def centred_pull(measure: Measure, risk: Floats) -> Floats:
-    """φ (..., 2, 2) = J(R)·(ℓ - R) for R (..., d), by [prediction, label].
+    """φ (..., 2, 2) = J(R)·(ℓ - R) at risk R (..., d), by [prediction, label].
 
-    Where the measure is undefined at R, every item with a loss pulls alike.  The centring vanishes for ratios
-    g(R) = R₀/R₁, where J·R = 0, and makes φ the influence of an item on the self-normalised estimate of any
-    measure: (f - R g)/G of Yilmaz et al. (2021), w (ℓ - G) of Sawade et al. (2010), up to a constant.
+    Where the measure is undefined at R, φ is 1 for every item with a loss.  For ratios g(R) = R₀/R₁, J·R is 0
+    and φ is J·ℓ.  For any measure φ is the influence of an item on the self-normalised estimate:
+    (f - R g)/G of Yilmaz et al. (2021), w (ℓ - G) of Sawade et al. (2010), up to a constant.
     """
     influence = measure.influence(risk)
     centre = (measure.gradient(risk) * risk).sum(axis=-1)
@@ -52,7 +55,7 @@ def centred_pull(measure: Measure, risk: Floats) -> Floats:
 
 
 def root_mean_square(pull: Floats, cells: Cells, positive_rate: Floats) -> Floats:
-    """h (..., C) of pull (..., 2, 2) with the labels of a cell positive at this rate (..., C)."""
+    """h (..., C) of pull φ (..., 2, 2), the labels of a cell being positive at positive_rate (..., C)."""
     squared = pull[..., cells.prediction, :] ** 2
     p = np.stack([1 - positive_rate, positive_rate], axis=-1)
     return np.asarray(np.sqrt((p * squared).sum(axis=-1)))

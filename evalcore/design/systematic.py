@@ -6,7 +6,7 @@ draw over cells keeps every inclusion probability and fixes the size:
     count_c = ⌊cum_c + U⌋ - ⌊cum_{c-1} + U⌋,   cum the running sum of u_c π_c,  U uniform on [0, 1)
 
 Inside a cell the count falls on a simple random sample.  The cells come in random order: in a fixed order
-two neighbours of small probability could never both be drawn, and alternate cells could hide together.
+two neighbours of small probability could never both be drawn, and every other cell could be missed together.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 Yilmaz et al. (2021), section 3.  Of u_c unlabelled items in cell c, each with root mean squared influence
 h_c, b labels are to be drawn without replacement; the error (eq. 28) is proportional to Σ u_c h_c² (1/π_c -
-1). Its minimum under Σ u_c π_c = b and π_c ≤ 1 is to fill water into the cells:
+1). Its minimum under Σ u_c π_c = b and π_c ≤ 1 is found by water-filling:
 
     π_c = min(1, λ h_c)
 
@@ -23,9 +23,9 @@ from assay.evalcore.types import Floats, Ints
 def waterfill(influence: Floats, items: Ints, labels: Ints) -> Floats:
     """π (R, C) of one item of each cell: min(1, λ h), with Σ_c items_c π_c = labels.
 
-    influence, items (R, C) not negative; labels (R,).  Items without influence get π = 0, so that fewer than
-    `labels` are expected when the rest is too few.  A cell without items gets the π that an item of its
-    influence would have.
+    influence h, items u (R, C), not negative; labels b (R,).  Items without influence get π = 0, so the
+    expected number is below `labels` where the others are too few.  A cell without items gets the π that an
+    item of its influence would have.
     """
     # descending; the scale is free, and dividing by the largest keeps tiny influences away from 0
     largest = influence.max(axis=1, keepdims=True)
@@ -52,7 +52,7 @@ def waterfill(influence: Floats, items: Ints, labels: Ints) -> Floats:
 def predicted_error(influence: Floats, items: Ints, inclusion: Floats) -> Floats:
     """Σ u h² (1/π - 1) (R,): eq. 28, the expected squared error of the total under independent draws.
 
-    Infinite where an item with influence can never be drawn.
+    influence h, items u, inclusion π: (R, C).  Infinite where an item with influence can never be drawn.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         each = np.where(items * influence > 0, influence**2 * (1 / inclusion - 1), 0.0)

@@ -6,7 +6,7 @@ predicts for its estimate:
 
     plain              weight n_t: every draw counts alike
     square-root        weight √t: near the best for variances falling like any power of t (Owen & Zhou 2019)
-    inverse-variance   weight 1 / V_t: best when the prediction is right, and poor when the label model is not
+    inverse-variance   weight 1 / V_t: best where the label model is right, and poor where it is wrong
 """
 
 from typing import Literal, TypeAlias
@@ -19,9 +19,10 @@ CombinationRule: TypeAlias = Literal["plain", "square-root", "inverse-variance"]
 
 
 def round_weight(rule: CombinationRule, round: int, size: Ints, predicted_variance: Floats) -> Floats:
-    """The weight (R,) of round `round` ≥ 1, of `size` (R,) draws; 0 for a round without draws.
+    """The weight (R,) of a round in the combination of all rounds; 0 for a round without draws.
 
-    predicted_variance (R,): of the round's estimate, from what was known before its labels.
+    round: its number, from 1; size (R,): its draws; predicted_variance (R,): of the round's estimate, from
+    what was known before its labels.
     """
     match rule:
         case "plain":
@@ -29,6 +30,6 @@ def round_weight(rule: CombinationRule, round: int, size: Ints, predicted_varian
         case "square-root":
             return np.where(size > 0, np.sqrt(round), 0.0)
         case "inverse-variance":
-            # a predicted variance of 0 means the model is sure of everything: no reason for infinite weight
+            # a model that is sure of everything predicts a variance of 0; its round gets no infinite weight
             floor = np.maximum(predicted_variance, 1e-12)
             return np.where(size > 0, 1 / floor, 0.0)

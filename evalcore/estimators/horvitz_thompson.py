@@ -44,7 +44,7 @@ class Totals:
         )
 
     def add(self, other: "Totals", weight: Floats) -> "Totals":
-        """With another, counted `weight` (R,) times."""
+        """The sum of these and `weight` (R,) times the other."""
         return Totals(
             table=self.table + weight[:, None, None] * other.table,
             moments=self.moments + weight[:, None, None, None] ** 2 * other.moments,
@@ -58,7 +58,7 @@ def one_round(
     """The table that one round estimates, with weight 1.
 
     known, drawn (R, C, 2): items labelled before the round and in it; left, inclusion (R, C): the unlabelled
-    items before it and the π of each; model (R, C, 2): m_y, none for Horvitz-Thompson.
+    items before it and the π of each; model (R, C, 2): m_y, or None for Horvitz-Thompson.
     """
     m = np.zeros(drawn.shape) if model is None else model
     with np.errstate(divide="ignore"):
@@ -79,8 +79,8 @@ def one_round(
 
 
 def measure_variance(measure: Measure, totals: Totals) -> tuple[Floats, Floats]:
-    """(value, variance) (R,) of a measure of the table; NaN where the measure is undefined."""
-    table = np.maximum(totals.table, 0.0)                              # a difference may dip below 0
+    """Value and variance, (R,) each, of a measure of the table; NaN where the measure is undefined."""
+    table = np.maximum(totals.table, 0.0)              # the difference estimate of a count may be negative
     n = table.sum(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         value = measure.of_confusion(table)
@@ -91,9 +91,9 @@ def measure_variance(measure: Measure, totals: Totals) -> tuple[Floats, Floats]:
 
 
 def estimate(measure: Measure, totals: Totals, confidence: float, kind: str = "beta") -> EstimateArrays:
-    """A measure of the table, with a `beta` or `normal` interval cut to its range.
+    """A measure of the table, with an interval of the kind `beta` or `normal`, cut to the measure's range.
 
-    A variance of zero is ignorance and gives the whole range.
+    A variance of 0 means that nothing is known of the error yet: the interval is the whole range.
     """
     value, variance = measure_variance(measure, totals)
     told = np.isfinite(value) & np.isfinite(variance) & (variance > 1e-14)

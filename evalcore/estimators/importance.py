@@ -1,8 +1,8 @@
 """Importance-weighted estimation from draws with replacement, adaptive or not.
 
 Marchant & Rubinstein (2021), section 3.  Draw j fell on an item (f_j, y_j) with probability q_j under the
-proposal in force, and weighs w_j = 1 / (N q_j).  a_j is the say of a draw: 1, or what the combination rule
-gives each draw of its round.
+proposal in force, and its importance weight is w_j = 1 / (N q_j).  a_j is what the draw counts in the
+combination of rounds: 1, or what the combination rule gives each draw of its round.  The code calls it `say`.
 
     importance-weighted   R̂ = Σ a w ℓ / Σ a           self-normalised   R̂ = Σ a w ℓ / Σ a w
     Ĝ = g(R̂)
@@ -11,7 +11,7 @@ gives each draw of its round.
 For a ratio g(R) = R₀/R₁ the two estimates are the same, and J R̂ = 0 makes the variances the same as well.
 The variance uses the q each draw was really made with; Marchant & Rubinstein's formula puts the last q
 in its place, which is wrong as long as the proposal still moves.
-ℓ depends on (f, y) only, so a handful of sums by (f, y) is all there is to keep.
+ℓ depends on (f, y) only, so sums by (f, y) are all that has to be kept.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class WeightSums:
     crossed: Floats    # (R, 2, 2) Σ a² w
     say: Floats        # (R,) Σ a
     say_squared: Floats  # (R,) Σ a²
-    draws: Ints        # (R,) that brought a label
+    draws: Ints        # (R,) draws that gave a label
 
     @staticmethod
     def none(repeats: int) -> "WeightSums":
@@ -53,24 +53,24 @@ class WeightSums:
         )
 
     def add(
-        self, cells: Cells, design: Design, outcome: RoundLabels, say: Floats | None = None
+        self, cells: Cells, design: Design, labels: RoundLabels, say: Floats | None = None
     ) -> "WeightSums":
-        """With the draws of one more round, weighted by the probabilities of its design.
+        """The sums with the draws of one more round, weighted by the probabilities of its design.
 
         say (R,): a of each draw of this round, 1 if not given.  A census is no sample: its items were certain
-        to be asked, and they add nothing here.
+        to be asked, so it adds nothing here.
         """
         sampled = ~design.census[:, None, None]
         with np.errstate(divide="ignore"):
             w_new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
             w_known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
-        drawn_new, drawn_known = outcome.drawn_new * sampled, outcome.drawn_known * sampled
+        drawn_new, drawn_known = labels.drawn_new * sampled, labels.drawn_known * sampled
         # weighed by the label the plan saw, counted under the label of now
-        seen = outcome.known_by_seen() * sampled[..., None]
+        seen = labels.known_by_seen() * sampled[..., None]
         known, known_squared = (np.einsum("rcs,rcsy->rcy", w_known**power, seen) for power in (1, 2))
         first = _by_prediction(cells, drawn_new * w_new + known)
         second = _by_prediction(cells, drawn_new * w_new**2 + known_squared)
-        n = draws_of(design, outcome)
+        n = draws_of(design, labels)
         a = np.ones(len(n)) if say is None else say
         each = a[:, None, None]
         return WeightSums(
@@ -79,18 +79,18 @@ class WeightSums:
             crossed=self.crossed + each**2 * first,
             say=self.say + a * n,
             say_squared=self.say_squared + a**2 * n,
-            # whole draws: one that brought several answers comes in parts
+            # in whole draws: a draw with several answers is counted in parts
             draws=self.draws + np.rint((drawn_new + drawn_known).sum(axis=(1, 2))).astype(np.int64),
         )
 
 
-def draws_of(design: Design, outcome: RoundLabels) -> Ints:
-    """Draws (R,) a round made; none in a census, where nothing was left to chance.
+def draws_of(design: Design, labels: RoundLabels) -> Ints:
+    """The number of draws (R,) of a round; 0 for a census, which leaves nothing to chance.
 
-    A draw of an item nobody could decide was made all the same, and found nothing: without it the others
-    would be taken for the whole of the round, and the mean loss would be too large.
+    Draws of items that people could not decide count, with a loss of 0: without them the mean loss would be
+    too large.
     """
-    n = (outcome.drawn_new + outcome.drawn_known).sum(axis=(1, 2)) + outcome.undecided
+    n = (labels.drawn_new + labels.drawn_known).sum(axis=(1, 2)) + labels.undecided
     return np.asarray(np.where(design.census, 0, n))
 
 
@@ -99,7 +99,7 @@ def _by_prediction(cells: Cells, by_cell: Floats) -> Floats:
 
 
 def risk_of(measure: Measure, sums: WeightSums, *, self_normalised: bool = False) -> Floats:
-    """R̂ (R, d): NaN before the first draw when self-normalised, 0 otherwise."""
+    """R̂ (R, d); before the first draw NaN if self-normalised, else 0."""
     total = sums.weight.sum(axis=(1, 2)) if self_normalised else sums.say
     with np.errstate(divide="ignore", invalid="ignore"):
         risk = np.einsum("rfy,fyd->rd", sums.weight, measure.loss) / total[:, None]
@@ -116,9 +116,8 @@ def estimate(
 ) -> EstimateArrays:
     """The estimate of a measure with an interval of the kind asked for, cut to the measure's range.
 
-    A variance that cannot be told (fewer than two draws, or all draws alike) gives the measure's whole
-    range: it is ignorance, not certainty.  `diagnostics`: the number of draws, and the effective sample
-    size (Σw)² / Σw².
+    Fewer than two draws, or draws that are all alike, do not tell the variance: then the interval is the
+    measure's whole range.  `diagnostics`: the number of draws, and the effective sample size (Σw)² / Σw².
     """
     risk = risk_of(measure, sums, self_normalised=self_normalised)
     value = np.where(sums.draws > 0, measure.value(risk), np.nan)
@@ -126,8 +125,8 @@ def estimate(
     with np.errstate(divide="ignore", invalid="ignore"):
         second, centre, total = influence_moments(measure, sums, risk, influence, self_normalised)
         variance = np.maximum(second - centre, 0.0) / total**2
-        # rounding leaves a shadow of a variance where there is none, also when the terms of J·ℓ cancel (a
-        # recall of which no miss was drawn): hold it against the size of the terms before they cancel
+        # a variance of 0 is not exactly 0 after rounding, least of all where the terms of J·ℓ cancel (a
+        # recall of which no miss was drawn): it is compared with the size of the terms before they cancel
         terms = np.einsum("rd,fyd->rfy", np.abs(measure.gradient(risk)), np.abs(measure.loss))
         scale = (sums.squared * terms**2).sum(axis=(1, 2)) / total**2
         told = (sums.draws >= 2) & (variance > 1e-12 * scale)
@@ -152,10 +151,11 @@ def estimate(
 def influence_moments(
     measure: Measure, sums: WeightSums, risk: Floats, influence: Floats, self_normalised: bool
 ) -> tuple[Floats, Floats, Floats]:
-    """(Σ a² w² φ², what centring takes off it, the denominator before squaring), each (R,).
+    """The parts of Var(Ĝ) = (second - centre) / total², each (R,).
 
-    φ = J ℓ for the importance-weighted estimate and J (ℓ - R̂) for the self-normalised one, which is centred
-    already.
+    second = Σ a² w² φ²; centre: what subtracting J·R̂ from every term takes off it; total: Σ a or Σ a w.
+    φ = J ℓ for the importance-weighted estimate and J (ℓ - R̂) for the self-normalised one, whose centre is 0.
+    risk (R, d): R̂; influence (R, 2, 2): J ℓ by [prediction, label].
     """
     pull = (measure.gradient(risk) * risk).sum(axis=-1)                        # J·R̂ (R,)
     if self_normalised:

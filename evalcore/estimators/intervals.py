@@ -1,11 +1,12 @@
 """From an estimate and its variance to an interval, each kind in one function.
 
     value, variance   (R,)   the estimate and the estimated variance of the estimator
+    told              (R,)   whether the variance is known
     lower, upper      (R,)   what is returned, cut to the measure's bounds
 
-A variance of zero, or one that cannot be told, is ignorance and not certainty: it gives the measure's whole
-range.  Which kind a method reports is part of the method as published; what intervals of a kind were measured
-to cover is said in each method's `interval_note`.
+Where the variance is not known the interval is the measure's whole range.  Which kind a method reports is
+part of the method as published; how often intervals of a kind were measured to cover the truth is said in
+each method's `interval_note`.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ class Interval:
 def normal(
     value: Floats, variance: Floats, told: Bools, confidence: float, bounds: tuple[float, float]
 ) -> Interval:
-    """value ± z √variance."""
+    """value ± z √variance; z the normal quantile of the confidence."""
     return _symmetric(value, variance, told, float(ndtri(0.5 + confidence / 2)), bounds)
 
 
@@ -39,7 +40,7 @@ def student(
     bounds: tuple[float, float],
     draws: Ints,
 ) -> Interval:
-    """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010)."""
+    """value ± t √variance with draws - 1 degrees of freedom (Sawade et al. 2010); draws (R,)."""
     freedom = np.maximum(draws - 1, 1)
     quantile = np.asarray(stdtrit(freedom, 0.5 + confidence / 2), dtype=np.float64)
     return _symmetric(value, variance, told, quantile, bounds)

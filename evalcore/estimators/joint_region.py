@@ -43,7 +43,7 @@ class Region:
     confidence: float
 
     def contains(self, points: Floats) -> Bools:
-        """Whether (...,) each point (..., M) lies in the region."""
+        """Whether each of the points (..., M) lies in the region: (...,)."""
         lengths, directions = self._axes()
         along = (np.asarray(points) - self.centre) @ directions
         flat = lengths <= _NEGLIGIBLE * max(float(lengths.max(initial=0.0)), 1e-300)

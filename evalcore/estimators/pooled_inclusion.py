@@ -1,21 +1,20 @@
 """Estimates from pooled inclusion probabilities: how labels of several proposals are reused together.
 
-Draws with replacement, n_t of them under q_t in round t, find an item sooner or later; what counts is only
-whether it was found.  The chance of that,
+Round t makes n_t draws with replacement under q_t.  The chance that an item was drawn in any round is
 
     π = 1 - Π_t (1 - q_t)^{n_t},
 
-weighs its label by 1/π, however often and in whatever round it was drawn: labels of earlier rounds keep
-their worth under later proposals, and when all is labelled π goes to 1 and the estimate to the truth.  (q_t
-of later rounds depends on earlier labels, so the estimate is consistent, not unbiased.)
+and its label counts 1/π, however often and in whatever round it was drawn.  So labels of earlier rounds stay
+useful under later proposals, and when all items are labelled π is 1 and the estimate exact.  (q_t of later
+rounds depends on earlier labels, so the estimate is consistent, not unbiased.)
 
 Within predicted positives and predicted negatives the weights are normalised to the known number of items:
 
     P_f = N_f Σ_{labelled 1} 1/π / Σ_{labelled} 1/π,   clipped to what the labels leave possible
 
-The variance is the one predicted by the label model rather than the scatter of the few labels there are
-(the single-trial variance of Poms et al. 2021, eq. 6, in this notation): with φ the influence of an item on
-the measure, centred in its group,
+The variance is predicted by the label model, since the labels are too few for their scatter to tell it (the
+single-trial variance of Poms et al. 2021, eq. 6, in this notation).  With φ the influence of an item on the
+measure, centred in its group,
 
     Var ≈ (1/N²) Σ_c N_c (1/π_c - 1) [p_c φ_{f1}² + (1 - p_c) φ_{f0}²]
 """
@@ -34,14 +33,14 @@ class Reused:
     """Everything the estimate needs, for R repeats."""
 
     labelled: Ints     # (R, C, 2)
-    size: Ints         # (R, C) items that can be decided: the cell's, but for those people could not label
+    size: Ints         # (R, C) items of the cell without those that people could not decide
     missed: Floats     # (R, C) log of the chance that an item was not found: Σ n_t log(1 - q_t)
     rate: Floats       # (R, C) the label model's positive rate
     domain: Bools      # (C,) cells that are sampled; what lies outside counts as negative
 
 
 def reuse_draws(missed: Floats, q: Floats, draws: Ints) -> Floats:
-    """`missed` after `draws` (R,) more draws, each finding one given item of cell c with probability q_c."""
+    """`missed` (R, C) after `draws` (R,) more draws; q (R, C): the chance of one item of a cell per draw."""
     return np.asarray(missed + draws[:, None] * np.log1p(-np.minimum(q, 1 - 1e-12)))
 
 
@@ -65,9 +64,9 @@ def confusion(cells: Cells, data: Reused) -> Floats:
 
 
 def predicted_variance(measure: Measure, cells: Cells, data: Reused, counts: Floats) -> Floats:
-    """The variance (R,) of the measure at these counts; infinite where a part of the domain was out of reach.
+    """The variance (R,) of the measure at these counts (R, 2, 2).
 
-    NaN where the measure is undefined.
+    Infinite where a part of the domain could not be drawn; NaN where the measure is undefined.
     """
     total = np.maximum(data.size.sum(axis=1), 1)
     risk = np.einsum("rfy,fyd->rd", counts, measure.loss) / total[:, None]

@@ -1,4 +1,4 @@
-"""What simple random sampling would have given: the yardstick every cleverer method is held against.
+"""What simple random sampling would have given: every method is compared with it.
 
 n of the N items are drawn without replacement, labelled, and the measure is taken of the sample's own
 confusion table. With p (2, 2) the pool's shares [prediction, label], R = Σ p ℓ and J the gradient of g at R,
@@ -8,11 +8,11 @@ confusion table. With p (2, 2) the pool's shares [prediction, label], R = Σ p �
     se(n)²  = (1 − n/N) S²/n                      delta method with the finite population correction
     n(h)    = N z²S² / (N h² + z²S²)              solved for the half-width h = z · se
 
-(Cochran 1977, Sampling Techniques, secs. 2.6 and 4.6.) It flatters random sampling when the class is rare:
-the delta method speaks of samples that hold several positives. How often a sample holds too few for the
-measure to exist at all is computed exactly beside it: whether g exists depends only on which of the four
-kinds of item are in the sample, and the chance that n draws fall inside a set of kinds of K items is
-C(K, n)/C(N, n); inclusion and exclusion over the kinds gives the chance of each set.
+(Cochran 1977, Sampling Techniques, secs. 2.6 and 4.6.) It is too favourable to random sampling when the class
+is rare: the delta method holds for samples with several positives. How often a sample holds too few for the
+measure to exist is computed exactly beside it. Whether g exists depends only on which of the four kinds of
+item are in the sample (a test holds every measure to that); the chance that n draws fall inside a set of
+kinds of K items is C(K, n)/C(N, n), and inclusion and exclusion over the kinds gives the chance of each set.
 """
 
 from dataclasses import dataclass
@@ -85,14 +85,20 @@ def random_sampling_equivalent(
 
 
 def unit_variance(measure: Measure, shares: Floats, pool_size: int) -> float:
-    """S²: the pool's variance of φ, so that n labels of a large pool have variance S²/n."""
+    """S²: the pool's variance of φ, so that n labels of a large pool have variance S²/n.
+
+    shares (2, 2) of the pool, indexed [prediction, label].  NaN where the measure is undefined at them.
+    """
     risk = np.einsum("fy,fyd->d", shares, measure.loss)
     pull = np.einsum("d,fyd->fy", measure.gradient(risk), measure.loss - risk)
     return float((shares * pull**2).sum()) * pool_size / max(pool_size - 1, 1)
 
 
 def chance_undefined(measure: Measure, shares: Floats, pool_size: int, labels: int) -> float:
-    """The chance that a random sample of n has no value of the measure; exact when N·shares are counts."""
+    """The chance that the measure is undefined on a random sample of `labels` items.
+
+    shares (2, 2) of the pool, indexed [prediction, label]; exact where N·shares are whole numbers.
+    """
     chance = 0.0
     for size in range(1, len(_KINDS) + 1):
         for kinds in combinations(_KINDS, size):
@@ -111,7 +117,7 @@ def chance_undefined(measure: Measure, shares: Floats, pool_size: int, labels: i
 
 
 def _all_inside(inside: float, pool_size: int, labels: int) -> float:
-    """C(K, n)/C(N, n), K the number of items inside; shares that are estimates make K real."""
+    """C(K, n)/C(N, n), K the number of items inside, which is not whole where shares are estimates."""
     if inside < labels - 1e-9:
         return 0.0
     outside = max(inside - labels, 0.0)

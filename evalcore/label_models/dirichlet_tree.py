@@ -13,7 +13,7 @@ unlabelled items are latent; EM fills them in.  The prior of the branches uses t
 The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  In the tree
 that may go negative; the branch posterior means used here stay positive, which Proposition 2 needs, and equal
 the modes of the prior with one more count a leaf, which is how the authors' experiments set it.  Without a
-tree every branch is a leaf: the mode leaves Σ_k s(y|k) alone, and a stratum owes nothing to being a stratum.
+tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing beside them.
 
     R repeats, L leaf slots (a power of the branching factor), depth D
     joint  (R, 2, L)   p(y, k) under the model
@@ -44,14 +44,14 @@ class DirichletTree:
     max_steps: int
 
     def initial(self, repeats: int) -> Floats:
-        """The joint (R, 2, L) before any label: the supplied probabilities at their word."""
+        """The joint (R, 2, L) before any label: the supplied probabilities as they are."""
         with np.errstate(invalid="ignore"):
             conditional = np.nan_to_num(self.prior / self.prior.sum(axis=0))
         joint = conditional * self.slot_size / self.slot_size.sum()
         return np.broadcast_to(joint, (repeats, *joint.shape)).copy()
 
     def positive_rate(self, joint: Floats) -> Floats:
-        """p(y = 1 | cell) of an unlabelled item, (R, C)."""
+        """p(y = 1 | cell) of an unlabelled item, (R, C), from the joint (R, 2, L)."""
         at_cells = joint[:, :, self.slot]
         return np.asarray(at_cells[:, 1] / at_cells.sum(axis=1))
 

@@ -1,8 +1,8 @@
-"""Isotonic calibration: how often is an item of this score positive, if higher scores are never worse?
+"""Isotonic calibration: the rate of positives as a rising function of the score (Zadrozny & Elkan 2002).
 
-Zadrozny & Elkan (2002).  The fit minimises Σ_c w_c (p_c - y_c)² under p_1 ≤ p_2 ≤ ...; scipy's
-pool-adjacent-violators does it.  A prior rate enters as fractional labels, so that scores nobody labelled
-have a rate as well, and one label does not set a whole end of the scale to 0 or 1.
+The fit minimises Σ_c w_c (p_c - y_c)² under p_1 ≤ p_2 ≤ ..., by scipy's pool-adjacent-violators.  A prior
+rate enters as fractional labels, so that cells without labels have a rate as well, and one label does not set
+a whole end of the scale to 0 or 1.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ _A_TRACE = 1e-9   # a cell with neither label nor prior takes the rate of its ne
 def isotonic_rates(labelled: Ints, prior_rate: Floats, prior_labels: Floats) -> Floats:
     """Calibrated positive rates (R, C), rising with the cell.
 
-    labelled (R, C, 2): labels by cell and outcome, cells in order of score; prior_rate (C,) or (R, C);
+    labelled (R, C, 2): counts by cell and label, cells in order of score; prior_rate (C,) or (R, C);
     prior_labels (R, C): how many fractional labels the prior is worth in each cell.
     """
     from scipy.optimize import isotonic_regression  # a second to import, and few methods need it

@@ -61,7 +61,7 @@ class Measure:
         return self.value(np.asarray(risk))
 
     def influence(self, risk: Floats) -> Floats:
-        """J(R)·ℓ(f, y): how one item of each kind pulls at the measure; (..., 2, 2) for R (..., d)."""
+        """J(R)·ℓ(f, y): how one item of each kind pulls at the measure; (..., 2, 2) for risk R (..., d)."""
         return np.asarray(np.einsum("...d,fyd->...fy", self.gradient(risk), self.loss))
 
     def touched(self) -> Floats:

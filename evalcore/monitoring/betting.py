@@ -105,7 +105,7 @@ def draw_values(bet: Bet, cells: Cells, design: Design) -> tuple[Floats, Floats]
     return bet.constant + w_new * table, bet.constant + w_known * table
 
 
-def round_log_factors(bet: Bet, cells: Cells, design: Design, labelled: Ints, outcome: RoundLabels) -> Floats:
+def round_log_factors(bet: Bet, cells: Cells, design: Design, labelled: Ints, labels: RoundLabels) -> Floats:
     """(R, G): what one round says.  labelled (R, C, 2): items labelled before it.
 
     A census is no sample and says nothing here; once it is complete the measure is known outright.
@@ -113,12 +113,12 @@ def round_log_factors(bet: Bet, cells: Cells, design: Design, labelled: Ints, ou
     bound = largest_gain(bet, cells, design, labelled)
     new, known = draw_values(bet, cells, design)
     said: Floats = np.zeros((len(bound), len(SHARES)))
-    for x, drawn in ((new, outcome.drawn_new), (known, outcome.drawn_known)):
+    for x, drawn in ((new, labels.drawn_new), (known, labels.drawn_known)):
         r, c, y = np.nonzero(drawn)                                           # few of many cells were drawn
         np.add.at(said, r, log_factors(x[r, c, y, None], bound[r, None], drawn[r, c, y, None]))
-    if outcome.undecided:
+    if labels.undecided:
         said = said + log_factors(np.full((len(bound), 1), undecided_value(bet)), bound[:, None],
-                                  outcome.undecided)
+                                  labels.undecided)
     return np.where(design.census[:, None], 0.0, said)
 
 

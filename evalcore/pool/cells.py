@@ -1,7 +1,7 @@
-"""Cells: the pool as the methods see it.
+"""Cells: the items of one stratum and one prediction, which no method tells apart.
 
-A cell holds the items that no method tells apart: same stratum, same prediction.  Everything a round
-computes is an array over cells, so a round costs the same for ten thousand items and for ten million.
+Everything a round computes is an array over cells, so a round costs the same for ten thousand items and for
+ten million.
 
     C   number of occupied cells, ordered by (stratum, prediction)
     N   number of items, the sum of the cells' sizes

@@ -1,13 +1,13 @@
 """Strata from features instead of scores, hung on a complete tree.
 
-Where features are at hand, items that look alike may share a stratum although their scores differ.  Both
-functions give every item a leaf of a complete tree of the branching factor and depth asked for, so that a
-Dirichlet tree's inner nodes are the inner nodes of the partition:
+With features, items that are alike may share a stratum although their scores differ.  Both functions give
+every item a leaf of a complete tree of the branching factor and depth asked for, so that a Dirichlet tree's
+inner nodes are the inner nodes of the partition:
 
     leaf = Σ_level branch · branching^(depth - 1 - level)
 
 Leaves may be empty: ties, and groups with fewer items than branches, do not split.  `cells_of` makes cells of
-leaves and predictions, which every method takes like those cut by score.
+leaves and predictions; methods treat them like cells cut by score.
 """
 
 import numpy as np
@@ -42,9 +42,9 @@ def kd_tree_strata(features: Floats, *, branching: int = 2, depth: int = 8) -> I
 def cluster_strata(features: Floats, *, branching: int = 2, depth: int = 8, seed: int = 0) -> Ints:
     """The leaf (N,) of each item in a hierarchy of clusters.
 
-    features (N, D).  k-means sums the pool up in at most 512 small clusters, Ward's dendrogram of their
-    centres is cut into `branching` groups, and each group again, `depth` times.  scikit-learn and scipy do
-    both.  Raises BadInput as `kd_tree_strata` does.
+    features (N, D).  k-means (scikit-learn) puts the items into at most 512 small clusters; Ward's dendrogram
+    of their centres (scipy) is cut into `branching` groups, and each group again, `depth` times.  Raises
+    BadInput as `kd_tree_strata` does.
     """
     from sklearn.cluster import MiniBatchKMeans
 
@@ -71,8 +71,9 @@ def cells_of(
 ) -> tuple[Cells, Ints]:
     """Cells of leaves × predictions, and the cell (N,) of each item.
 
-    Their density in score means nothing here and is set to 0: methods that model it need cuts by score.
-    Raises BadInput for arrays of different lengths or a leaf beyond the tree.
+    leaf (N,) in 0..n_leaves - 1; scores, probabilities (N,); predictions (N,) 0 or 1.  The log density is set
+    to 0, since a leaf is no range of scores: methods that model the density need cuts by score.  Raises
+    BadInput for arrays of different lengths or a leaf beyond the tree.
     """
     if not len(leaf) == len(scores) == len(probabilities) == len(predictions) or not len(leaf):
         raise BadInput("leaves, scores, probabilities and predictions must describe one pool of items")

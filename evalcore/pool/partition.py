@@ -1,7 +1,7 @@
-"""From items to cells: cut the pool once, count, and from then on forget the items.
+"""From items to cells: the pool is cut once, and later steps use the counts alone.
 
-The only step whose cost grows with the pool.  It runs when the pool is frozen; the edges and the counts go
-into the ledger, and every later round reads those.
+This is the only step whose cost grows with the pool.  It runs when the pool is frozen; the edges and the
+counts go into the ledger, and every later round reads those.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class Cutter(Protocol):
         ...
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """Interior strata edges for a pool, and the number of leaf slots of its tree."""
+        """Interior strata edges for a pool, and the number of leaf slots of its tree; scores (N,)."""
         ...
 
 
@@ -52,8 +52,9 @@ class Partition:
 def decision_boundary(scores: Floats, predictions: Array) -> float:
     """The score at which predictions turn positive: halfway between the PP-th and the next highest score.
 
-    PP is the number of predicted positives, so this is the threshold whenever there is one, and the nearest
-    thing to it when predictions do not follow the score.
+    scores, predictions (N,); PP the number of predicted positives.  It is a threshold that makes the
+    predictions where one does, and else one that would predict as many positives.  Where nothing or
+    everything is predicted positive it is the highest or the lowest score.
     """
     positives = int(np.count_nonzero(predictions))
     if positives in (0, len(scores)):
@@ -70,11 +71,12 @@ def build_partition(
     features: Floats | None = None,
     systems: Array | None = None,
 ) -> tuple[Partition, Ints]:
-    """Cut a pool the way a method wants it: see `partition_by`, and `evalcore.pool.feature_strata` for
-    features.
+    """Cut a pool as a method asks for: the partition, and the cell (N,) of each item.
 
-    features (N, D): needed by methods that cut by them; systems (N, S): what further systems predict, 0 or 1,
-    cut into atoms of equal predictions.  Raises BadInput where features are missing.
+    scores, probabilities, predictions (N,): see `partition_by`; features (N, D): for methods that cut by them
+    (`evalcore.pool.feature_strata`); systems (N, S): what further systems predict, 0 or 1: items with equal
+    predictions make a stratum (`evalcore.pool.patterns`).  Raises BadInput for an empty pool, and where
+    features are missing.
     """
     if len(scores) == 0:
         raise BadInput("the pool is empty: there is nothing to evaluate")

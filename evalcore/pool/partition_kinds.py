@@ -53,12 +53,12 @@ def feature_tree(kind: PartitionKind, branching: int, depth: int) -> FeatureTree
 
 
 def binary_tree(kind: PartitionKind, n_strata: int) -> FeatureTree | None:
-    """The same for a method that asks for a number of strata."""
+    """The binary tree of a cut by features, of at least n_strata leaves; None for a cut by score."""
     return feature_tree(kind, 2, max(1, ceil(log2(max(n_strata, 2)))))
 
 
 def cut_scores(kind: PartitionKind, scores: Floats, n_strata: int) -> Floats:
-    """Edges of a cut by score; none for a cut by features, which has no edges."""
+    """Interior edges of a cut by score, of scores (N,); an empty array for a cut by features."""
     if kind in _BY_FEATURES:
         return np.empty(0)
     return score_edges(_BY_SCORE[kind], scores, n_strata)

@@ -9,9 +9,10 @@ MOST_SYSTEMS = 10
 
 
 def pattern_of(predictions: Array) -> tuple[Ints, int]:
-    """The pattern (N,) of each item under the children's predictions (N, S), and how many there can be.
+    """The pattern (N,) of each item, and how many patterns there can be.
 
-    Bit s of a pattern is what child s says.  Raises BadInput for more systems than make sense.
+    predictions (N, S), 0 or 1: what each of S systems predicts; bit s of a pattern is what system s says.
+    Raises BadInput for more than MOST_SYSTEMS.
     """
     n_systems = predictions.shape[1]
     if n_systems > MOST_SYSTEMS:

@@ -6,10 +6,10 @@
     rank-geometric  sizes growing from the top by a constant factor: fine where rare positives rank
 
 All return interior edges as `evalcore.pool.strata` defines them; ties never straddle an edge, so fewer
-strata than
-asked for can come out.
+strata than asked for can come out.  scores (N,) everywhere.
 """
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,24 +22,11 @@ StrataKind: TypeAlias = Literal["csf", "geometric", "equal-size", "rank-geometri
 _SPAN = 1000.0   # the widest geometric stratum, in widths of the narrowest, is a little below this
 
 
-def score_edges(kind: StrataKind, scores: Floats, n_strata: int) -> Floats:
-    """Edges (n_strata - 1,) or fewer, cut the way of this kind."""
-    match kind:
-        case "csf":
-            return csf_edges(scores, n_strata)
-        case "geometric":
-            return geometric_edges(scores, n_strata)
-        case "equal-size":
-            return equal_size_edges(scores, n_strata)
-        case "rank-geometric":
-            return rank_geometric_edges(scores, n_strata)
-
-
 def geometric_edges(scores: Floats, n_strata: int) -> Floats:
     """Strata whose widths grow geometrically, the narrowest at the highest scores.
 
-    Gunning & Horgan put edges at a r^k for a population skewed to the right from a; here the distance from
-    the top, plus a thousandth of the range to stay clear of 0, plays that population.
+    Gunning & Horgan put edges at a r^k for a population skewed to the right from a; here that is the
+    population of distances from the highest score, plus a thousandth of the range to keep them above 0.
     Raises BadInput for n_strata < 1 or no scores.
     """
     _check(scores, n_strata)
@@ -75,3 +62,19 @@ def _check(scores: Floats, n_strata: int) -> None:
 def _interior(edges: Floats, scores: Floats) -> Floats:
     edges = np.unique(edges)
     return np.asarray(edges[(edges > scores.min()) & (edges <= scores.max())], dtype=np.float64)
+
+
+_CUTS: dict[StrataKind, Callable[[Floats, int], Floats]] = {
+    "csf": csf_edges,
+    "geometric": geometric_edges,
+    "equal-size": equal_size_edges,
+    "rank-geometric": rank_geometric_edges,
+}
+
+
+def score_edges(kind: StrataKind, scores: Floats, n_strata: int) -> Floats:
+    """Edges (n_strata - 1,) or fewer of a cut of this kind.
+
+    Raises BadInput for n_strata < 1 or no scores.
+    """
+    return _CUTS[kind](scores, n_strata)

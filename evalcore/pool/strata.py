@@ -45,7 +45,7 @@ def _freedman_diaconis(scores: Floats) -> int:
 
 
 def assign(edges: Floats, scores: Floats) -> Ints:
-    """The stratum (N,) of each score."""
+    """The stratum (N,) of each of scores (N,), by interior edges in rising order."""
     return np.searchsorted(edges, scores, side="right").astype(np.int64)
 
 

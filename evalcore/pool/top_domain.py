@@ -5,9 +5,9 @@ chooses K for each data set; here
 
     K = max(N/100, 4 PP, 200),   PP the number of predicted positives,
 
-at most N.  The methods built on it share the weakness: a positive below the cut is never seen, and no
-interval of theirs speaks of it.  When all K items are labelled the cut moves down with the labels, item by
-item in rank order, so that a pool that is labelled to the end is measured exactly.
+at most N.  The methods built on it share a weakness: a positive below the cut is never found, and their
+intervals leave it out.  When all K items are labelled the cut moves down with the labels, item by item in
+rank order, so that a pool that is labelled to the end is measured exactly.
 """
 
 from typing import Any
@@ -25,15 +25,15 @@ _LEAST = 200             # and this many items
 
 
 def cut_rank(n_items: int, predicted_positives: int) -> int:
-    """K."""
+    """K, the number of items above the cut."""
     wanted = max(int(np.ceil(_SHARE * n_items)), _PREDICTED_POSITIVES * predicted_positives, _LEAST)
     return min(wanted, n_items)
 
 
 def top_edges(scores: Floats, predictions: Any, *, ratio: float = 1.06) -> tuple[Floats, int]:
-    """Strata of geometric ranks, cut at K and at the decision boundary as well; and their number.
+    """Edges of strata of geometric ranks, cut at K and at the decision boundary as well; and their number.
 
-    The first `1 / (ratio - 1)` ranks or so are strata of one item each.
+    scores (N,); predictions (N,) 0 or 1.  About the first `1 / (ratio - 1)` ranks are strata of one item.
     """
     k = cut_rank(len(scores), int(np.count_nonzero(predictions)))
     at_cut = np.partition(scores, len(scores) - k)[len(scores) - k]
@@ -51,6 +51,6 @@ def top_cells(cells: Cells) -> Bools:
 
 
 def from_the_top(wanted: Ints, size: Ints) -> Ints:
-    """How `size` (R,) items fall on the cells when the highest scores go first: counts (R, C)."""
+    """Counts (R, C) of `size` (R,) items taken from `wanted` (R, C), cells of the highest scores first."""
     above = np.cumsum(wanted[:, ::-1], axis=1)[:, ::-1] - wanted
     return np.asarray(np.clip(size[:, None] - above, 0, wanted))

@@ -5,7 +5,8 @@ With weighted draws M_s of the measure and p_sc of the rates, p̄ and s² = p̄ 
     Cov(M, y_c) = Σ_s w_s (M_s − M̄) p_sc + g_c (p̄_c − Σ_s w_s p_sc²)
     red_c = Cov(M, y_c)² / s²_c          the expected drop of Var(M) from one label in cell c
 
-Search spends labels where red⁴ is, Neyman where |g| s is; both are filled up to inclusion probability 1.
+Search gives labels in proportion to red⁴, Neyman allocation in proportion to |g| s; both stop at an inclusion
+probability of 1.
 """
 
 import numpy as np
@@ -49,11 +50,12 @@ def reduction(post: Posterior, measure: Floats, slope: Floats) -> Floats:
 
 
 def pivotal(expected: Floats, rng: np.random.Generator) -> Floats:
-    """Integer counts (R, C) with these expectations, each rounded up or down, totals kept.
+    """Integer counts (R, C) with these expectations (R, C), each rounded up or down, totals kept.
 
-    Deville & Tillé (1998): cells fight in order for the fractions, so the counts are negatively associated
-    (a systematic draw would let alternate cells hide together), and a simple random sample inside each cell
-    gives every item exactly its inclusion probability.  Totals must be whole, up to rounding.
+    The pivotal method of Deville & Tillé (1998): cell by cell, two fractions are settled against each other
+    until one of them is 0 or 1.  The counts are negatively associated (those of a systematic draw are not:
+    there, every other cell may be missed together), and a simple random sample inside each cell gives every
+    item exactly its inclusion probability.  Totals must be whole, up to rounding.
     """
     whole = np.floor(expected + 1e-9)
     fraction = np.maximum(expected - whole, 0.0)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.recalibration import totals
+from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.intervals import weighted_moments, weighted_quantiles
 from assay.evalcore.recalibration.posterior import Posterior
-from assay.evalcore.recalibration.totals import by_prediction
 from assay.evalcore.types import Bools, Floats
 
 LEAST_VARIANCE = 1e-10
@@ -87,7 +87,10 @@ def count(e: Evidence, post: Posterior) -> Counts:
 
 
 def by_posterior(values: Floats, weight: Floats) -> ByPosterior:
-    """From the measure of weighted draws of the pool, (R, S) each; draws without a value are left out."""
+    """From draws of the pool: values (R, S) of the measure and their weight (R, S).
+
+    Draws without a value are left out.
+    """
     mean, variance = weighted_moments(values, weight)
     return ByPosterior(
         median=weighted_quantiles(values, weight, [0.5])[:, 0],

@@ -51,7 +51,7 @@ def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Array:
 
 
 def reaches_further(ends: tuple[Floats, Floats], wide: tuple[Floats, Floats]) -> Bools:
-    """Whether (R,) the wide interval reaches beyond the other by more than a fiftieth of that one's width.
+    """Whether (R,) the wide interval reaches beyond the other, `ends`, by over a fiftieth of its width.
 
     Then the labels cannot tell whether positives hide among low scores in numbers that matter.
     """
@@ -100,7 +100,7 @@ def not_excluded(e: Evidence, post: Posterior, confidence: float) -> dict[str, A
 def random_labels(
     measure: Measure, positives: Floats, items: Floats, half_width: Floats, confidence: float
 ) -> Floats:
-    """Labels a random sample would need for the same half-width (R,), at the estimated shares.
+    """Labels (R,) that a random sample would need for the same half_width (R,), at the estimated shares.
 
     positives, items (R, 2) by prediction.  NaN where the measure or the half-width does not exist.
     """

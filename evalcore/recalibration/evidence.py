@@ -1,4 +1,4 @@
-"""All that is known after some rounds: what a report is made from."""
+"""What estimates are made from: the label model, its fit, the counts and the sums of the rounds."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Evidence:
     sums: RoundSums
 
     def rows(self, part: slice) -> "Evidence":
-        """Some of the repeats."""
+        """The same for some of the R repeats."""
         f, s = self.fit, self.sums
         return Evidence(
             model=self.model,

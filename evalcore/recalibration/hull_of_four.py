@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.recalibration import totals
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
 from assay.evalcore.recalibration.intervals import (
     anytime_half_width,
@@ -29,7 +29,7 @@ FEW_LABELS = 100.0
 
 
 def posterior_ends(values: Floats, weight: Floats, labels: Floats, confidence: float) -> Ends:
-    """Quantiles of weighted draws (R, S) of the measure; labels (R,): how many there are.
+    """Quantiles of draws of the measure: values, weight (R, S); labels (R,): how many there are.
 
     With few labels they lie further out, as if only n / (n + 100) of the tails were known.
     """
@@ -51,7 +51,11 @@ def hull_of_four(
     counts: Counts,
     z: float,
 ) -> Ends:
-    """posterior, heavier: its ends, and those with a heavier tail; z: normal quantile of the confidence."""
+    """The hull of the four intervals, cut to the measure's range.
+
+    posterior, heavier: the posterior's interval, and the one with a heavier tail; z: the normal quantile of
+    the confidence.
+    """
     half = z * np.sqrt(np.where(design.usable, design.empirical, np.inf))
     # with no positive found the labels do not exclude that there is none to be found
     at_least = totals.value(measure, counts.known[:, 1], counts.known[:, 0], counts.items)

@@ -33,7 +33,10 @@ def weighted_quantiles(draws: Floats, weight: Floats, levels: Sequence[float]) -
 
 
 def weighted_moments(draws: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Mean and variance (R,) of weighted draws, NaN draws left out; (NaN, inf) where none has a value."""
+    """Mean and variance (R,) of draws (R, S) with weight (R, S).
+
+    Draws without a value (NaN) are left out; (NaN, inf) where none has one.
+    """
     known = np.isfinite(draws)
     weight = np.where(known, weight, 0.0)
     total = weight.sum(axis=1)
@@ -47,10 +50,11 @@ def weighted_moments(draws: Floats, weight: Floats) -> tuple[Floats, Floats]:
 def logit_interval(
     centre: Floats, std_error: Floats, z: float, bounds: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """centre ± z se on the logit scale of the measure's range, so the ends stay inside it.
+    """centre ± z se on the logit scale of the measure's range, so that the ends stay inside it.
 
-    Where se exceeds x (1 − x), x the centre's place in the range, the delta method has nothing to stand on:
-    there the normal interval around x is joined to a logit interval of ± z.
+    centre, std_error (R,); z: the normal quantile of the confidence; bounds: the range.  Where se exceeds
+    x (1 − x), x the centre's place in the range, the delta method does not hold: there the normal interval
+    around x is joined to a logit interval of ± z.
     """
     low, high = bounds
     unit = np.clip((centre - low) / (high - low), 1e-7, 1 - 1e-7)
@@ -84,7 +88,10 @@ def anytime_half_width(weight: Floats, variation: Floats, confidence: float) -> 
 
 
 def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) -> tuple[Floats, Floats]:
-    """The smallest interval that holds all parts, cut to the range; a part that is NaN is left out."""
+    """The smallest interval that holds all parts, (R,) each, cut to the range.
+
+    An end that is NaN is left out; where all are, the range's end is taken.
+    """
     lower = np.fmin.reduce([low for low, _ in parts])
     upper = np.fmax.reduce([high for _, high in parts])
     lower = np.where(np.isfinite(lower), lower, bounds[0])

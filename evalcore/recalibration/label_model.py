@@ -80,12 +80,15 @@ def label_model(shape: PoolShape, configurations: Sequence[Configuration]) -> La
 
 
 def log_likelihood(log_odds: Floats, n: Floats, k: Floats) -> Floats:
-    """Σ_c log Binomial kernel: f (..., C) with n, k (..., C), summed over cells."""
+    """Σ_c k_c f_c − n_c log(1 + exp f_c), the binomial log likelihood up to a constant: (...).
+
+    log_odds f (..., C); n, k (..., C): labels and positives among them.
+    """
     return np.asarray((k * log_odds - n * softplus(log_odds)).sum(axis=-1))
 
 
 def softplus(x: Floats) -> Floats:
-    """log(1 + eˣ), without overflow; to 1e-16, absolute."""
+    """log(1 + eˣ) of an array of any shape, without overflow; absolute error about 1e-16."""
     # log is several times faster than log1p, and nothing here needs the relative precision of tiny values
     return np.asarray(np.maximum(x, 0) + np.log(1 + np.exp(-np.abs(x))))
 

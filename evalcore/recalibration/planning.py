@@ -1,10 +1,9 @@
 """Planning a batch in virtual steps.
 
-A large batch chosen from one look at the posterior piles up where that look points.  So it is planned in
+A large batch planned from one posterior puts too many labels in the same few cells.  So it is planned in
 steps of 10 (below 100 labels), 25 (below 300) and 50: after each step the planned labels enter the model as
-fractional pseudo-labels at their expected value, the model is refitted, and the next step sees what the last
-one will have taught.  The variance falls, the means stay, and nothing is drawn before the whole batch is
-planned.
+fractional pseudo-labels at their expected value, and the model is refitted for the next step.  This lowers
+the variance where labels are planned and leaves the means.  Nothing is drawn before all is planned.
 """
 
 from collections.abc import Sequence
@@ -12,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.recalibration import totals
+from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.allocation import reduction, waterfill
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit
 from assay.evalcore.recalibration.posterior import Posterior, noise, posterior
-from assay.evalcore.recalibration.totals import by_prediction
 from assay.evalcore.types import Floats
 
 SEARCH_POWER = 4
@@ -45,7 +44,7 @@ class BatchPlan:
 
 
 def virtual_step(labels: Floats) -> Floats:
-    """Labels to plan at once when so many (R,) are there."""
+    """How many labels (R,) to plan at once when there are `labels` (R,) already."""
     return np.where(labels < 100, 10.0, np.where(labels < 300, 25.0, 50.0))
 
 

@@ -21,10 +21,10 @@ Configurations share the draws by their evidence, so that none is spent on what 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from assay.evalcore.recalibration.contamination import Contamination, hidden_share
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, softplus
 from assay.evalcore.types import Floats, Ints
 
@@ -34,27 +34,6 @@ RULED_OUT = 12.0         # log evidence below the best, beyond which a configura
 CUT_SHARE = 0.5          # draws with an empty tail
 CUT_RATE = 1e-3          # what is left of the rates beyond the cut
 TOTAL_DF, TOTAL_SCALE = 4.0, 1.0
-LARGEST_CONTAMINATION = 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Contamination:
-    """ρ ~ lognormal(log median, sigma): positives that the score does not see, as a share of `of`.
-
-    Of the predicted positives: a share of them may look like any negative, whatever the labels have shown.
-    Of the tail: of the positives that the model itself expects among unlabelled items predicted negative, one
-    more, and a twentieth of the predicted ones.  The model's tail is off by a factor then, and where it is
-    next to nothing there is little to be off by.
-    """
-
-    median: float
-    sigma: float
-    of: Literal["tail", "predicted"]
-
-
-NARROW = Contamination(median=0.3, sigma=1.0, of="tail")
-WIDE = Contamination(median=0.2, sigma=1.5, of="predicted")
-AT_LEAST_ITEMS, AT_LEAST_SHARE = 1.0, 0.05   # of the tail: what it is taken to hold beyond the model's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -149,8 +128,60 @@ def posteriors(
     given: Noise,
     contaminations: Sequence[Contamination | None],
 ) -> list[Posterior]:
-    """The same draws under several beliefs about hidden positives; None first: a belief may refer to it."""
-    n_config = fitted.coefficients.shape[1]
+    """The same draws under several beliefs about hidden positives, one posterior for each.
+
+    n, k, left (R, C) as in `posterior`.  None comes first: a belief may refer to the tail without
+    contamination.  Raises ValueError if it does not.
+    """
+    if any(c is not None for c in contaminations) and contaminations[0] is not None:
+        raise ValueError("the posterior without contamination comes first: others refer to its tail")
+    drawn = _draws(model, fitted, n, k, left, given)
+    missed_items = left * (1 - model.shape.predicted)
+    expected_missed = np.zeros((len(n), 1))
+    result = []
+    for contamination in contaminations:
+        eta = hidden_share(contamination, model.shape, given.log_share, expected_missed)
+        edited = drawn.rate if contamination is None else drawn.rate + eta[..., None] * (1 - drawn.rate)
+        log_weight = _log_weight(model, drawn, eta)
+        top = log_weight.max(axis=1, keepdims=True)
+        weight = np.exp(log_weight - top)
+        total_weight = weight.sum(axis=1, keepdims=True)
+        weight /= total_weight
+        if contamination is None:
+            tail = np.matmul(drawn.rate, missed_items[:, :, None])[..., 0]
+            expected_missed = (weight * tail).sum(axis=1, keepdims=True)
+        n_config = len(model.names)
+        result.append(
+            Posterior(
+                rate=edited,
+                weight=weight,
+                by_configuration=np.stack(
+                    [np.bincount(h, w, n_config) for h, w in zip(drawn.whose, weight, strict=True)]
+                ),
+                cut=(weight * np.isfinite(given.log_cut)).sum(axis=1),
+                log_evidence=(top + np.log(total_weight))[:, 0],
+            )
+        )
+    return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Draws:
+    """Draws before any contamination, with what the weight of each is made of."""
+
+    whose: Ints          # (R, S) configuration
+    rate: Floats         # (R, S, C) with the tail cut
+    base: Floats         # (R, S) log weight without the likelihood of the labels
+    missed: Floats       # (R, S) log likelihood of the labels that are not positive
+    seen: Floats         # (R, S, A) rate in the cells with a positive
+    hits: Floats         # (R, A, 1) positives there
+    rest: Floats         # (R, 1) labels that are not positive
+    known: Floats        # (R, S) positives in the pool, found and expected
+    found: Floats        # (R,) positives found
+    left: Floats         # (R,) unlabelled items
+
+
+def _draws(model: LabelModel, fitted: Fit, n: Floats, k: Floats, left: Floats, given: Noise) -> _Draws:
     whose, beta, f, counts = _laplace(model, fitted, given)
     small = np.exp(-np.abs(f))
     rate = np.where(f >= 0, 1.0, small) / (1 + small)
@@ -166,65 +197,41 @@ def posteriors(
     exact = np.matmul(empty, n[:, active, None])[..., 0] + np.matmul(f_active, k[:, active, None])[..., 0]
     faint = np.take(rate, active, axis=-1)
     empty = np.where(beyond[:, active], -faint * (1 + 0.5 * faint), empty)     # log1p(−p), p ≤ 1e-3
-    missed = np.matmul(empty, rest)[..., 0]
-    seen = np.take(rate, hit, axis=-1)
-    weight_hit = k[:, hit, None]
 
     excess = exact - 0.5 * (beta**2).sum(axis=-1) + 0.5 * (given.normal**2).sum(axis=-1)
     excess = np.minimum(excess - np.take_along_axis(fitted.log_joint, whose, axis=1), LARGEST_EXCESS)
     with np.errstate(divide="ignore"):
         each = fitted.log_evidence - np.log(counts)
-    base = excess + np.take_along_axis(each, whose, axis=1) - exact
-    known = k.sum(axis=1)[:, None] + np.matmul(rate, left[:, :, None])[..., 0]
-    missed_items = left * (1 - model.shape.predicted)
-    if any(c is not None for c in contaminations) and contaminations[0] is not None:
-        raise ValueError("the posterior without contamination comes first: others refer to its tail")
-    expected_missed = np.zeros((len(n), 1))
-    result = []
-    for contamination in contaminations:
-        eta = _hidden_share(model, given, contamination, expected_missed)
-        edited = rate if contamination is None else rate + eta[..., None] * (1 - rate)
-        found = np.log(np.maximum(seen + eta[..., None] * (1 - seen), 1e-300))
-        log_weight = base + missed + rest.sum(axis=1) * np.log1p(-eta) + np.matmul(found, weight_hit)[..., 0]
-        total = known + eta * (left.sum(axis=1)[:, None] - (known - k.sum(axis=1)[:, None]))
-        surprise = np.log(np.maximum(total, 0.3) / model.shape.positives) / TOTAL_SCALE
-        log_weight -= 0.5 * (TOTAL_DF + 1) * np.log1p(surprise**2 / TOTAL_DF)
-        top = log_weight.max(axis=1, keepdims=True)
-        weight = np.exp(log_weight - top)
-        total_weight = weight.sum(axis=1, keepdims=True)
-        weight /= total_weight
-        if contamination is None:
-            tail = np.matmul(rate, missed_items[:, :, None])[..., 0]
-            expected_missed = (weight * tail).sum(axis=1, keepdims=True)
-        result.append(
-            Posterior(
-                rate=edited,
-                weight=weight,
-                by_configuration=np.stack(
-                    [np.bincount(h, w, n_config) for h, w in zip(whose, weight, strict=True)]
-                ),
-                cut=(weight * np.isfinite(given.log_cut)).sum(axis=1),
-                log_evidence=(top + np.log(total_weight))[:, 0],
-            )
-        )
-    return result
+    found = k.sum(axis=1)
+    return _Draws(
+        whose=whose,
+        rate=rate,
+        base=excess + np.take_along_axis(each, whose, axis=1) - exact,
+        missed=np.matmul(empty, rest)[..., 0],
+        seen=np.take(rate, hit, axis=-1),
+        hits=k[:, hit, None],
+        rest=rest.sum(axis=1),
+        known=found[:, None] + np.matmul(rate, left[:, :, None])[..., 0],
+        found=found,
+        left=left.sum(axis=1),
+    )
 
 
-def _hidden_share(
-    model: LabelModel, given: Noise, contamination: Contamination | None, expected_missed: Floats
-) -> Floats:
-    """η (R or 1, S): the share of the items without a visible sign that are positive all the same."""
-    if contamination is None:
-        return np.zeros((1, len(given.log_cut)))
-    base: Floats = np.full((1, 1), model.shape.positives)
-    if contamination.of == "tail":
-        base = expected_missed + AT_LEAST_ITEMS + AT_LEAST_SHARE * base
-    factor = contamination.median * np.exp(contamination.sigma * given.log_share)
-    return np.asarray(np.minimum(factor * base / model.shape.n_items, LARGEST_CONTAMINATION))
+def _log_weight(model: LabelModel, drawn: _Draws, eta: Floats) -> Floats:
+    """Log weight (R, S) of draws of which a share η (R or 1, S) of the other items is positive."""
+    found = np.log(np.maximum(drawn.seen + eta[..., None] * (1 - drawn.seen), 1e-300))
+    clear = drawn.rest * np.log1p(-eta)
+    log_weight = drawn.base + drawn.missed + clear + np.matmul(found, drawn.hits)[..., 0]
+    total = drawn.known + eta * (drawn.left[:, None] - (drawn.known - drawn.found[:, None]))
+    surprise = np.log(np.maximum(total, 0.3) / model.shape.positives) / TOTAL_SCALE
+    log_weight -= 0.5 * (TOTAL_DF + 1) * np.log1p(surprise**2 / TOTAL_DF)
+    return np.asarray(log_weight)
 
 
 def finite_counts(post: Posterior, left: Floats, predicted: Floats, rng: np.random.Generator) -> Floats:
     """Positives among the unlabelled items of one prediction, one count a draw: (R, S).
+
+    left (R, C): unlabelled items; predicted (C,): 1 for the cells of that prediction, else 0.
 
     A sum of binomials with mean m and variance v is drawn as the binomial with the same two moments:
     m/ν items of rate ν = 1 − v/m each.

@@ -13,8 +13,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.recalibration import totals
+from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.combine import (
     ByDesign,
     ByPosterior,
@@ -25,6 +26,7 @@ from assay.evalcore.recalibration.combine import (
     combine,
     count,
 )
+from assay.evalcore.recalibration.contamination import NARROW, WIDE
 from assay.evalcore.recalibration.diagnostics import (
     broken_chance,
     not_excluded,
@@ -41,8 +43,7 @@ from assay.evalcore.recalibration.hull_of_four import (
     reported_value,
     within,
 )
-from assay.evalcore.recalibration.posterior import NARROW, WIDE, Posterior, finite_counts, noise, posteriors
-from assay.evalcore.recalibration.totals import by_prediction
+from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posteriors
 from assay.evalcore.types import Floats
 
 ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many

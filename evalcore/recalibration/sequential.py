@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.recalibration import totals
-from assay.evalcore.recalibration.totals import by_prediction
 from assay.evalcore.types import Floats, Ints
 
 
@@ -54,7 +54,7 @@ class RoundSums:
         labelled: Ints,
         gone: Ints,
         design: Design,
-        outcome: RoundLabels,
+        labels: RoundLabels,
         excluded: Ints,
     ) -> "RoundSums":
         """With one more round.
@@ -66,7 +66,7 @@ class RoundSums:
         sampled = ~design.census[:, None]
         pi, m, left = design.unlabelled, design.model, design.left.astype(np.float64)
         inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
-        positive, negative = outcome.new[..., 1], outcome.new[..., 0] + excluded
+        positive, negative = labels.new[..., 1], labels.new[..., 0] + excluded
         residual = (positive - (positive + negative) * m) * inverse
         estimate = by_prediction(labelled[..., 1] + left * m + residual, predicted_positive)      # (R, 2)
         spread = np.where(pi > 0, left * (inverse - 1) * np.maximum(m * (1 - m), 1e-12), 0.0)

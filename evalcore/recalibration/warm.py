@@ -1,4 +1,4 @@
-"""A warm start: the label model as earlier labels leave it, with a way back.
+"""A warm start: the label model after earlier labels, beside one that ignores them.
 
 Labels of an earlier window, discounted, update each configuration as labels of this pool would: a power prior
 (Ibrahim & Chen 2000).  The Laplace fit β ~ N(β̂, (L Lᵀ)⁻¹) becomes the new prior by a change of variables,
@@ -6,9 +6,9 @@ Labels of an earlier window, discounted, update each configuration as labels of 
 
     f = (μ + Φ β̂) + Φ L⁻ᵀ β'
 
-so what follows cannot tell a warm model from a cold one.  Since a watched system may break between two
-windows, a share of the prior stays with configurations that never heard of the earlier labels: a robust
-mixture (Schmidli et al. 2014), from which a dozen labels that contradict the past lead back.
+so a warm model has the form of a cold one.  Since a monitored system may break between two windows, a share
+of the prior stays with configurations that ignore the earlier labels (robust mixture, Schmidli et al. 2014).
+A dozen labels that contradict the past shift the weight to those.
 
 The design's estimate uses the model for its variance only: it is unbiased whatever was inherited.
 
@@ -27,7 +27,7 @@ COLD = ("prediction", "loose", "probability", "flat", "inverted")
 
 
 def warmed(model: LabelModel, evidence: Floats) -> LabelModel:
-    """The model after pseudo-labels (C, 2), by cell and label; the model itself where there are none."""
+    """The model after pseudo-labels, evidence (C, 2) by cell and label; unchanged if there are none."""
     if not evidence.any():
         return model
     fitted = fit(model, evidence.sum(axis=1)[None], evidence[None, :, 1])

@@ -14,6 +14,7 @@ from assay.evalcore.evaluation.estimates import estimates
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.recalibrated import Recalibrated
@@ -21,7 +22,6 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.randomness import stream
-from assay.evalcore.recalibration import totals
 from assay.evalcore.recalibration.allocation import pivotal, reduction, waterfill
 from assay.evalcore.recalibration.configurations import CONFIGURATIONS, anchored_slope
 from assay.evalcore.recalibration.diagnostics import not_excluded

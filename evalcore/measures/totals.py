@@ -21,7 +21,10 @@ def value(measure: Measure, hits: Floats, missed: Floats, by_prediction: Floats)
 
 
 def gradient(measure: Measure, hits: Floats, missed: Floats, by_prediction: Floats) -> Floats:
-    """∂M/∂FN and ∂M/∂TP, shape (R, 2) indexed by the prediction; 0 where the measure is undefined."""
+    """∂M/∂FN and ∂M/∂TP, shape (R, 2) indexed by the prediction; 0 where the measure is undefined.
+
+    hits, missed (R,): TP and FN; by_prediction (R, 2): items by prediction.
+    """
     counts = _confusion(hits, missed, by_prediction)
     total = np.maximum(counts.sum(axis=(-2, -1)), 1.0)
     risk = np.einsum("rfy,fyd->rd", counts, measure.loss) / total[:, None]
@@ -73,7 +76,7 @@ def _end(
 
 
 def by_prediction(by_cell: Floats, predicted: Floats) -> Floats:
-    """Sums (R, 2) of (R, C) over the cells of each prediction; predicted (C,) 0 or 1."""
+    """Sums (R, 2) over the cells of each prediction; by_cell (R, C), predicted (C,) 0 or 1."""
     return np.stack([by_cell @ (1 - predicted), by_cell @ predicted], axis=1)
 
 

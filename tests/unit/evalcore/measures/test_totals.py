@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from assay.evalcore.annotators.correction import corrected_measure
+from assay.evalcore.measures import totals
 from assay.evalcore.measures.registry import every, measure
-from assay.evalcore.recalibration import totals
 
 ERRORS = np.array([[0.02, 0.10], [0.05, 0.20]])   # of annotators, by prediction and truth
 LARGEST = 4                                       # items of each prediction
