@@ -10,7 +10,7 @@ from assay.evalcore.errors import BadInput
 from assay.flows.cli.output import json_option, print_json, store_for, store_option
 
 if TYPE_CHECKING:
-    from assay.flows.doctor.examine import Examination
+    from assay.tasks.doctor.examination import Examination
 
 _SIGNS = {"ok": "  ok      ", "warning": "  warning ", "problem": "  PROBLEM "}
 
@@ -59,20 +59,22 @@ def _write(path: Path, text: str | None) -> None:
 
 
 def _print(found: "Examination", written: Path | None) -> None:
+    from assay.tasks.doctor.cost import prognosis_lines
+
     click.echo(f"{found.subject}: {'can be used' if found.usable else 'cannot be used yet'}")
     for finding in found.findings:
         remedy = f" → {finding.remedy}" if finding.remedy else ""
         text = f"{finding.about}: {finding.says}{remedy}"
         click.echo(fill(text, 110, initial_indent=_SIGNS[finding.level], subsequent_indent=" " * 10))
-    missing = [m for m in found.details.get("measures", ()) if m["note"]]
-    for one in missing:
-        click.echo(f"  measure   {one['measure']}: {one['note']}")
+    for one in found.summary.measures if found.summary else ():
+        if one.note:
+            click.echo(f"  measure   {one.measure}: {one.note}")
     if found.prognosis is not None:
-        for line in found.prognosis.lines():
+        for line in prognosis_lines(found.prognosis):
             click.echo(fill(line, 110, initial_indent="  cost      ", subsequent_indent=" " * 12))
-    freeze = found.details.get("freeze")
-    if freeze:
-        click.echo(f"  freezing  about {freeze['seconds']:,} s and {freeze['megabytes']:,} MB of memory")
+    if found.summary is not None:
+        freeze = found.summary.freeze
+        click.echo(f"  freezing  about {freeze.seconds:,} s and {freeze.megabytes:,} MB of memory")
     if written is not None:
         click.echo(f"wrote {written}; check it, then: assay doctor {written} && assay run {written}")
     elif found.spec is not None:

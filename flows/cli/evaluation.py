@@ -2,10 +2,10 @@
 
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 import click
 
+from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.cli.output import (
     Progress,
     before_it_starts,
@@ -20,9 +20,6 @@ from assay.flows.cli.output import (
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.spec.evaluation import load_spec
-
-if TYPE_CHECKING:
-    from assay.flows.report.forecasting import Outlook
 
 spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
 
@@ -139,18 +136,18 @@ def advance_command(
     return _say(opened, standing, as_json, ahead)
 
 
-def _outlook(opened: Opened, progress: Progress) -> "Outlook | None":
+def _outlook(opened: Opened, progress: Progress) -> Outlook | None:
     """The forecast from where it stands; None once it is finished."""
-    from assay.flows.report.forecasting import outlook
+    from assay.flows.report.outlook import read_outlook
 
     if current_standing(opened).state == "finished":
         return None
     progress.say("forecasting")
-    return outlook(opened)
+    return read_outlook(opened)
 
 
 def _say(
-    opened: Opened, standing: Standing, as_json: bool, ahead: "Outlook | None" = None
+    opened: Opened, standing: Standing, as_json: bool, ahead: Outlook | None = None
 ) -> int:
     standing = with_outlook(standing, ahead)
     if as_json:
@@ -158,7 +155,7 @@ def _say(
         return standing.exit_code
     from assay.flows.report.gather import labels_to_decide
 
-    print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing), ahead=ahead)
+    print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing))
     if standing.known is not None:
         url = opened.ledger.store.url
         where = "" if url == "./assay-ledger" else f" --store {url}"

@@ -40,17 +40,16 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
         return _all(store, as_json)
     opened = open_evaluation(store, name)
     standing = current_standing(opened)
-    ahead = None
     if standing.state != "finished":
-        from assay.flows.report.forecasting import outlook
+        from assay.flows.report.outlook import read_outlook
 
-        ahead = outlook(opened)
+        standing = with_outlook(standing, read_outlook(opened))
     if as_json:
-        print_json(with_outlook(standing, ahead).to_json())
+        print_json(standing.to_json())
     else:
         from assay.flows.report.gather import labels_to_decide
 
-        print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing), ahead=ahead)
+        print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing))
     return standing.exit_code
 
 

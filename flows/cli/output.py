@@ -7,22 +7,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report import wording
+from assay.tasks.report.forecast import outlook_lines
 from assay.tasks.report.price import price_lines
 from assay.tasks.settings import Settings
 from assay.tasks.spec.evaluation import Spec
-
-if TYPE_CHECKING:
-    from assay.flows.report.forecasting import Outlook
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,28 +54,21 @@ def print_json(value: dict[str, Any]) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def with_outlook(standing: Standing, ahead: "Outlook | None") -> Standing:
-    """The standing with the forecast that goes into its JSON; a finished one waits for nothing."""
-    if ahead is None or standing.state == "finished":
-        return standing
-    return replace(standing, forecast=ahead.to_json())
+def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
+    """The standing with its forecast; a finished evaluation waits for nothing."""
+    return standing if standing.state == "finished" else replace(standing, forecast=ahead)
 
 
-def before_it_starts(opened: Opened, ahead: "Outlook | None") -> list[str]:
+def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
     """The method and why, where that was left to `auto`; then the forecast."""
     chosen = [f"method {opened.question.method.name}: {opened.why_method}"] if opened.why_method else []
-    return chosen + (ahead.lines() if ahead else [])
+    return chosen + (outlook_lines(ahead) if ahead else [])
 
 
 def print_standing(
-    standing: Standing,
-    threshold: str = "",
-    more: int | None = None,
-    note: bool = True,
-    ahead: "Outlook | None" = None,
+    standing: Standing, threshold: str = "", more: int | None = None, note: bool = True
 ) -> None:
-    """Where an evaluation stands, for people; `note`: and what its kind of interval was measured to cover;
-    `ahead`: the forecast, of interest while it is not finished."""
+    """Where an evaluation stands, for people; `note`: and what its kind of interval was measured to cover."""
     click.echo(f"{standing.evaluation}: {_state(standing)}")
     rows = standing.rows()
     for row in rows:
@@ -95,7 +87,7 @@ def print_standing(
     click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
     for line in price_lines(rows, standing.positive) if note else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
-    for line in ahead.lines() if ahead and standing.state != "finished" else []:
+    for line in outlook_lines(standing.forecast) if standing.forecast else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in wording.people(rows, standing.revision, standing.revised_items, standing.moved):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))

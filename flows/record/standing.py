@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any, Literal
 
 from assay.evalcore.evaluation.stopping import Verdict, verdict
+from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.record.opened import Opened
 from assay.flows.record.reissued import Reissued, moved, reissued_at
 from assay.tasks.ledger.ending import Ending, read_ending
@@ -21,6 +22,7 @@ from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import EstimateRow
 from assay.tasks.report.data import Moved, Undecided
+from assay.tasks.report.forecast import outlook_json
 from assay.tasks.report.machine import estimate_json, joint_part, revision_part
 from assay.tasks.report.wording import number
 
@@ -45,7 +47,7 @@ class Standing:
     interval_note: str = ""            # what intervals of the method's kind were measured to cover
     method: str = ""                   # the one in use, never `auto`
     why_method: str | None = None      # why `auto` chose it; None where it was asked for by name
-    forecast: Mapping[str, Any] | None = None   # only where asked for: flows.report.forecasting
+    forecast: Outlook | None = None    # only where asked for: flows.report.outlook
     revision: int = 0                  # of the estimates; 0: as the rounds were closed
     moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
     revised_items: int = 0             # whose labels differ from those their rounds were closed with
@@ -73,7 +75,7 @@ class Standing:
             "estimates": [estimate_json(row) for row in self.rows()],
             "method": self.method,
             "method_reason": self.why_method,
-            "forecast": None if self.forecast is None else dict(self.forecast),
+            "forecast": None if self.forecast is None else outlook_json(self.forecast),
             **joint_part(self.known.joint if self.known else None),
             **revision_part(self.revision, self.revised_items, self.moved),
         }

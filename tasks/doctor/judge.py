@@ -6,7 +6,9 @@ from assay.tasks.doctor.finding import Finding, ok, problem, warning
 from assay.tasks.doctor.numbers import Numbers, class_names
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Defect, Scan
+from assay.tasks.doctor.summary import ScoreSummary
 
+_COARSE = 20  # distinct scores, below which they are too few
 _OFF = 2.0    # expected positives over counted ones, either way, that calls a probability miscalibrated
 
 
@@ -38,6 +40,18 @@ def calibration_finding(numbers: Numbers, supplied: bool) -> Finding | None:
         "probability", f"{what} expects {expected:,.0f} positives where {there:,.0f} {against}",
         "methods that take probabilities at their word (static-is, sawade, bernoulli, optimal-is) look in "
         "the wrong places: use auto, recalibrated or dirichlet-tree, or calibrate the probabilities",
+    )
+
+
+def ties_finding(scores: ScoreSummary, items: int) -> Finding | None:
+    """A warning where few scores are shared by many items."""
+    if scores.distinct >= _COARSE and scores.largest_tie <= items / 2:
+        return None
+    return warning(
+        "score",
+        f"{scores.distinct:,} distinct values; the commonest is shared by {scores.largest_tie:,} of "
+        f"{items:,} items",
+        "items that share a score cannot be told apart: a finer score saves labels",
     )
 
 

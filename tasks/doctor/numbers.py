@@ -1,12 +1,12 @@
-"""From a scan to a pool as the statistics want it, and what its numbers look like."""
+"""From a scan to a pool as the statistics want it."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logit
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.forecast.prognosis import PoolColumns
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import every
 from assay.evalcore.replay.pool import LabelledPool
@@ -15,10 +15,7 @@ from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan
 
 _YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
-_BINS = 10
 _EDGE = 1e-12
-_SHARES = 101     # shares of positives at which a measure is tried where all predictions are alike
-_SAME = 1e-12     # values closer than this are one value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,6 +29,19 @@ class Numbers:
     positive: str                # what the file calls the classes
     negative: str
     threshold: float | None      # the scale's value above which exactly these are predicted positive, if any
+
+    def cut_at(self, threshold: float, *, by_score: bool) -> "Numbers":
+        """With other predictions: positive above this score, or from this probability on."""
+        above = self.score > threshold if by_score else self.probability >= threshold
+        return replace(self, prediction=above.astype(np.int64), threshold=threshold)
+
+    def columns(self, *, supplied: bool) -> PoolColumns:
+        """For a forecast; supplied: whether the probabilities are the file's own."""
+        pool = self.labelled()
+        return PoolColumns(
+            score=self.score, probability=self.probability, prediction=self.prediction,
+            confusion=None if pool is None else pool.confusion(), supplied=supplied,
+        )
 
     def labelled(self) -> LabelledPool | None:
         """The pool with its truth, where it is known."""
@@ -95,68 +105,6 @@ def class_names(found: Scan) -> tuple[str, str]:
     }
     ordered = sorted(present, key=lambda name: (-means.get(name, 0.0), name))
     return ordered[0], ordered[1] if len(ordered) > 1 else f"not {ordered[0]}"
-
-
-def score_summary(numbers: Numbers) -> dict[str, Any]:
-    """Quantiles, ties, predicted positives, and whether a threshold explains the predictions."""
-    score = numbers.score
-    values, counts = np.unique(score, return_counts=True)
-    levels = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
-    return {
-        "quantiles": {f"{level:g}": float(np.quantile(score, level)) for level in levels},
-        "distinct": len(values),
-        "largest_tie": int(counts.max()),
-        "predicted_positives": int(numbers.prediction.sum()),
-        "threshold": numbers.threshold,
-    }
-
-
-def calibration(numbers: Numbers) -> dict[str, Any] | None:
-    """Expected and counted positives, in all and by bins of the probability; None without labels."""
-    if numbers.label is None:
-        return None
-    p, y = numbers.probability, numbers.label
-    edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
-    bins = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(len(edges) - 2, 0))
-    return {
-        "expected_positives": float(p.sum()),
-        "positives": int(y.sum()),
-        "bins": [
-            {"from": float(p[here].min()), "to": float(p[here].max()), "items": int(here.sum()),
-             "expected": float(p[here].mean()), "observed": float(y[here].mean())}
-            for b in range(max(len(edges) - 1, 1)) if (here := bins == b).any()
-        ],
-    }
-
-
-def measure_findings(numbers: Numbers) -> list[dict[str, Any]]:
-    """Every measure: whether it can be had, its exact value where labels are known, and a note."""
-    pool = numbers.labelled()
-    result = []
-    for chosen in every():
-        exists, note = _availability(chosen, numbers.prediction)
-        value = None if pool is None else float(chosen.of_confusion(pool.confusion()))
-        known = value if value is not None and np.isfinite(value) else None
-        result.append({"measure": chosen.name, "available": exists, "note": note, "true_value": known})
-    return result
-
-
-def _availability(measure: Measure, prediction: Array) -> tuple[bool, str | None]:
-    """Whether the measure can exist, and what is known of it where all predictions are alike."""
-    alike = np.unique(prediction)
-    if len(alike) > 1:
-        return True, None
-    share = np.linspace(0, 1, _SHARES)           # of positives among the labels, from none to all
-    table = np.zeros((_SHARES, 2, 2))
-    table[:, alike[0]] = np.stack([1 - share, share], axis=-1)
-    values = measure.of_confusion(table)
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return False, f"does not exist: {measure.undefined_when}"
-    if np.ptp(values) > _SAME:
-        return True, None
-    every_one = "positive" if alike[0] else "negative"
-    return True, f"{values[0]:g} wherever it exists, since every item is predicted {every_one}"
 
 
 def _separating(scale: Floats, prediction: Array) -> float | None:

@@ -1,0 +1,52 @@
+"""What an evaluation waits for, and how many labels that is likely to take."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.evaluation.state import Question, State
+from assay.evalcore.evaluation.stopping import StoppingRule
+from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """Labels to the target, and to a verdict where there is a threshold."""
+
+    budget: int
+    target: Forecast | None
+    verdict: Forecast | None = None
+
+
+def outlook(
+    question: Question,
+    state: State,
+    rule: StoppingRule,
+    batch_size: int,
+    threshold: tuple[float | None, float | None] | None = None,
+) -> Outlook | None:
+    """The forecast from where `state` stands; threshold: (min, max).  Deterministic.
+
+    None where there is no target and no threshold, no label left to ask, or where the label model cannot be
+    fitted: an evaluation goes on without a forecast.
+    """
+    if state.exhausted:
+        return None
+    target = verdict = None
+    if rule.half_width is not None or rule.variance is not None:
+        target = Goal(half_width=rule.half_width, variance=rule.variance)
+    if threshold is not None:
+        verdict = Goal(threshold=threshold)
+    goals = [goal for goal in (target, verdict) if goal is not None]
+    if not goals:
+        return None
+    try:
+        found = forecast(question, state, goals, rule.budget, batch_size=batch_size)
+    except np.linalg.LinAlgError:
+        return None
+    by_goal = dict(zip(goals, found, strict=True))
+    return Outlook(
+        budget=rule.budget,
+        target=None if target is None else by_goal[target],
+        verdict=None if verdict is None else by_goal[verdict],
+    )

@@ -1,0 +1,148 @@
+"""What a pool would cost before anything of it is labelled: by a method, and by random sampling.
+
+The method is played on in plausible worlds (`labels_needed`).  Random sampling has a formula
+(`evalcore.estimators.random_sampling`) for a given confusion table: the one of the labels where they are
+known, else those of plausible worlds, of whose answers the median is taken.
+
+    N   items of the pool;  tables (2, 2) of counts by [prediction, label]
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
+from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
+from assay.evalcore.forecast.suitability import Suitability, suitabilities
+from assay.evalcore.forecast.worlds import plausible_worlds
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.choice import Choice
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.randomness import stream
+from assay.evalcore.types import Array, Floats
+
+HORIZON = 1_500         # labels up to which is looked, where no budget is given
+_WORLDS = 15            # tables of confusion where labels are not known
+_SAMPLE = 100           # labels of the random sample that may hold no value of the measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PoolColumns:
+    """The pool as the statistics take it."""
+
+    score: Floats        # (N,)
+    probability: Floats  # (N,) of the positive class
+    prediction: Array    # (N,) 0 or 1
+    confusion: Floats | None = None   # (2, 2) counts by [prediction, label], where labels are known
+    supplied: bool       # the probabilities are the pool's own, and not made of its scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Labels until a half-width is reached."""
+
+    forecast: Forecast           # by the method
+    random_labels: int | None    # by random sampling; None where the measure does not exist in most worlds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prognosis:
+    """What half-widths of one measure take, and which methods suit the pool."""
+
+    method: Choice
+    measure: str
+    costs: tuple[Cost, ...]           # one for each half-width
+    undefined_at_100: float           # chance that 100 random labels hold no value of the measure
+    methods: tuple[Suitability, ...]
+
+    @property
+    def random_does_as_well(self) -> bool:
+        """Whether random sampling reaches every half-width with no more labels; rarely so on a rare class."""
+        return bool(self.costs) and self.method.method != "passive" and all(
+            cost.random_labels is not None and cost.random_labels <= _at_least(cost.forecast)
+            for cost in self.costs
+        )
+
+
+def prognosis(
+    pool: PoolColumns, chosen: Choice, half_widths: Sequence[float], *, measures: Sequence[Measure] = (),
+    confidence: float = 0.95, budget: int | None = None, batch_size: int = 25,
+) -> Prognosis:
+    """What `half_widths` of the first measure will take.  Deterministic.
+
+    measures   F1 unless given; accuracy where nothing is predicted positive
+    budget     labels up to which is looked; HORIZON unless given
+
+    Raises what the chosen method raises for a pool that it cannot be used on.
+    """
+    asked = tuple(measures) or (measure("f1" if pool.prediction.any() else "accuracy"),)
+    how = method(chosen.method)
+    partition, _ = build_partition(how, pool.score, pool.probability, pool.prediction)
+    question = Question(
+        method=how, cells=partition.cells, measures=asked, confidence=confidence, seed=0, evaluation="doctor"
+    )
+    goals = [Goal(half_width=half_width) for half_width in half_widths]
+    found: list[Forecast] = []
+    if goals:
+        found = forecast(question, begin(question), goals, budget or HORIZON, batch_size=batch_size)
+    tables = _tables(pool, partition.cells)
+    return Prognosis(
+        method=chosen,
+        measure=asked[0].name,
+        costs=tuple(
+            Cost(forecast=ahead, random_labels=_random_labels(asked[0], tables, half_width, confidence))
+            for ahead, half_width in zip(found, half_widths, strict=True)
+        ),
+        undefined_at_100=_chance_undefined(asked[0], tables),
+        methods=tuple(suitabilities(
+            pool.score, pool.probability, pool.prediction, asked, chosen.method, supplied=pool.supplied
+        )),
+    )
+
+
+def _at_least(ahead: Forecast) -> int:
+    """Labels that the method takes at the least, by its forecast."""
+    return ahead.horizon if ahead.labels is None else ahead.labels
+
+
+def _tables(pool: PoolColumns, cells: Cells) -> list[Floats]:
+    """Confusion tables (2, 2): the one of the labels where they are known, or those of plausible worlds."""
+    if pool.confusion is not None:
+        return [pool.confusion]
+    nothing = np.zeros((cells.n_cells, 2), np.int64)
+    worlds = plausible_worlds(cells, nothing, cells.size, _WORLDS, stream(0, "doctor", 0, "worlds"))
+    return [
+        np.stack([world[cells.prediction == f].sum(axis=0) for f in (0, 1)]).astype(np.float64)
+        for world in worlds
+    ]
+
+
+def _random_labels(
+    chosen: Measure, tables: Sequence[Floats], half_width: float, confidence: float
+) -> int | None:
+    """The median over the tables; None where the measure does not exist in most of them."""
+    needed = []
+    for table in tables:
+        try:
+            found = random_sampling_equivalent(
+                chosen, table, int(table.sum()), 1, confidence, half_width
+            ).labels_needed
+        except BadInput:
+            continue
+        needed.append(found or 0)
+    return int(np.median(needed)) if len(needed) > len(tables) / 2 else None
+
+
+def _chance_undefined(chosen: Measure, tables: Sequence[Floats]) -> float:
+    """That a random sample of _SAMPLE items holds no value of the measure: the median over the tables."""
+    sizes = [int(table.sum()) for table in tables]
+    return float(np.median([
+        chance_undefined(chosen, table / n, n, min(_SAMPLE, n))
+        for table, n in zip(tables, sizes, strict=True)
+    ]))

@@ -1,0 +1,46 @@
+"""The pool of a file or a spec: its usable numbers, what they look like, and what it would cost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.choice import Choice
+from assay.evalcore.methods.registry import auto, is_auto
+from assay.tasks.doctor.finding import Finding
+from assay.tasks.doctor.judge import calibration_finding, ties_finding
+from assay.tasks.doctor.numbers import Numbers, numbers_of
+from assay.tasks.doctor.roles import Roles
+from assay.tasks.doctor.scan import Scan
+from assay.tasks.doctor.summary import NumbersSummary, summary_of
+
+OnRows = Callable[[int], None]   # rows scanned so far
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExaminedPool:
+    """The usable numbers of a source, and what they say."""
+
+    numbers: Numbers
+    summary: NumbersSummary
+    findings: list[Finding]
+
+
+def examine_pool(found: Scan, roles: Roles) -> ExaminedPool | None:
+    """None where the numbers cannot be used; the findings of the scan say why."""
+    try:
+        numbers = numbers_of(found, roles)
+    except BadInput:
+        return None
+    summary = summary_of(numbers, found.rows)
+    told = (
+        calibration_finding(numbers, supplied=roles.probability is not None),
+        ties_finding(summary.scores, len(numbers.score)),
+    )
+    return ExaminedPool(
+        numbers=numbers, summary=summary, findings=[finding for finding in told if finding is not None]
+    )
+
+
+def choice_of(method: str) -> Choice:
+    """The method a spec names, or the one that `auto` means."""
+    return auto(method) if is_auto(method) else Choice(method=method, reason="the spec asks for it")

@@ -1,0 +1,118 @@
+"""A spec and all it names: the pool with the very errors `begin` would raise, the store, and the desk."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.forecast.prognosis import Prognosis, prognosis
+from assay.flows.doctor.pool import ExaminedPool, OnRows, choice_of, examine_pool
+from assay.tasks.doctor.examination import Examination
+from assay.tasks.doctor.finding import Finding, ok, problem, warning
+from assay.tasks.doctor.judge import judge
+from assay.tasks.doctor.places import look_at_desk, look_at_store
+from assay.tasks.doctor.roles import Roles
+from assay.tasks.doctor.scan import Scan, scan
+from assay.tasks.doctor.summary import summary_of
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import read_spec
+from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.pool.checked_rows import RowChecker
+from assay.tasks.sources.reader import Source, open_source
+from assay.tasks.spec.evaluation import Spec, load_spec
+
+
+def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows | None) -> Examination:
+    """What is wrong is a finding; nothing is begun or created."""
+    try:
+        spec = load_spec(path)
+    except BadInput as error:
+        return Examination(subject=str(path), findings=[problem("spec", str(error), "correct the spec")])
+    findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
+    pool = spec.pool
+    roles = Roles(
+        id=pool.id, score=pool.score, probability=pool.probability, prediction=pool.prediction,
+        display=pool.display, segments=pool.segments,
+    )
+    found, examined, ahead = Scan(), None, None
+    try:
+        source = open_source(pool.source)
+        refused = _as_begin_would(spec, source)
+        found = scan(source, roles, on_rows)
+        findings += judge(found, roles)
+        if refused is not None:
+            findings.append(problem("pool", refused, "`assay begin` would refuse this pool"))
+        examined = _examined(spec, found, roles)
+        if examined is not None:
+            findings += examined.findings
+            if refused is None:
+                ahead, more = _prognosis(spec, examined)
+                findings += more
+    except BadInput as error:
+        findings.append(problem("pool.source", str(error), "put the source right, or name another"))
+    if found.rows and spec.budget.labels > found.rows:
+        findings.append(problem("budget.labels", f"{spec.budget.labels:,} labels of {found.rows:,} items",
+                                f"lower it to {found.rows:,} or less"))
+    findings += _places(spec, store_of)
+    return Examination(
+        subject=str(path), findings=findings, rows=found.rows, roles=roles,
+        summary=examined.summary if examined else None, prognosis=ahead,
+    )
+
+
+def _as_begin_would(spec: Spec, source: Source) -> str | None:
+    """What a freeze would refuse first, row by row; None where it would not."""
+    checker = RowChecker(spec, [file.path for file in source.files])
+    try:
+        for batch in source.batches(checker.columns):
+            checker.check(batch)
+    except BadInput as error:
+        return str(error)
+    return None
+
+
+def _examined(spec: Spec, found: Scan, roles: Roles) -> ExaminedPool | None:
+    """The pool with the predictions that the spec's threshold makes, where it has one."""
+    examined = examine_pool(found, roles)
+    if examined is None or spec.pool.threshold is None:
+        return examined
+    numbers = examined.numbers.cut_at(spec.pool.threshold, by_score=bool(spec.pool.score))
+    return replace(examined, numbers=numbers, summary=summary_of(numbers, found.rows))
+
+
+def _prognosis(spec: Spec, examined: ExaminedPool) -> tuple[Prognosis | None, list[Finding]]:
+    """What the spec's evaluation would cost; a warning if its method cannot be tried on scores alone."""
+    targets = () if spec.target.half_width is None else (spec.target.half_width,)
+    try:
+        return prognosis(
+            examined.numbers.columns(supplied=spec.pool.probability is not None), choice_of(spec.method),
+            targets, measures=spec.measures, confidence=spec.target.confidence, budget=spec.budget.labels,
+            batch_size=spec.batch_size,
+        ), []
+    except AssayError as error:
+        return None, [warning("method", f"no forecast: {error}", "`assay begin` tries the method itself")]
+
+
+def _places(spec: Spec, store_of: Callable[[Spec], Store]) -> list[Finding]:
+    """The store, whether the name is free there, and the desk."""
+    result = []
+    try:
+        store = store_of(spec)
+        result.append(look_at_store(store))
+        if result[0].level == "ok":
+            result.append(_name(spec, store))
+    except AssayError as error:
+        result.append(problem("store", str(error), "correct the address of the store"))
+    result.append(look_at_desk(spec))
+    return result
+
+
+def _name(spec: Spec, store: Store) -> Finding:
+    try:
+        recorded = read_spec(Ledger(store, spec.name)).spec
+    except KeyMissing:
+        return ok("name", f"{spec.name!r} is free in {store.url}")
+    if recorded == spec.to_json():
+        return ok("name", f"{spec.name!r} has begun with this very spec: `assay run` resumes it")
+    return problem("name", f"{spec.name!r} is taken in {store.url} by another spec",
+                   "give this one another name, or restore that spec to resume it")

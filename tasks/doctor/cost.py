@@ -1,0 +1,43 @@
+"""What a pool would cost, in words and as JSON."""
+
+from dataclasses import asdict
+from typing import Any
+
+from assay.evalcore.forecast.prognosis import Prognosis
+from assay.tasks.report.forecast import forecast_in_words, forecast_json
+from assay.tasks.report.price import two_figures
+
+_WORTH_SAYING = 0.05    # chance that a random sample says nothing, from which on it is told
+
+
+def prognosis_json(ahead: Prognosis) -> dict[str, Any]:
+    """The keys it adds to an examination."""
+    return {
+        "method": {"name": ahead.method.method, "reason": ahead.method.reason},
+        "forecast": [
+            {"measure": ahead.measure, **forecast_json(cost.forecast), "random_labels": cost.random_labels}
+            for cost in ahead.costs
+        ],
+        "random_sampling_undefined_at_100_labels": round(ahead.undefined_at_100, 4),
+        "methods": [asdict(one) for one in ahead.methods],
+    }
+
+
+def prognosis_lines(ahead: Prognosis) -> list[str]:
+    """For a terminal."""
+    told = [f"method {ahead.method.method}: {ahead.method.reason}"]
+    for cost in ahead.costs:
+        needed = cost.random_labels
+        simple = "" if needed is None else f"; random sampling about {two_figures(needed):,}"
+        told.append(f"{ahead.measure} {forecast_in_words(cost.forecast)}{simple}")
+    if ahead.random_does_as_well:
+        told.append(
+            "random sampling is forecast to need no more labels than this method here: consider "
+            "`method: passive`"
+        )
+    if ahead.undefined_at_100 > _WORTH_SAYING:
+        told.append(
+            f"100 labels of a random sample would hold no value of {ahead.measure} in "
+            f"{ahead.undefined_at_100:.0%} of samples"
+        )
+    return told

@@ -1,0 +1,46 @@
+"""Everything the doctor has to say of one file or spec."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay.evalcore.forecast.prognosis import Prognosis
+from assay.tasks.doctor.cost import prognosis_json
+from assay.tasks.doctor.finding import Finding
+from assay.tasks.doctor.roles import Roles
+from assay.tasks.doctor.summary import NumbersSummary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Examination:
+    """What was found, and what it means for an evaluation."""
+
+    subject: str
+    findings: list[Finding]
+    rows: int = 0
+    roles: Roles | None = None
+    summary: NumbersSummary | None = None   # None where the numbers cannot be used
+    prognosis: Prognosis | None = None
+    spec: str | None = None              # suggested, as YAML
+
+    @property
+    def usable(self) -> bool:
+        """Whether nothing stands in the way."""
+        return all(finding.level != "problem" for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """One object."""
+        roles = self.roles
+        return {
+            "subject": self.subject,
+            "usable": self.usable,
+            "rows": self.rows,
+            "columns": None if roles is None else {
+                "id": roles.id, "score": roles.score, "probability": roles.probability,
+                "prediction": roles.prediction, "label": roles.label, "time": list(roles.time),
+                "display": list(roles.display), "segments": list(roles.segments),
+            },
+            "findings": [finding.to_json() for finding in self.findings],
+            **(self.summary.to_json() if self.summary else {}),
+            **(prognosis_json(self.prognosis) if self.prognosis else {}),
+            "spec": self.spec,
+        }

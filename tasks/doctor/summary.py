@@ -1,0 +1,164 @@
+"""What a pool looks like: its scores, whether its probabilities are calibrated, which measures exist."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.registry import every
+from assay.evalcore.types import Array
+from assay.tasks.doctor.numbers import Numbers
+
+_BINS = 10
+_LEVELS = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
+_SHARES = 101     # shares of positives at which a measure is tried where all predictions are alike
+_SAME = 1e-12     # values closer than this are one value
+_MEGABYTES, _BYTES_A_ROW, _ROWS_A_SECOND = 300, 60, 250_000     # of a freeze, as measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreSummary:
+    """The scores, and the predictions made of them."""
+
+    quantiles: dict[str, float]      # level -> score
+    distinct: int
+    largest_tie: int                 # items that share the commonest score
+    predicted_positives: int
+    threshold: float | None          # that explains every prediction, if any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationBin:
+    """Items of neighbouring probabilities."""
+
+    lowest: float                    # probability in the bin
+    highest: float
+    items: int
+    expected: float                  # mean probability
+    observed: float                  # share of positives
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Expected and counted positives, in all and by bins of the probability."""
+
+    expected_positives: float
+    positives: int
+    bins: tuple[CalibrationBin, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureFinding:
+    """One measure on one pool."""
+
+    measure: str
+    available: bool                  # it can exist
+    note: str | None
+    true_value: float | None         # where labels are known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreezeCost:
+    """What freezing the pool takes, about."""
+
+    megabytes: int
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumbersSummary:
+    """All of it."""
+
+    scores: ScoreSummary
+    calibration: Calibration | None  # None without labels
+    measures: tuple[MeasureFinding, ...]
+    freeze: FreezeCost
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys it adds to an examination."""
+        told = asdict(self)
+        if self.calibration is not None:
+            told["calibration"]["bins"] = [
+                {"from": one.lowest, "to": one.highest, "items": one.items, "expected": one.expected,
+                 "observed": one.observed}
+                for one in self.calibration.bins
+            ]
+        return told
+
+
+def summary_of(numbers: Numbers, rows: int) -> NumbersSummary:
+    """Of the usable rows; `rows`: of the whole source."""
+    return NumbersSummary(
+        scores=score_summary(numbers),
+        calibration=calibration(numbers),
+        measures=tuple(measure_findings(numbers)),
+        freeze=FreezeCost(
+            megabytes=round(_MEGABYTES + _BYTES_A_ROW * rows / 1e6), seconds=round(1 + rows / _ROWS_A_SECOND)
+        ),
+    )
+
+
+def score_summary(numbers: Numbers) -> ScoreSummary:
+    """Quantiles, ties, predicted positives, and whether a threshold explains the predictions."""
+    score = numbers.score
+    values, counts = np.unique(score, return_counts=True)
+    return ScoreSummary(
+        quantiles={f"{level:g}": float(np.quantile(score, level)) for level in _LEVELS},
+        distinct=len(values),
+        largest_tie=int(counts.max()),
+        predicted_positives=int(numbers.prediction.sum()),
+        threshold=numbers.threshold,
+    )
+
+
+def calibration(numbers: Numbers) -> Calibration | None:
+    """Expected and counted positives, in all and by bins of the probability; None without labels."""
+    if numbers.label is None:
+        return None
+    p, y = numbers.probability, numbers.label
+    edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
+    bins = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(len(edges) - 2, 0))
+    return Calibration(
+        expected_positives=float(p.sum()),
+        positives=int(y.sum()),
+        bins=tuple(
+            CalibrationBin(
+                lowest=float(p[here].min()), highest=float(p[here].max()), items=int(here.sum()),
+                expected=float(p[here].mean()), observed=float(y[here].mean()),
+            )
+            for b in range(max(len(edges) - 1, 1)) if (here := bins == b).any()
+        ),
+    )
+
+
+def measure_findings(numbers: Numbers) -> list[MeasureFinding]:
+    """Every measure: whether it can exist, its exact value where labels are known, and a note."""
+    pool = numbers.labelled()
+    result = []
+    for chosen in every():
+        exists, note = _availability(chosen, numbers.prediction)
+        value = None if pool is None else float(chosen.of_confusion(pool.confusion()))
+        known = value if value is not None and np.isfinite(value) else None
+        result.append(
+            MeasureFinding(measure=chosen.name, available=exists, note=note, true_value=known)
+        )
+    return result
+
+
+def _availability(measure: Measure, prediction: Array) -> tuple[bool, str | None]:
+    """Whether the measure can exist, and what is known of it where all predictions are alike."""
+    alike = np.unique(prediction)
+    if len(alike) > 1:
+        return True, None
+    share = np.linspace(0, 1, _SHARES)           # of positives among the labels, from none to all
+    table = np.zeros((_SHARES, 2, 2))
+    table[:, alike[0]] = np.stack([1 - share, share], axis=-1)
+    values = measure.of_confusion(table)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return False, f"does not exist: {measure.undefined_when}"
+    if np.ptp(values) > _SAME:
+        return True, None
+    every_one = "positive" if alike[0] else "negative"
+    return True, f"{values[0]:g} wherever it exists, since every item is predicted {every_one}"

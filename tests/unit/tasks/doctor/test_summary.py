@@ -1,0 +1,84 @@
+"""What a pool looks like before anybody has labelled anything."""
+
+import numpy as np
+import pytest
+
+from assay.tasks.doctor.judge import ties_finding
+from assay.tasks.doctor.numbers import Numbers
+from assay.tasks.doctor.summary import calibration, measure_findings, score_summary, summary_of
+
+
+def a_pool(score, probability, prediction, label=None):
+    return Numbers(
+        score=np.array(score), probability=np.array(probability), prediction=np.array(prediction),
+        label=None if label is None else np.array(label), positive="yes", negative="no", threshold=None,
+    )
+
+
+def findings(prediction, label=None):
+    n = len(prediction)
+    numbers = a_pool(np.zeros(n), np.full(n, 0.5), prediction, label)
+    return {found.measure: found for found in measure_findings(numbers)}
+
+
+def test_predictions_of_both_kinds_leave_nothing_to_note():
+    found = findings([0, 1, 1])
+    assert all(f.available and f.note is None and f.true_value is None for f in found.values())
+
+
+@pytest.mark.parametrize(
+    ("prediction", "missing", "fixed"),
+    [
+        (0, {"precision", "mcc"}, {"f1": "0", "fbeta(2)": "0", "recall": "0", "specificity": "1"}),
+        (1, {"mcc"}, {"recall": "1", "specificity": "0"}),
+    ],
+)
+def test_where_all_predictions_are_alike_some_measures_say_nothing(prediction, missing, fixed):
+    found = findings([prediction] * 5)
+    assert missing == {name for name, f in found.items() if not f.available}
+    assert all(found[name].note.startswith("does not exist: ") for name in missing)
+    for name, value in fixed.items():
+        assert found[name].note.startswith(f"{value} wherever it exists")
+    assert found["accuracy"].note is None                # it depends on the labels all the same
+
+
+def test_labels_give_the_exact_value():
+    found = findings([1, 1, 0, 0], [1, 0, 0, 0])
+    assert (found["precision"].true_value, found["accuracy"].true_value) == (0.5, 0.75)
+
+
+def test_scores_are_summed_up_by_quantiles_and_ties():
+    numbers = a_pool([0.0, 1.0, 1.0, 1.0, 2.0], [0.1] * 5, [0, 0, 0, 1, 1])
+    found = score_summary(numbers)
+    assert (found.quantiles["0"], found.quantiles["0.5"], found.quantiles["1"]) == (0.0, 1.0, 2.0)
+    assert (found.distinct, found.largest_tie, found.predicted_positives) == (3, 3, 2)
+    assert ties_finding(found, 5).about == "score"
+
+
+def test_many_distinct_scores_are_nothing_to_warn_of():
+    found = score_summary(a_pool(np.arange(20.0), [0.5] * 20, [1] * 20))
+    assert ties_finding(found, 20) is None
+
+
+def test_calibration_compares_expected_with_counted_positives_by_bins():
+    # two probabilities, ten items each: one of ten and six of ten are positive
+    numbers = a_pool(np.zeros(20), [0.2] * 10 + [0.6] * 10, [1] * 20, [1] + [0] * 9 + [1] * 6 + [0] * 4)
+    found = calibration(numbers)
+    assert (found.expected_positives, found.positives) == (pytest.approx(8.0), 7)
+    assert [(one.items, one.lowest, one.highest) for one in found.bins] == [(10, 0.2, 0.2), (10, 0.6, 0.6)]
+    assert [one.expected for one in found.bins] == pytest.approx([0.2, 0.6])
+    assert [one.observed for one in found.bins] == pytest.approx([0.1, 0.6])
+    assert calibration(a_pool([0.0], [0.5], [1])) is None
+
+
+def test_the_json_of_a_summary_names_the_ends_of_bins():
+    told = summary_of(a_pool([0.0, 1.0], [0.2, 0.6], [0, 1], [0, 1]), rows=250_000).to_json()
+    assert set(told) == {"scores", "calibration", "measures", "freeze"}
+    assert set(told["calibration"]["bins"][0]) == {"from", "to", "items", "expected", "observed"}
+    assert told["freeze"] == {"megabytes": 315, "seconds": 2}
+
+
+def test_a_threshold_cuts_by_score_from_above_and_by_probability_from_it_on():
+    numbers = a_pool([0.0, 0.5, 1.0], [0.1, 0.5, 0.9], [0, 0, 0])
+    assert numbers.cut_at(0.5, by_score=True).prediction.tolist() == [0, 0, 1]
+    assert numbers.cut_at(0.5, by_score=False).prediction.tolist() == [0, 1, 1]
