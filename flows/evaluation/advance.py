@@ -15,7 +15,7 @@ plan.
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -43,10 +43,11 @@ from assay.flows.revisions.revise import Reviser
 from assay.tasks import events
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import Ending, read_ending, write_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
+from assay.tasks.ledger.rounds.annotators import write_annotators
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, write_estimate
 from assay.tasks.ledger.rounds.labels import Decided, write_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound, write_design, write_plan
@@ -301,13 +302,13 @@ def _write_labels(
 def _write_annotators(opened: Opened, annotating: Annotating, folded: Fold) -> None:
     """Put how the people do after the last closed round, unless that is sealed already."""
     number = folded.state.round
-    key = layout.annotators(opened.name, number)
     ledger = opened.ledger
-    if number == 0 or ledger.exists(layout.seal(ledger.name, number)) or ledger.exists(key):
+    written = (layout.seal, layout.annotators)
+    if number == 0 or any(ledger.exists(key(ledger.name, number)) for key in written):
         return
     record = annotators_record(opened, annotating, folded)
     if record is not None:
-        ledger.put(key, codec.to_json(asdict(record)))
+        write_annotators(ledger, record)
 
 
 @effect("write-estimate")

@@ -11,10 +11,11 @@ from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import codec
 from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger.revisions import read_revised_annotators
+from assay.tasks.ledger.rounds.annotators import read_annotators
 from assay.tasks.ledger.times import read_begun, read_closed
 from assay.tasks.report import PoolSummary, ReportData, RoundRow
 from assay.tasks.report.annotators import pseudonymous
@@ -121,19 +122,13 @@ def labels_to_decide(opened: Opened, standing: Standing) -> int | None:
 
 def _annotators(ledger: Ledger, number: int, revision: int) -> dict[str, Any]:
     """How the people did up to a round, or by the newest revision, under names of the report's own."""
-    record = _json_at(ledger, layout.revision_annotators(ledger.name, revision)) if revision else None
-    record = record or _json_at(ledger, layout.annotators(ledger.name, number))
+    record = read_revised_annotators(ledger, revision) if revision else None
+    record = record or read_annotators(ledger, number)
     if record is None:
         return {"people": [], "agreement": [],
                 "correction": {"reason": UNTESTED, "known_from": [], "estimates": []}}
     salt = read_identity(ledger) or ledger.name   # a desk of the tests has no identity
-    # one of a round is by the answers it was closed with, whatever was revised since
-    return pseudonymous({"revision": 0, **record}, salt)
-
-
-def _json_at(ledger: Ledger, key: str) -> dict[str, Any] | None:
-    blob = find_bytes(ledger, key)
-    return None if blob is None else codec.from_json(blob, key)
+    return pseudonymous(codec.plain(record), salt)
 
 
 def _text(moment: datetime | None) -> str | None:

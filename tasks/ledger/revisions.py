@@ -20,7 +20,7 @@ from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger.record import find_bytes, find_record, put_record
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, decode_estimate, find_estimate
 from assay.tasks.ledger.rounds.labels import Decided, columns_of_decided, fields_of_decided
 
@@ -102,11 +102,14 @@ def write_revised_estimate(
 
 
 @effect("write-revised-annotators")
-def write_revised_annotators(
-    ledger: Ledger, number: int, record: AnnotatorQuality
-) -> None:
+def write_revised_annotators(ledger: Ledger, number: int, record: AnnotatorQuality) -> None:
     """Put how the people do by the answers of a revision."""
-    ledger.put(layout.revision_annotators(ledger.name, number), codec.encode(record))
+    put_record(ledger, layout.revision_annotators(ledger.name, number), record)
+
+
+def read_revised_annotators(ledger: Ledger, number: int) -> AnnotatorQuality | None:
+    """How the people do by the answers of a revision, or None."""
+    return find_record(ledger, layout.revision_annotators(ledger.name, number), AnnotatorQuality)
 
 
 def read_revised_estimate(ledger: Ledger, number: int) -> RoundEstimate | None:
