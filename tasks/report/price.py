@@ -2,8 +2,25 @@
 
 from decimal import ROUND_CEILING, ROUND_FLOOR
 
+from assay.evalcore.recalibration.diagnostics import (
+    AGREE,
+    BROKEN_SCORE,
+    DISAGREE,
+    EARLY,
+    MODEL_ONLY,
+    NO_POSITIVE,
+)
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow
+
+_REGIMES = {
+    AGREE: "model and design agree",
+    DISAGREE: "model and design disagree",
+    EARLY: "early: the prior still weighs",
+    MODEL_ONLY: "the design has no estimate of its own here",
+    NO_POSITIVE: "no positive found yet: the value rests on the prior",
+    BROKEN_SCORE: "the score looks broken: the labels say that it tells nothing, or the opposite",
+}
 
 
 def random_labels(row: EstimateRow) -> str:
@@ -52,12 +69,13 @@ def wide(row: EstimateRow) -> str | None:
 
 def model_check(row: EstimateRow) -> str | None:
     """Which regime the method's model of the labels is in, or None where it has no such model."""
-    said = row.price_tag.get("regime")
-    if said is None:
+    regime = row.price_tag.get("regime")
+    if regime is None:
         return None
+    said = _REGIMES[regime]
+    if regime != BROKEN_SCORE:
+        return said
     chance = row.price_tag.get("broken_chance") or 0.0
-    if "broken" not in said:
-        return str(said)
     return f"{said} (chance {wording.percent(min(round(chance, 2), 0.99))})"
 
 
