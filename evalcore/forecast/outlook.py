@@ -6,7 +6,8 @@ import numpy as np
 
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import StoppingRule
-from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
+from assay.evalcore.forecast.goals import Forecast, Goal
+from assay.evalcore.forecast.labels_needed import forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,8 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
 from assay.evalcore.evaluation.state import Question, begin
-from assay.evalcore.forecast.labels_needed import Forecast, Goal, forecast
+from assay.evalcore.forecast.goals import Forecast, Goal
+from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.suitability import Suitability, suitabilities
 from assay.evalcore.forecast.worlds import plausible_worlds
 from assay.evalcore.measures.base import Measure

@@ -51,6 +51,11 @@ class Configuration:
     rough_sd: float = 0.7    # su
     speckle_sd: float = 0.0  # sn
 
+    @property
+    def broken(self) -> bool:
+        """Whether it takes the scores for useless or inverted."""
+        return self.anchor in ("flat", "inverted")
+
 
 CONFIGURATIONS = (
     Configuration(name="prediction", anchor="prediction", log_weight=0.0),

@@ -25,19 +25,16 @@ SETTLED = 100            # labels below which the prior still speaks
 LIKELY_BROKEN = 0.5      # chance of a broken score from which it is said first
 ANNOUNCED = 0.02         # a wide interval is announced from this much more width on
 ROUNDING = 1e-9          # what floating point alone may add to an end
-BROKEN = ("flat", "inverted")
-AGREE, DISAGREE, EARLY, MODEL_ONLY, NO_POSITIVE, BROKEN_SCORE = (
-    "model and design agree",
-    "model and design disagree",
-    "early: the prior still weighs",
-    "the design has no estimate of its own here",
-    "no positive found yet: the value rests on the prior",
-    "the score looks broken: the labels say that it tells nothing, or the opposite",
-)
+# Regimes: how the model of the labels and the design's own estimate stand to each other.
+AGREE, DISAGREE = "agree", "disagree"
+EARLY = "early"                  # the prior still weighs
+MODEL_ONLY = "model-only"        # the design has no estimate of its own
+NO_POSITIVE = "no-positive"      # found yet: the value rests on the prior
+BROKEN_SCORE = "broken-score"    # the labels say that it tells nothing, or the opposite
 
 
 def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Array:
-    """Which of the six sentences applies (R,).
+    """The regime (R,) of each run.
 
     gap: squared difference over the sum of the variances; broken: from `broken_chance`; usable: whether the
     design has an estimate.
@@ -66,9 +63,7 @@ def broken_chance(e: Evidence, post: Posterior) -> Floats:
     This is the check that tells.  A posterior predictive one does not: a mixture that holds a configuration
     for broken systems predicts their labels well (docs/ideas.md).
     """
-    # a warm configuration is called "flat, warm"
-    broken = [name.split(",")[0] in BROKEN for name in e.model.names]
-    return np.asarray(post.by_configuration[:, broken].sum(axis=1))
+    return np.asarray(post.by_configuration[:, e.model.broken].sum(axis=1))
 
 
 def not_excluded(e: Evidence, post: Posterior, confidence: float) -> dict[str, Any]:

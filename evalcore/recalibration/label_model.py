@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from assay.evalcore.recalibration.configurations import Configuration, prior
 from assay.evalcore.recalibration.shape import PoolShape
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Bools, Floats
 
 BASIS = 28               # leading eigenvectors kept
 CONVERGED = 1e-4         # largest entry of the last Newton step: quadratic, so the error is about its square
@@ -33,6 +33,7 @@ class LabelModel:
 
     shape: PoolShape
     names: tuple[str, ...]
+    broken: Bools        # (H,) whether the configuration takes the scores for useless or inverted
     log_weight: Floats   # (H,) prior
     mean: Floats         # (H, C) μ
     basis: Floats        # (H, C, m) Φ
@@ -73,6 +74,7 @@ def label_model(shape: PoolShape, configurations: Sequence[Configuration]) -> La
     return LabelModel(
         shape=shape,
         names=tuple(c.name for c in configurations),
+        broken=np.array([c.broken for c in configurations]),
         log_weight=np.array([c.log_weight for c in configurations]),
         mean=np.stack(means),
         basis=np.stack(bases),

@@ -41,6 +41,7 @@ def warmed(model: LabelModel, evidence: Floats) -> LabelModel:
     return replace(
         model,
         names=(*(f"{name}, warm" for name in model.names), *(model.names[h] for h in cold)),
+        broken=np.concatenate([model.broken, model.broken[cold]]),
         log_weight=np.concatenate([log_weight, np.log(COLD_SHARE) + _log_shares(model.log_weight[cold])]),
         mean=np.concatenate([mean, model.mean[cold]]),
         basis=np.concatenate([basis, model.basis[cold]]),

@@ -7,8 +7,6 @@ from scipy.special import expit, logit
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import PoolColumns
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.measures.registry import every
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.doctor.roles import Roles

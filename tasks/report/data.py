@@ -62,6 +62,12 @@ class EstimateRow:
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             raise BadReport(f"{where}: its interval ends ({self.upper}) before it begins ({self.lower})")
 
+    def same(self, other: "EstimateRow") -> bool:
+        """Whether both estimate the same thing, each perhaps from other labels."""
+        return (self.measure, self.system, self.class_name, self.segment) == (
+            other.measure, other.system, other.class_name, other.segment
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assay.evalcore.forecast.labels_needed import Forecast, Goal
+from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.outlook import Outlook
 
 

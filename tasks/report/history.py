@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.tasks.report.figures.windows import windows_figure
+
 _STATES = {
     "ok": "within the limits",
     "breach": "in breach",
@@ -88,8 +90,6 @@ def history_html(told: Mapping[str, Any]) -> bytes:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    from assay.tasks.report.history_plot import history_svg
-
     loader = PackageLoader("assay.tasks.report", "templates")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -98,7 +98,7 @@ def history_html(told: Mapping[str, Any]) -> bytes:
     page = environment.get_template("history.html.j2").render(
         told=told,
         style=Markup(style),  # noqa: S704  our own file
-        figure=Markup(history_svg(told)),  # noqa: S704  escaped inside
+        figure=windows_figure(told),
         rows=[_row(window) for window in told["windows"]],
         segments=[
             {"window": window["window"], **_row(place | {"window": place["segment"]})}

@@ -1,8 +1,8 @@
 """The report for people: one self-contained HTML page, no scripts, nothing fetched, fit to print.
 
 Everything that came from outside (names, ids, classes, notes, the spec) is escaped by the template; only the
-stylesheet and the plots drawn here are inserted as markup. A content security policy in the page forbids
-scripts and requests besides, should an escape ever be missed.
+stylesheet is inserted as markup. Figures are images within the page. A content security policy in the page
+forbids scripts and requests besides, should an escape ever be missed.
 """
 
 from collections.abc import Iterable
@@ -11,15 +11,9 @@ from typing import Any
 from assay.tasks.report import price, wording
 from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
 from assay.tasks.report.joint import joint_rows
 from assay.tasks.report.machine import rounds_and_reissue
-from assay.tasks.report.plot import (
-    convergence_svg,
-    history_of,
-    plot_title,
-    small_multiples_svg,
-    whole_pool_rows,
-)
 
 _BAR = (150, 14)     # of the little interval drawings, in CSS pixels
 
@@ -48,18 +42,15 @@ def report_html(data: ReportData) -> bytes:
         headline=wording.headline(data),
         verdict=wording.verdict(data),
         first=_row(data, first, _lowest([first])),
-        figure=Markup(convergence_svg(data, first, *_described(data, [first]))),  # noqa: S704  escaped inside
+        figure=convergence_figure(data, first),
         joint=joint_rows(data.joint) if data.joint else None,
-        multiples=(
-            Markup(small_multiples_svg(data, others, *_described(data, others)))  # noqa: S704  escaped inside
-            if others else None
-        ),
+        multiples=small_multiples(data, others) if others else None,
         measures=[_row(data, row, lowest) for row in whole_pool_rows(data)],
         segments=[_row(data, row, lowest) for row in data.estimates if row.segment is not None],
         scale_from=wording.plain(lowest),
         several=any(row.system or row.class_name for row in data.estimates),
         rounds=[
-            (past, next((_row(data, r, lowest) for r in past.estimates if _same(r, first)), None))
+            (past, next((_row(data, r, lowest) for r in past.estimates if r.same(first)), None))
             for past in rounds_and_reissue(data)
         ],
         prices=[_price(data, row) for row in whole_pool_rows(data) if row.price_tag],
@@ -73,10 +64,6 @@ def report_html(data: ReportData) -> bytes:
     return page.encode("utf-8", "replace")
 
 
-def _same(a: EstimateRow, b: EstimateRow) -> bool:
-    return (a.measure, a.system, a.class_name, a.segment) == (b.measure, b.system, b.class_name, b.segment)
-
-
 def _lowest(rows: Iterable[EstimateRow]) -> float:
     """Where a drawn scale begins: at 0, or at −1 when anything on it is negative."""
     return -1.0 if any(x < 0 for row in rows for x in (row.value, row.lower) if x is not None) else 0.0
@@ -88,7 +75,7 @@ def _row(data: ReportData, row: EstimateRow, lowest: float) -> dict[str, Any]:
     def at(x: float | None) -> float | None:
         return None if x is None else round(2 + (x - lowest) / (1 - lowest) * (_BAR[0] - 4), 2)
 
-    headline = _same(row, data.estimates[0])
+    headline = row.same(data.estimates[0])
     return {
         "name": wording.measure_name(row.measure),
         "meaning": wording.measure_meaning(row.measure, data),
@@ -116,25 +103,6 @@ def _row(data: ReportData, row: EstimateRow, lowest: float) -> dict[str, Any]:
             "from": wording.plain(lowest),
         },
     }
-
-
-def _described(data: ReportData, rows: list[EstimateRow]) -> tuple[str, str]:
-    """Title and description of a plot for those who cannot see it."""
-    names = "; ".join(plot_title(row) for row in rows)
-    told = []
-    for row in rows:
-        past = history_of(data, row)
-        known = [r for r in past if r.value is not None]
-        if not known:
-            told.append(f"{plot_title(row)}: undefined at every round.")
-            continue
-        start, end = known[0], known[-1]
-        told.append(
-            f"{plot_title(row)}: {wording.value(start)} (interval {wording.interval(start)}) at "
-            f"{start.labels} labels, {wording.value(end)} (interval {wording.interval(end)}) at "
-            f"{end.labels} labels."
-        )
-    return f"Estimate and interval against labels: {names}", " ".join(told)
 
 
 def _price(data: ReportData, row: EstimateRow) -> dict[str, Any]:

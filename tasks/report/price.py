@@ -2,8 +2,25 @@
 
 from decimal import ROUND_CEILING, ROUND_FLOOR
 
+from assay.evalcore.recalibration.diagnostics import (
+    AGREE,
+    BROKEN_SCORE,
+    DISAGREE,
+    EARLY,
+    MODEL_ONLY,
+    NO_POSITIVE,
+)
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow
+
+_REGIMES = {
+    AGREE: "model and design agree",
+    DISAGREE: "model and design disagree",
+    EARLY: "early: the prior still weighs",
+    MODEL_ONLY: "the design has no estimate of its own here",
+    NO_POSITIVE: "no positive found yet: the value rests on the prior",
+    BROKEN_SCORE: "the score looks broken: the labels say that it tells nothing, or the opposite",
+}
 
 
 def random_labels(row: EstimateRow) -> str:
@@ -58,10 +75,11 @@ def model_check(row: EstimateRow) -> str | None:
     tag = row.price_tag
     if tag is None or tag.regime is None:
         return None
+    said = _REGIMES[tag.regime]
+    if tag.regime != BROKEN_SCORE:
+        return said
     chance = tag.broken_chance or 0.0
-    if "broken" not in tag.regime:
-        return tag.regime
-    return f"{tag.regime} (chance {wording.percent(min(round(chance, 2), 0.99))})"
+    return f"{said} (chance {wording.percent(min(round(chance, 2), 0.99))})"
 
 
 def two_figures(n: int) -> int:

@@ -223,7 +223,7 @@ def test_the_command_line_does_what_is_due_and_tells_the_history(tmp_path, capsy
     rows = pq.read_table(out / "history.parquet").to_pylist()
     assert [(row["window"], row["verdict"], row["bought"]) for row in rows] == [("2026-11-01", "breach", 100)]
     page = (out / "history.html").read_text()
-    assert "<svg" in page
+    assert 'src="data:image/svg+xml;base64,' in page
     assert "<script" not in page
     assert run_command_line(["verify", "stream", *where]) == 0
     assert run_command_line(["history", "strean", *where]) == 2

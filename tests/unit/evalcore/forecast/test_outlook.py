@@ -8,7 +8,8 @@ from doubles.pools import synthetic_pool
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast import outlook as module
-from assay.evalcore.forecast.labels_needed import Goal, forecast
+from assay.evalcore.forecast.goals import Goal
+from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.outlook import outlook
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method

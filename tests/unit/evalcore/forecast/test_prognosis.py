@@ -8,7 +8,7 @@ from doubles.pools import synthetic_pool
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
-from assay.evalcore.forecast.labels_needed import Forecast, Goal
+from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.prognosis import Cost, PoolColumns, Prognosis, prognosis
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.choice import Choice

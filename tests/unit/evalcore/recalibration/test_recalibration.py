@@ -24,7 +24,7 @@ from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.randomness import stream
 from assay.evalcore.recalibration.allocation import pivotal, reduction, waterfill
 from assay.evalcore.recalibration.configurations import CONFIGURATIONS, anchored_slope
-from assay.evalcore.recalibration.diagnostics import not_excluded
+from assay.evalcore.recalibration.diagnostics import BROKEN_SCORE, NO_POSITIVE, not_excluded
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.intervals import anytime_half_width, logit_interval, weighted_quantiles
 from assay.evalcore.recalibration.label_model import fit, label_model, log_likelihood
@@ -237,7 +237,7 @@ def test_a_broken_score_is_called_broken_after_a_hundred_labels_and_a_working_on
     said = how.estimate(state, 0.95, rng)[0].diagnostics
     # measured over 40 runs: 97% of looks at the first are above a half, none at the second
     assert (said["broken_chance"] > 0.5).sum() >= 3 if broken else (said["broken_chance"] < 0.01).all()
-    assert [("broken" in text) for text in said["regime"]] == list(said["broken_chance"] > 0.5)
+    assert list(said["regime"] == BROKEN_SCORE) == list(said["broken_chance"] > 0.5)
 
 
 def _looked_at(how, size, predicted, by_label, measures):
@@ -260,7 +260,7 @@ def test_the_confidence_sequence_excludes_no_more_than_the_hull_before_a_positiv
     for one, other in zip(hull, always, strict=True):
         assert (other.lower <= one.lower).all()
         assert (other.upper >= one.upper).all()
-        assert set(other.diagnostics["regime"]) == {"no positive found yet: the value rests on the prior"}
+        assert set(other.diagnostics["regime"]) == {NO_POSITIVE}
 
 
 def test_the_confidence_sequence_keeps_to_what_is_certain_and_is_priced_by_its_own_width():

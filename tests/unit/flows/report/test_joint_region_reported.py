@@ -43,7 +43,7 @@ def test_two_measures_of_a_tree_method_have_a_joint_region_everywhere(tmp_path, 
     assert json.loads(files["report.json"])["joint_region"] == joint
     page = files["report.html"].decode()
     assert "All measures at once" in page
-    assert "<polygon class=\"region\"" in page
+    assert "The joint region: F1 from " in page
     assert verify(world.store, "small").differences == ()
 
 

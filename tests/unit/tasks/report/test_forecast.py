@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.evalcore.forecast.labels_needed import Forecast, Goal
+from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.outlook import Outlook
 from assay.tasks.report.forecast import forecast_in_words, forecast_json, outlook_json, outlook_lines
 

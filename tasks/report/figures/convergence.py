@@ -1,0 +1,149 @@
+"""The convergence figures: estimate and interval against labels."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from assay.evalcore.measures.registry import named
+from assay.tasks.report import wording
+from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.figures.picture import BAND, LIMIT, LINE, TRUTH, Picture, picture
+from assay.tasks.report.machine import rounds_and_reissue
+
+_STEPS = [1, 2, 2.5, 5, 10]           # of ticks
+
+
+def whole_pool_rows(data: ReportData) -> list[EstimateRow]:
+    """The current estimates of the whole pool, one per measure, system and class."""
+    return [row for row in data.estimates if row.segment is None]
+
+
+def convergence_figure(data: ReportData, of: EstimateRow) -> Picture:
+    """One estimate against labels: the line, its interval as a band, threshold and truth where known."""
+    return picture(partial(_single, data, of), (7.2, 3.5), _told(data, [of]))
+
+
+def small_multiples(data: ReportData, of: Sequence[EstimateRow]) -> Picture:
+    """The same for several estimates, side by side, three to a row."""
+    rows = -(-len(of) // 3)
+    return picture(
+        partial(_several, data, of, rows), (7.2, 2.05 * rows), _told(data, of), style={"font.size": 8}
+    )
+
+
+def _single(data: ReportData, of: EstimateRow, figure: Any) -> None:
+    ax = figure.subplots()
+    _plot(ax, data, of, detailed=True)
+    ax.set_xlabel("items labelled")
+    ax.set_ylabel(wording.measure_name(of.measure))
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, handlelength=1.8, columnspacing=1.4)
+
+
+def _several(data: ReportData, of: Sequence[EstimateRow], rows: int, figure: Any) -> None:
+    axes = figure.subplots(rows, 3, squeeze=False).ravel()
+    for ax, row in zip(axes, of, strict=False):
+        _plot(ax, data, row, detailed=False)
+        ax.set_title(_title(row), fontsize=8.5, loc="left", pad=4)
+    for ax in axes[len(of) :]:
+        ax.set_axis_off()
+
+
+def _plot(ax: Any, data: ReportData, of: EstimateRow, *, detailed: bool) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    rows = _history_of(data, of)
+    low, high = _range(data, of, rows)
+    _interval(ax, of, rows)
+    ax.plot(
+        [r.labels for r in rows],
+        [float("nan") if r.value is None else r.value for r in rows],
+        color=LINE, linewidth=1.6 if detailed else 1.2, label="estimate",
+        marker="o", markersize=3.6 if detailed else 2.2,
+    )
+    _lines(ax, data, of)
+    undefined = [r.labels for r in rows if r.value is None]
+    if undefined:
+        ax.plot(
+            undefined, [low] * len(undefined), linestyle="none", marker="x", markersize=5, color=LIMIT,
+            clip_on=False, label="undefined", zorder=5,
+        )
+    last = max((r.labels for r in rows), default=1)
+    ax.set_xlim(0, max(last, 1) * 1.03)
+    ax.set_ylim(low, high)
+    ax.xaxis.set_major_locator(MaxNLocator(9 if detailed else 4, integer=True, steps=_STEPS))
+    ax.yaxis.set_major_locator(MaxNLocator(8 if detailed else 4, steps=_STEPS))
+    ax.grid(axis="y")
+
+
+def _interval(ax: Any, of: EstimateRow, rows: Sequence[EstimateRow]) -> None:
+    ends = [(r.labels, r.lower, r.upper) for r in rows if r.lower is not None and r.upper is not None]
+    ax.fill_between(
+        [labels for labels, _, _ in ends], [lower for _, lower, _ in ends], [upper for _, _, upper in ends],
+        color=BAND, linewidth=0, label=f"{wording.percent(of.confidence)} interval",
+    )
+    if len(ends) == 1:      # a band of one point has no area
+        labels, lower, upper = ends[0]
+        ax.plot([labels] * 2, [lower, upper], color=BAND, linewidth=6, solid_capstyle="butt")
+
+
+def _lines(ax: Any, data: ReportData, of: EstimateRow) -> None:
+    """The true value and the thresholds, where they are known."""
+    truth = (data.truth or {}).get(of.measure)
+    if truth is not None:
+        ax.axhline(
+            truth, color=TRUTH, linewidth=1.2, dashes=(5, 2.5), label=f"true value ({wording.number(truth)})"
+        )
+    for edge in _thresholds(data, of):
+        ax.axhline(
+            edge, color=LIMIT, linewidth=1.2, dashes=(1.5, 1.8), label=f"threshold ({wording.plain(edge)})"
+        )
+
+
+def _thresholds(data: ReportData, of: EstimateRow) -> list[float]:
+    """Those of the first estimate; the others have none."""
+    edges = (data.threshold_min, data.threshold_max) if of is data.estimates[0] else ()
+    return [edge for edge in edges if edge is not None]
+
+
+def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tuple[float, float]:
+    """The smallest window that hides nothing of the interval, with air, within the measure's own bounds."""
+    lowest, highest = named(of.measure).bounds
+    seen = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
+    seen += [r.value for r in rows if r.value is not None]
+    seen += _thresholds(data, of)
+    if data.truth is not None and of.measure in data.truth:
+        seen.append(data.truth[of.measure])
+    if not seen:
+        return lowest, highest
+    low, high = min(seen), max(seen)
+    air = 0.06 * (high - low) or 0.05
+    # a little beyond the bounds, so that a line on the bound is drawn whole
+    beyond = 0.01 * (high - low + 2 * air)
+    return max(low - air, lowest - beyond), min(high + air, highest + beyond)
+
+
+def _title(row: EstimateRow) -> str:
+    """Measure, and system and class where there are several."""
+    return ", ".join(part for part in (wording.measure_name(row.measure), row.system, row.class_name) if part)
+
+
+def _history_of(data: ReportData, of: EstimateRow) -> list[EstimateRow]:
+    """What was known about one estimate after every round, oldest first."""
+    return [row for past in rounds_and_reissue(data) for row in past.estimates if row.same(of)]
+
+
+def _told(data: ReportData, rows: Sequence[EstimateRow]) -> str:
+    """The figure in words."""
+    told = [f"Estimate and interval against labels: {'; '.join(_title(row) for row in rows)}."]
+    for row in rows:
+        known = [r for r in _history_of(data, row) if r.value is not None]
+        if not known:
+            told.append(f"{_title(row)}: undefined at every round.")
+            continue
+        start, end = known[0], known[-1]
+        told.append(
+            f"{_title(row)}: {wording.value(start)} (interval {wording.interval(start)}) at "
+            f"{start.labels} labels, {wording.value(end)} (interval {wording.interval(end)}) at "
+            f"{end.labels} labels."
+        )
+    return " ".join(told)
