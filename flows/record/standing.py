@@ -1,6 +1,5 @@
 """Where an evaluation stands: what every command prints."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any, Literal
@@ -9,6 +8,7 @@ from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.record.opened import Opened
 from assay.flows.record.reissued import Reissued, moved, reissued_at
+from assay.flows.record.waiting import WaitingFor
 from assay.tasks.ledger.ending import Ending, read_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.estimate import (
@@ -26,7 +26,7 @@ from assay.tasks.report.forecast import outlook_json
 from assay.tasks.report.machine import estimate_json, joint_part, revision_part
 from assay.tasks.report.wording import number
 
-State = Literal["waiting", "open", "finished"]
+StandingState = Literal["waiting", "open", "finished"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,8 @@ class Standing:
     """One evaluation, now. `open` means that something is due; `waiting`, that people are working."""
 
     evaluation: str
-    state: State
-    waiting_for: Mapping[str, Any] | None
+    state: StandingState
+    waiting_for: WaitingFor | None
     ending: Ending | None
     verdict: Verdict | None
     rounds: int                        # closed
@@ -66,7 +66,7 @@ class Standing:
         return {
             "evaluation": self.evaluation,
             "state": self.state,
-            "waiting_for": None if self.waiting_for is None else dict(self.waiting_for),
+            "waiting_for": None if self.waiting_for is None else self.waiting_for.to_json(),
             "stopped_by": self.stopped_by,
             "verdict": self.verdict,
             "labels": self.labels,
@@ -123,21 +123,15 @@ def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
 
 def standing_of(
     opened: Opened,
-    state: State,
+    state: StandingState,
     known: RoundEstimate | None,
     *,
-    waiting_for: Mapping[str, Any] | None = None,
+    waiting_for: WaitingFor | None = None,
     ending: Ending | None = None,
     reissued: Reissued | None = None,
 ) -> Standing:
     """Put a standing together; `reissued`: the newest revision, whose estimates are the ones that count."""
-    revised: dict[str, Any] = {}
-    if reissued is not None:
-        revised = {
-            "revision": reissued.number, "moved": moved(known, reissued.known),
-            "revised_items": reissued.items,
-        }
-        known = reissued.known
+    as_closed, known = known, reissued.known if reissued else known
     return Standing(
         evaluation=opened.name,
         state=state,
@@ -153,7 +147,9 @@ def standing_of(
         interval_note=_note(opened, known),
         method=opened.question.method.name,
         why_method=opened.why_method,
-        **revised,
+        revision=reissued.number if reissued else 0,
+        moved=moved(as_closed, reissued.known) if reissued else (),
+        revised_items=reissued.items if reissued else 0,
     )
 
 
@@ -181,7 +177,7 @@ def current_standing(opened: Opened) -> Standing:
     planned = read_plan(opened.ledger, number)
     if planned is None or read_labels(opened.ledger, number) is not None:
         return standing_of(opened, "open", known, reissued=reissued)
-    waiting_for = {"round": number, "items": len(planned.to_people()), "desk": opened.spec.desk.kind}
+    waiting_for = WaitingFor(round=number, items=len(planned.to_people()), desk=opened.spec.desk.kind)
     return standing_of(opened, "waiting", known, waiting_for=waiting_for, reissued=reissued)
 
 

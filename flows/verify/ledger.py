@@ -16,9 +16,10 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
 from assay.flows.record.versions import versions
+from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.pool import pool_differences
 from assay.flows.verify.revisions import RevisionsCheck
-from assay.flows.verify.rounds import UNREADABLE, RoundsCheck
+from assay.flows.verify.rounds import RoundsCheck
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checks.differences import Difference
@@ -140,5 +141,5 @@ class NotASeal(BadInput):
 def checked_seal(text: str | None) -> str | None:
     """The text, if it can be a digest. Raises NotASeal."""
     if text is not None and not (len(text) == 64 and set(text.lower()) <= set("0123456789abcdef")):
-        raise NotASeal(f"--seal {text!r} is no seal's digest: it takes the 64 digits `assay verify` printed")
+        raise NotASeal(f"--seal {text!r} is not a digest: give the 64 digits that `assay verify` printed")
     return text
