@@ -17,7 +17,8 @@ from typing import Any, Generic, TypeVarTuple
 Values = TypeVarTuple("Values")
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
-_EVALUATION = rf"(?!(?:index|monitors)(?:/|$)){NAME}"
+RESERVED = ("index", "monitors", "desks")    # folders of a store: no evaluation has these names
+_EVALUATION = rf"(?!(?:{'|'.join(RESERVED)})(?:/|$)){NAME}"
 _MONITOR = rf"monitors/{NAME}"
 _TEXT = {
     "evaluation": _EVALUATION,

@@ -6,8 +6,8 @@
 
 Keys of an evaluation begin with its name, those of a monitor with `monitors/` and its name; both are called
 the owner. Rounds are written with four digits (or more, from round 10,000 on), so keys sort by round. What is
-below `index/` is no evidence and can be rebuilt; what is below `desks/` is no evidence either, but the memory
-of desks that have no server of their own.
+below `index/` is no evidence and can be rebuilt; `desks/` is none either, but the memory of desks that have
+no server of their own.
 """
 
 import re
@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.ledger.key_pattern import NAME, KeyPattern
+from assay.tasks.ledger.key_pattern import NAME, RESERVED, KeyPattern
 
 # Of an evaluation or a monitor.
 spec = KeyPattern[str]("{owner}/spec.json")                      # what was asked
@@ -82,9 +82,7 @@ alert_index = KeyPattern[str, str]("index/alerts/{owner}/{alert}")
 OPEN_PREFIX = "index/open/"
 ALERTS_PREFIX = "index/alerts/"
 MONITORS_PREFIX = "monitors/"
-
 DESKS_PREFIX = "desks/"
-_RESERVED = ("index", "monitors", "desks")
 
 KINDS: tuple[KeyPattern[*tuple[Any, ...]], ...] = tuple(
     kind for kind in globals().values() if isinstance(kind, KeyPattern) and not kind.template.endswith("/")
@@ -127,17 +125,12 @@ def check_name(name: str) -> str:
 
     Raises BadInput otherwise.
     """
-    if not is_name(name):
+    if not re.fullmatch(NAME, name) or name in RESERVED:
         raise BadInput(
             f"{name!r} cannot be the name of an evaluation: use 1 to 100 letters, digits, dots, dashes and "
-            f"underscores, beginning with a letter or digit (and not the words {', '.join(_RESERVED)})"
+            f"underscores, beginning with a letter or digit (and not the words {', '.join(RESERVED)})"
         )
     return name
-
-
-def is_name(name: str) -> bool:
-    """Whether this can be the name of an evaluation or a monitor."""
-    return name not in _RESERVED and bool(re.fullmatch(NAME, name))
 
 
 def monitor(name: str) -> str:

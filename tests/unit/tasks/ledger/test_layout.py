@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.key_pattern import RESERVED
 
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,30}", fullmatch=True).filter(
-    lambda name: name not in ("index", "monitors")
+    lambda name: name not in RESERVED
 )
 MONITORS = NAMES.map(layout.monitor)
 NUMBERS = st.integers(0, 10**7)
@@ -85,7 +86,7 @@ def test_rounds_sort_as_text():
     assert sorted(keys) == keys
 
 
-@pytest.mark.parametrize("name", ["", "index", "monitors", "a/b", "-a", ".", "a b", "a" * 101, "ü"])
+@pytest.mark.parametrize("name", ["", "index", "monitors", "desks", "a/b", "-a", ".", "a b", "a" * 101, "ü"])
 def test_what_cannot_name_an_evaluation_is_refused(name):
     with pytest.raises(BadInput, match="cannot be the name"):
         layout.check_name(name)
