@@ -48,9 +48,9 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
     if as_json:
         print_json(with_outlook(standing, ahead).to_json())
     else:
-        from assay.flows.report.gather import labels_to_decide
+        from assay.flows.report.gather import more_labels
 
-        print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing), ahead=ahead)
+        print_standing(standing, opened.threshold_text, more_labels(opened, standing), ahead=ahead)
     return standing.exit_code
 
 
