@@ -26,6 +26,7 @@ from uuid import NAMESPACE_URL, uuid5
 from assay.tasks.effects.calls import in_flow_run
 from assay.tasks.ledger.ending import Ending
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.report import wording
 
 ROUND_CLOSED = "assay.round.closed"
 EVALUATION_FINISHED = "assay.evaluation.finished"
@@ -124,16 +125,17 @@ def round_markdown(evaluation: str, known: RoundEstimate) -> str:
     lines = [
         f"### {evaluation}, round {known.round}",
         "",
-        f"{known.labels} items labelled.",
+        f"{wording.plural(known.labels, 'item', 'items')} labelled.",
         "",
         "| measure | estimate | interval | kind |",
         "| --- | --- | --- | --- |",
     ]
     for e in known.estimates:
-        value = f"undefined: {e.undefined_reason}" if e.value is None else f"{e.value:.4f}"
-        bounded = e.lower is not None and e.upper is not None
-        interval = f"{e.lower:.4f} to {e.upper:.4f}" if bounded else "none"
-        lines.append(f"| {e.measure} | {value} | {interval} | {e.interval}, {e.confidence:.0%} |")
+        reason = "" if e.value is not None else f": {e.undefined_reason}"
+        value = wording.shown(e.value, e.lower, e.upper) + reason
+        interval = wording.ends(e.value, e.lower, e.upper)
+        kind = f"{e.interval}, {wording.percent(e.confidence)}"
+        lines.append(f"| {e.measure} | {value} | {interval} | {kind} |")
     return "\n".join(lines) + "\n"
 
 

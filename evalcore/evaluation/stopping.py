@@ -8,6 +8,7 @@ every label is known needs none of that: its value is exact.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 
 from assay.evalcore.errors import BadInput
@@ -90,3 +91,25 @@ def verdict(estimate: Estimate, minimum: float | None, maximum: float | None = N
     if estimate.lower >= low and estimate.upper <= high:
         return "ok"
     return "breach" if estimate.upper < low or estimate.lower > high else "inconclusive"
+
+
+def labels_to_decide(
+    value: float | None, lower: float | None, upper: float | None, *, edges: Sequence[float], labels: int,
+    pool: int,
+) -> int | None:
+    """About how many more labels would take an interval off the nearest edge of what is allowed.
+
+    value, lower, upper   an estimate and its interval, from `labels` labels
+    edges                 of what is allowed; those within the interval count
+    pool                  items in the pool
+
+    By the square-root law: n labels gave half-width h, the estimate is d away, and n (h/d)² labels give d.
+    None where there is no interval, no edge within it, or no distance, and where the pool holds too few.
+    """
+    if value is None or lower is None or upper is None or not labels:
+        return None
+    distance = min((abs(value - edge) for edge in edges if lower <= edge <= upper), default=0.0)
+    if not distance:
+        return None
+    needed = ceil(labels * ((upper - lower) / 2 / distance) ** 2)
+    return max(needed - labels, 1) if needed <= pool else None

@@ -1,18 +1,18 @@
-"""What is said of a window: ok, breach or inconclusive, and what would decide.
+"""What is said of a window: ok, breach or inconclusive.
 
     breach          the evidence since the last breach reached 1/error_rate (`evalcore.monitoring.lifetime`):
                     said wrongly even once between two real ones with chance error_rate at most.  Where a
                     breach stands already, a window whose own interval lies beyond the limit confirms it
     ok              this window's interval lies within the limits.  A claim about one window at the interval's
                     own confidence: it pages nobody, and no lifetime is promised for it
-    inconclusive    neither; with the number of labels that would take the interval off the limit
+    inconclusive    neither
 
 An exact value decides by itself.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import sqrt
 
 from scipy.special import ndtri
 
@@ -101,22 +101,6 @@ def verdict_of(
         for limit in limits
     )
     return "ok" if inside else "inconclusive"
-
-
-def labels_to_decide(measured: Measured, limits: Sequence[Limit], pool: int) -> int | None:
-    """About how many more labels would take the interval off the nearest limit.
-
-    By the square-root law: n labels gave half-width h, the estimate is d away, n (h/d)² labels give d.  None
-    when there is no interval, the estimate lies on the limit, or the pool of `pool` items holds too few.
-    """
-    if measured.value is None or measured.lower is None or measured.upper is None or not measured.labels:
-        return None
-    crossed = [x.value for x in limits if measured.lower <= x.value <= measured.upper]
-    distance = min((abs(measured.value - x) for x in crossed), default=0.0)
-    if not distance:
-        return None
-    needed = ceil(measured.labels * ((measured.upper - measured.lower) / 2 / distance) ** 2)
-    return max(needed - measured.labels, 1) if needed <= pool else None
 
 
 def cautious(measured: Measured, side: Side, error: float) -> float | None:

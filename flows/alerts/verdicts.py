@@ -19,7 +19,7 @@ from assay.evalcore.evaluation.stopping import Verdict
 from assay.flows.record.moments import Moment, moments, read_reissues
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import estimate_rows, standing_of, verdict_on
-from assay.flows.report.gather import labels_to_decide
+from assay.flows.report.gather import more_labels
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.message import Reading, verdict_alert
 from assay.tasks.alerts.outbox import raise_alert
@@ -140,19 +140,18 @@ def _reading(moment: Moment) -> Reading:
 
 def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
     known = moment.known
-    notes = [f"The pool holds {opened.manifest.rows:,} predictions."]
+    notes = [f"The pool holds {wording.plural(opened.manifest.rows, 'prediction', 'predictions')}."]
     if moment.revision:
         notes.append("Labels were changed after their rounds were closed; this is the estimate with them.")
     others = estimate_rows(known)[1 : len(known.estimates)]
     for row in others:
-        interval = wording.interval(row)
-        tail = "" if interval in ("none", "exact") else f", interval {interval}"
+        tail = f", interval {wording.interval(row)}" if wording.has_interval(row) else ""
         notes.append(f"{wording.measure_name(row.measure)}: {wording.value(row)}{tail}.")
     if ending is None:
         notes.append("The evaluation goes on.")
     else:
         standing = standing_of(opened, "finished", known, ending=ending, reissued=moment.reissued)
-        more = labels_to_decide(opened, standing)
+        more = more_labels(opened, standing)
         if more:
             notes.append(f"About {wording.plural(more, 'more label', 'more labels')} would decide.")
     notes.append(f"More: assay report {opened.name}")

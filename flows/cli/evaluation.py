@@ -19,6 +19,7 @@ from assay.flows.cli.output import (
 )
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.report import wording
 from assay.tasks.spec.evaluation import load_spec
 
 spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
@@ -89,9 +90,8 @@ def begin_command(spec: Path, where: str | None, as_json: bool) -> int:
     if as_json:
         print_json(standing.to_json())
     else:
-        click.echo(
-            f"{opened.name}: began with {opened.manifest.rows:,} items; next: assay advance {opened.name}"
-        )
+        items = wording.plural(opened.manifest.rows, "item", "items")
+        click.echo(f"{opened.name}: began with {items}; next: assay advance {opened.name}")
         for line in before_it_starts(opened, ahead):
             click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     return 0
@@ -153,9 +153,9 @@ def _say(
     if as_json:
         print_json(standing.to_json())
         return standing.exit_code
-    from assay.flows.report.gather import labels_to_decide
+    from assay.flows.report.gather import more_labels
 
-    print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing))
+    print_standing(standing, opened.threshold_text, more_labels(opened, standing))
     if standing.known is not None:
         url = opened.ledger.store.url
         where = "" if url == "./assay-ledger" else f" --store {url}"

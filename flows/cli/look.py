@@ -47,9 +47,9 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
     if as_json:
         print_json(standing.to_json())
     else:
-        from assay.flows.report.gather import labels_to_decide
+        from assay.flows.report.gather import more_labels
 
-        print_standing(standing, opened.threshold_text, labels_to_decide(opened, standing))
+        print_standing(standing, opened.threshold_text, more_labels(opened, standing))
     return standing.exit_code
 
 

@@ -11,6 +11,7 @@ from assay.flows.monitor.history import History, HistoryRow, read_monitor_histor
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
+from assay.tasks.report import wording
 from assay.tasks.spec.monitor import load_monitor_spec
 
 
@@ -103,14 +104,16 @@ def _print_history(told: History) -> None:
     for row in told.rows:
         click.echo("  " + _line(row))
     spent = sum(row.bought for row in told.rows)
-    click.echo(f"  {spent:,} labels bought for {len(told.rows)} windows")
+    bought = wording.plural(spent, "label", "labels")
+    windows = wording.plural(len(told.rows), "window", "windows")
+    click.echo(f"  {bought} bought for {windows}")
 
 
 def _line(row: HistoryRow) -> str:
     m = row.verdict.overall.measured if row.verdict else None
-    value = "" if m is None else "undefined" if m.value is None else f"{m.value:.4f}"
+    value = "" if m is None else wording.shown(m.value, m.lower, m.upper)
     bounded = m is not None and m.lower is not None and m.upper is not None
-    interval = f"{m.lower:.4f} to {m.upper:.4f}" if m is not None and bounded else ""
+    interval = wording.ends(m.value, m.lower, m.upper) if m is not None and bounded else ""
     hints = [row.state]
     if row.verdict and row.verdict.labels_to_decide:
         hints.append(f"about {row.verdict.labels_to_decide:,} more labels would decide")

@@ -74,8 +74,8 @@ def print_standing(
     for row in rows:
         if row.segment is not None:
             continue
-        interval = wording.interval(row)
-        known = "" if interval == "none" else f"   {wording.percent(row.confidence)} interval {interval}"
+        unknown = row.lower is None or row.upper is None
+        known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
         kind = "" if row.interval == "exact" else f"   ({row.interval})"
         what = row.measure if row.system is None else f"{row.measure} of {row.system}"
         click.echo(f"  {what:<18} {wording.value(row)}{known}{kind}")
@@ -83,7 +83,8 @@ def print_standing(
     if segments:
         click.echo(f"  and by segment ({segments}): --json, or assay report {standing.evaluation}")
     spent = f"{wording.plural(standing.labels, 'label', 'labels')} of a budget of {standing.budget:,}"
-    undecided = f"; {standing.undecided} items people could not decide" if standing.undecided else ""
+    could_not = wording.plural(standing.undecided, "item", "items")
+    undecided = f"; people could not decide {could_not}" if standing.undecided else ""
     click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
     for line in price_lines(rows, standing.positive) if note else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
@@ -158,11 +159,8 @@ class Progress:
     def round(self, known: RoundEstimate) -> None:
         """A round has closed."""
         e = known.estimates[0]
-        value = "undefined" if e.value is None else f"{e.value:.4f}"
-        interval = "" if e.lower is None or e.upper is None else f"  [{e.lower:.4f}, {e.upper:.4f}]"
-        self._console.print(
-            f"round {known.round:>3}  {known.labels:>6,} labels  {e.measure} {value}{interval}", markup=False
-        )
+        said = f"{e.measure} {wording.in_short(e.value, e.lower, e.upper)}"
+        self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
         self._status.update(f"{known.labels:,} of at most {self._budget:,} labels")
 
     def waiting(self, standing: Standing) -> None:

@@ -7,6 +7,7 @@ import click
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report import wording
 
 if TYPE_CHECKING:
     from assay.flows.verify.ledger import Verification
@@ -63,9 +64,11 @@ def _print(result: "Verification") -> None:
         click.echo(f"{result.evaluation}: NOT VERIFIED ({state})")
         for found in result.differences:
             click.echo(f"  {found.key}: {found.difference}")
-    revisions = f", {result.revisions} revisions" if result.revisions else ""
+    rounds = wording.plural(result.rounds, "round", "rounds")
+    labels = wording.plural(result.labels, "label", "labels")
+    revised = f", {wording.plural(result.revisions, 'revision', 'revisions')}" if result.revisions else ""
     click.echo(
-        f"  {result.rounds} rounds and {result.labels:,} labels{revisions} recomputed; "
+        f"  {rounds} and {labels}{revised} recomputed; "
         f"{result.keys_checked} of {result.keys} keys compared with digests; the others are times, posts and "
         "what is not sealed yet"
     )

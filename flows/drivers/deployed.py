@@ -28,6 +28,7 @@ from assay.flows.monitor.tick import tick
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
 from assay.tasks.ledger import layout, open_store
+from assay.tasks.report import wording
 from assay.tasks.settings import Settings
 from assay.tasks.spec.evaluation import load_spec
 
@@ -53,9 +54,12 @@ def evaluate(
     standing = drive(opened_store, evaluation, patience=Patience.from_settings(in_all=wait_minutes * 60))
     deliver(opened_store, [evaluation])   # what does not arrive now, a sweep sends again
     first = standing.known.estimates[0] if standing.known else None
-    value = f"{first.measure} {first.value:.4f}" if first and first.value is not None else "no estimate yet"
+    value = "no estimate yet"
+    if first and first.value is not None:
+        value = f"{first.measure} {wording.in_short(first.value, first.lower, first.upper)}"
     if standing.state != "finished":
-        return Completed(name="Waiting", message=f"{evaluation}: {value}; {standing.labels} labels so far")
+        so_far = wording.plural(standing.labels, "label", "labels")
+        return Completed(name="Waiting", message=f"{evaluation}: {value}; {so_far} so far")
     return Completed(message=f"{evaluation}: {value}; stopped by {standing.stopped_by}")
 
 

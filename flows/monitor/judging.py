@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
+from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.monitoring.judging import judge_places
 from assay.evalcore.monitoring.limits import Drop, Rules
-from assay.evalcore.monitoring.verdicts import (
-    labels_to_decide,
-)
 from assay.flows.monitor.evidence import PartEvidence
 from assay.tasks.ledger.monitors import WindowVerdict, last_certain, latest
 from assay.tasks.spec.monitor import MonitorSpec
@@ -30,7 +28,11 @@ def judge(
     limits = [limit for limit in overall.limits if limit.name != "previous"] or list(overall.limits)
     more = None
     if overall.verdict == "inconclusive":
-        more = labels_to_decide(overall.measured, limits, first.pool)
+        measured = overall.measured
+        more = labels_to_decide(
+            measured.value, measured.lower, measured.upper,
+            edges=[limit.value for limit in limits], labels=measured.labels, pool=first.pool,
+        )
     return WindowVerdict(
         number=len(before) + 1,
         window=window,

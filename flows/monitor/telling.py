@@ -1,4 +1,4 @@
-"""What a monitor's verdicts are worth telling, and in which words.
+"""Which of a monitor's verdicts people are told.
 
 A breach, the return to ok after one, and a window that cannot be worked on. Signals never page anyone, and
 neither does a window that stays inconclusive: the history says so. Who hears of what, and how often, is the
@@ -10,10 +10,12 @@ from typing import Any
 
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.message import Reading, window_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import WindowVerdict, last_certain
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.report import EstimateRow
 from assay.tasks.spec.alerts import Alerts, Kind, report_links
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -68,34 +70,35 @@ def _choices(spec: MonitorSpec) -> Alerts:
 
 def _before(
     earlier: Sequence[WindowVerdict], window: str, segment: str | None
-) -> tuple[str, PlaceVerdict] | None:
-    """The newest earlier window, and what was said of the same place in it."""
+) -> tuple[WindowVerdict, PlaceVerdict] | None:
+    """The newest verdict on an earlier window, and what it says of the same place."""
     found = [
-        (verdict.number, verdict.window, place)
+        (verdict, place)
         for verdict in earlier if verdict.window < window
         for place in (verdict.overall, *verdict.segments) if place.segment == segment
     ]
-    if not found:
-        return None
-    _, name, place = max(found, key=lambda one: (one[1], one[0]))
-    return name, place
+    return max(found, key=lambda one: (one[0].window, one[0].number), default=None)
 
 
 def _alert(
     spec: MonitorSpec, verdict: WindowVerdict, place: PlaceVerdict, kind: Kind,
-    before: tuple[str, PlaceVerdict] | None,
+    before: tuple[WindowVerdict, PlaceVerdict] | None,
 ) -> Alert:
-    where = "" if place.segment is None else f" in {place.segment}"
     alerts = _choices(spec)
-    said = {"breach": "is in breach", "recovery": "has recovered"}[kind]
-    return Alert(
+    names = [part.evaluation for part in verdict.parts]
+    return window_alert(
         # the number is the verdict's: a window that is reissued is told again
         key=f"verdict-{verdict.number:06d}" + ("" if place.segment is None else f"-{_slug(verdict, place)}"),
-        severity=alerts.severity.of(kind),
         kind=kind,
-        subject=f"{spec.name}: {verdict.measure}{where} {said}, window {verdict.window}",
-        body="\n".join(_body(verdict, place, kind, before)),
-        links=report_links(alerts, *(part.evaluation for part in verdict.parts)),
+        severity=alerts.severity.of(kind),
+        monitor=spec.name,
+        window=verdict.window,
+        now=_reading(verdict, place),
+        before=None if before is None else _reading(*before),
+        limits=list(zip(place.limits, place.evidence, strict=True)),
+        needed=place.needed,
+        evaluations=names,
+        links=report_links(alerts, *names),
         group=place.segment or "",
     )
 
@@ -104,33 +107,16 @@ def _slug(verdict: WindowVerdict, place: PlaceVerdict) -> str:
     return f"segment-{[s.segment for s in verdict.segments].index(place.segment) + 1:03d}"
 
 
-def _body(
-    verdict: WindowVerdict, place: PlaceVerdict, kind: Kind, before: tuple[str, PlaceVerdict] | None
-) -> list[str]:
-    where = "" if place.segment is None else f" in {place.segment}"
-    lines = [f"{verdict.measure}{where} in window {verdict.window}: {_said(place)} ({verdict.interval})."]
-    if before is not None:
-        lines.append(f"In window {before[0]} it was {_said(before[1])}.")
-    for limit, evidence in zip(place.limits, place.evidence, strict=True):
-        word = {"below": "at least", "above": "at most"}[limit.side]
-        lines.append(
-            f"It should be {word} {limit.value:.4f} ({limit.name}). Log evidence against that: "
-            f"{evidence:.2f}; a breach is called at {place.needed:.2f}."
-        )
-    if kind == "breach":
-        lines.append(
-            "The evidence is of all windows since the last breach: this window's own interval may still "
-            "reach the limit."
-        )
-    names = [part.evaluation for part in verdict.parts]
-    lines.append(f"Evaluations: {', '.join(names)}. More: assay report {names[-1]}")
-    return lines
-
-
-def _said(place: PlaceVerdict) -> str:
-    m = place.measured
-    value = "undefined" if m.value is None else f"{m.value:.4f}"
-    interval = "" if m.lower is None or m.upper is None else (
-        f", {m.confidence:.0%} interval {m.lower:.4f} to {m.upper:.4f}"
-    )
-    return f"{value}{interval}, on {m.labels} labels"
+def _reading(verdict: WindowVerdict, place: PlaceVerdict) -> Reading:
+    measured = place.measured
+    return Reading(when=f"the window of {verdict.window}", row=EstimateRow(
+        measure=verdict.measure,
+        segment=place.segment,
+        value=measured.value,
+        undefined_reason="the labels give it no value" if measured.value is None else None,
+        lower=measured.lower,
+        upper=measured.upper,
+        confidence=measured.confidence,
+        interval="exact" if measured.exact else verdict.interval,
+        labels=measured.labels,
+    ))

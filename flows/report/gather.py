@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from math import ceil
 from typing import Any
 
 from assay.evalcore.annotators.quality import UNTESTED
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.random_sampling import RandomSampling
+from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.tasks.effects.calls import retried
@@ -78,7 +78,7 @@ def report_data(
         verdict=standing.verdict,
         threshold_min=threshold.min if threshold else None,
         threshold_max=threshold.max if threshold else None,
-        labels_to_decide=labels_to_decide(opened, standing),
+        labels_to_decide=more_labels(opened, standing),
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
         positive=spec.labels.positive,
@@ -98,26 +98,17 @@ def report_data(
     )
 
 
-def labels_to_decide(opened: Opened, standing: Standing) -> int | None:
-    """About how many more labels would take an inconclusive interval off its threshold.
-
-    By the square-root law: n labels gave half-width h, the estimate is d away from the nearest edge, and
-    n (h/d)² labels give half-width d. None when that cannot be said (no interval, or the estimate lies on the
-    edge), or when it is more than the pool holds.
-    """
+def more_labels(opened: Opened, standing: Standing) -> int | None:
+    """About how many more labels would decide an inconclusive verdict; None where that cannot be said."""
     threshold, known = opened.spec.threshold, standing.known
     if standing.verdict != "inconclusive" or threshold is None or known is None:
         return None
-    e = known.estimates[0]
-    if e.value is None or e.lower is None or e.upper is None:
-        return None
-    lower, value, upper = e.lower, e.value, e.upper
-    edges = [x for x in (threshold.min, threshold.max) if x is not None and lower <= x <= upper]
-    distance = min((abs(value - x) for x in edges), default=0.0)
-    if distance == 0:
-        return None
-    needed = ceil(known.labels * ((upper - lower) / 2 / distance) ** 2)
-    return max(needed - known.labels, 1) if needed <= opened.manifest.rows else None
+    first = known.estimates[0]
+    return labels_to_decide(
+        first.value, first.lower, first.upper,
+        edges=[edge for edge in (threshold.min, threshold.max) if edge is not None],
+        labels=known.labels, pool=opened.manifest.rows,
+    )
 
 
 def _annotators(ledger: Ledger, number: int, revision: int) -> dict[str, Any]:

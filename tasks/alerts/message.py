@@ -1,12 +1,13 @@
 """What an alert says: what moved, from what to what, with intervals, on how many labels, and where to look.
 
-Numbers are worded as in reports: intervals are rounded outwards, so a message never looks surer than its
-evidence and never contradicts the verdict it tells of.
+The alerts of evaluations and of monitors share their words and numbers with reports: intervals are rounded
+outwards, so a message never looks surer than its evidence and never contradicts the verdict it tells of.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.evalcore.monitoring.verdicts import Limit
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.report import EstimateRow, wording
 from assay.tasks.spec.alerts import Kind, Severity
@@ -42,13 +43,12 @@ def verdict_alert(
     notes              further lines: the pool, why it stopped, what would decide
     """
     allowed = wording.allowed(minimum, maximum) or "not limited"
-    name = wording.measure_name(now.row.measure)
-    segment = f" in {now.row.segment}" if now.row.segment else ""
+    name = _name(now.row)
     what = {
-        "breach": f"{name}{segment} {_short(now.row)} breached its threshold ({allowed})",
-        "recovery": f"{name}{segment} has recovered: {_short(now.row)} ({allowed})",
-        "inconclusive": f"{name}{segment} {_short(now.row)} may or may not keep to its threshold ({allowed})",
-        "failure": f"{name}{segment} could not be judged",
+        "breach": f"{name} {_short(now.row)} breached its threshold ({allowed})",
+        "recovery": f"{name} has recovered: {_short(now.row)} ({allowed})",
+        "inconclusive": f"{name} {_short(now.row)} may or may not keep to its threshold ({allowed})",
+        "failure": f"{name} could not be judged",
     }[kind]
     meaning = {
         "breach": "The whole interval lies outside of that.",
@@ -56,14 +56,63 @@ def verdict_alert(
         "inconclusive": "The interval reaches across that.",
         "failure": "",
     }[kind]
-    lines = [f"{name}{segment} is {_reading(now)}. It must be {allowed}. {meaning}".rstrip()]
-    if before is not None:
-        lines.append(f"Before, it was {_reading(before)}.")
-    lines.append(f"It rests on {wording.plural(now.row.labels, 'label', 'labels')}.")
+    lines = _moved(now, before, f" It must be {allowed}. {meaning}".rstrip())
     return Alert(
         key=key, kind=kind, severity=severity, subject=f"{about}: {what}",
         body="\n".join([*lines, *notes]), links=tuple(links), group=group,
     )
+
+
+def window_alert(
+    *,
+    key: str,
+    kind: Kind,
+    severity: Severity,
+    monitor: str,
+    window: str,
+    now: Reading,
+    before: Reading | None,
+    limits: Sequence[tuple[Limit, float]],
+    needed: float,
+    evaluations: Sequence[str],
+    links: Sequence[str] = (),
+    group: str = "",
+) -> Alert:
+    """The alert of a breach in a window, or of the recovery from one.
+
+    limits   what the measure is held against, each with the log evidence against it
+    needed   the log evidence at which a breach is called
+    """
+    what = {"breach": "is in breach", "recovery": "has recovered"}[kind]
+    lines = _moved(now, before)
+    for limit, evidence in limits:
+        side = {"below": "at least", "above": "at most"}[limit.side]
+        lines.append(
+            f"It should be {side} {wording.limit(limit.value)} ({limit.name}). Log evidence against that: "
+            f"{evidence:.2f}; a breach is called at {needed:.2f}."
+        )
+    if kind == "breach":
+        lines.append(
+            "The evidence is of all windows since the last breach: this window's own interval may still "
+            "reach the limit."
+        )
+    lines.append(f"Evaluations: {', '.join(evaluations)}. More: assay report {evaluations[-1]}")
+    return Alert(
+        key=key, kind=kind, severity=severity, subject=f"{monitor}: {_name(now.row)} {what}, window {window}",
+        body="\n".join(lines), links=tuple(links), group=group,
+    )
+
+
+def _moved(now: Reading, before: Reading | None, then: str = "") -> list[str]:
+    """What it is, what it was, and on how many labels that rests."""
+    lines = [f"{_name(now.row)} is {_reading(now)}.{then}"]
+    if before is not None:
+        lines.append(f"Before, it was {_reading(before)}.")
+    return [*lines, f"It rests on {wording.plural(now.row.labels, 'label', 'labels')}."]
+
+
+def _name(row: EstimateRow) -> str:
+    return wording.measure_name(row.measure) + (f" in {row.segment}" if row.segment else "")
 
 
 def _short(row: EstimateRow) -> str:

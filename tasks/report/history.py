@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.tasks.report import wording
 from assay.tasks.report.figures.windows import windows_figure
 
 _STATES = {
@@ -78,7 +79,7 @@ def history_markdown(told: Mapping[str, Any], last: int = 20) -> str:
         "| --- | --- | --- | --- | --- | --- |",
     ]
     lines += [
-        f"| {window['window']} | {_number(window['value'])} | {_interval(window)} | {window['labels']} | "
+        f"| {window['window']} | {_value(window)} | {_interval(window)} | {window['labels']} | "
         f"{window['bought']} | {window['state']} |"
         for window in list(told["windows"])[-last:]
     ]
@@ -113,13 +114,13 @@ def _row(place: Mapping[str, Any]) -> dict[str, Any]:
     state = place.get("state", place.get("verdict", ""))
     return {
         "window": place["window"],
-        "value": _number(place["value"]),
+        "value": _value(place),
         "interval": _interval(place),
         "labels": place["labels"],
         "bought": place.get("bought", ""),
         "state": state,
         "said": _STATES[state],
-        "limit": ", ".join(f"{x['name']} {x['value']:.4f}" for x in place["limits"]),
+        "limit": ", ".join(f"{x['name']} {wording.limit(x['value'])}" for x in place["limits"]),
         "evidence": ", ".join(f"{x['evidence']:.2f}" for x in place["limits"]),
         "needed": "" if place["evidence_needed"] is None else f"{place['evidence_needed']:.2f}",
         "more": place.get("labels_to_decide"),
@@ -129,14 +130,18 @@ def _row(place: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _signals(found: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(
-        f"{s['name']} {_number(s['value'])}" for s in found if s["raised"]
-    )
+    return ", ".join(f"{s['name']} {_figure(s['value'])}".rstrip() for s in found if s["raised"])
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"
+def _figure(value: float | None) -> str:
+    return "" if value is None else wording.number(value, 4)
+
+
+def _value(place: Mapping[str, Any]) -> str:
+    known = place["value"] is not None
+    return wording.shown(place["value"], place["lower"], place["upper"]) if known else ""
 
 
 def _interval(place: Mapping[str, Any]) -> str:
-    return "" if place["lower"] is None else f"{place['lower']:.4f} to {place['upper']:.4f}"
+    known = place["lower"] is not None
+    return wording.ends(place["value"], place["lower"], place["upper"]) if known else ""

@@ -28,12 +28,17 @@ def measure_meaning(name: str, data: ReportData) -> str:
     return named(name).meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
 
 
-def digits_for(row: EstimateRow) -> int:
+def decimals(value: float | None, lower: float | None, upper: float | None) -> int:
     """Decimals that show two figures of the half-width, and do not print 0.9998 as 1."""
-    if row.lower is not None and row.upper is not None and row.upper > row.lower:
-        return min(max(ceil(-log10((row.upper - row.lower) / 2)) + 1, 3), 6)
-    distance = min(abs((row.value or 0.0) - end) for end in (0.0, 1.0))
+    if lower is not None and upper is not None and upper > lower:
+        return min(max(ceil(-log10((upper - lower) / 2)) + 1, 3), 6)
+    distance = min(abs((value or 0.0) - end) for end in (0.0, 1.0))
     return 4 if distance == 0 else min(max(ceil(-log10(distance)) + 1, 4), 6)
+
+
+def digits_for(row: EstimateRow) -> int:
+    """The decimals of an estimate and its interval."""
+    return decimals(row.value, row.lower, row.upper)
 
 
 def number(x: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -42,14 +47,35 @@ def number(x: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
     return str(rounded + 0).replace("-", "−")     # + 0: no negative zero
 
 
-def interval(row: EstimateRow) -> str:
-    """`0.842 to 0.932`, rounded outwards."""
-    if row.lower is None or row.upper is None:
+def shown(value: float | None, lower: float | None, upper: float | None) -> str:
+    """An estimate, to the decimals that its interval calls for; `undefined` without a value."""
+    return "undefined" if value is None else number(value, decimals(value, lower, upper))
+
+
+def ends(value: float | None, lower: float | None, upper: float | None, between: str = " to ") -> str:
+    """The interval of an estimate, `0.842 to 0.932`, rounded outwards; `none` without one."""
+    if lower is None or upper is None:
         return "none"
-    if row.interval == "exact":
+    places = decimals(value, lower, upper)
+    return f"{number(lower, places, ROUND_FLOOR)}{between}{number(upper, places, ROUND_CEILING)}"
+
+
+def in_short(value: float | None, lower: float | None, upper: float | None) -> str:
+    """`0.891 [0.842, 0.932]`; `0.891` without an interval."""
+    unknown = lower is None or upper is None
+    return shown(value, lower, upper) + ("" if unknown else f" [{ends(value, lower, upper, ', ')}]")
+
+
+def interval(row: EstimateRow) -> str:
+    """`0.842 to 0.932`, `exact` or `none`."""
+    if row.lower is not None and row.upper is not None and row.interval == "exact":
         return "exact"
-    digits = digits_for(row)
-    return f"{number(row.lower, digits, ROUND_FLOOR)} to {number(row.upper, digits, ROUND_CEILING)}"
+    return ends(row.value, row.lower, row.upper)
+
+
+def has_interval(row: EstimateRow) -> bool:
+    """Whether there is an interval to print."""
+    return row.lower is not None and row.upper is not None and row.interval != "exact"
 
 
 def value(row: EstimateRow) -> str:
@@ -87,6 +113,11 @@ def plural(n: int, one: str, many: str) -> str:
 def plain(x: float) -> str:
     """A number a person wrote, as they wrote it: 0.8, not 0.800."""
     return f"{x:.10g}".replace("-", "−")
+
+
+def limit(x: float) -> str:
+    """What a measure is held against: as it was written, or to four decimals where it was computed."""
+    return plain(round(x, 4))
 
 
 def threshold(data: ReportData) -> str | None:
@@ -202,7 +233,7 @@ def people(
 
 
 def _moved(one: Moved) -> str:
-    before, now = (_ends(*ends) for ends in (
+    before, now = (in_short(*ends) for ends in (
         (one.value_before, one.lower_before, one.upper_before), (one.value, one.lower, one.upper)
     ))
     return f"{measure_name(one.measure)} from {before} to {now}"
@@ -210,13 +241,6 @@ def _moved(one: Moved) -> str:
 
 def _if_decided(row: EstimateRow, given: Undecided) -> str:
     negative, positive = (
-        _ends(one.value, one.lower, one.upper) for one in (given.all_negative, given.all_positive)
+        in_short(one.value, one.lower, one.upper) for one in (given.all_negative, given.all_positive)
     )
     return f"{measure_name(row.measure)} {negative}, or {positive}"
-
-
-def _ends(value: float | None, lower: float | None, upper: float | None) -> str:
-    known = "undefined" if value is None else number(value)
-    if lower is None or upper is None:
-        return known
-    return f"{known} [{number(lower, 3, ROUND_FLOOR)}, {number(upper, 3, ROUND_CEILING)}]"

@@ -140,10 +140,10 @@ def _told(data: ReportData, rows: Sequence[EstimateRow]) -> str:
         if not known:
             told.append(f"{_title(row)}: undefined at every round.")
             continue
-        start, end = known[0], known[-1]
-        told.append(
-            f"{_title(row)}: {wording.value(start)} (interval {wording.interval(start)}) at "
-            f"{start.labels} labels, {wording.value(end)} (interval {wording.interval(end)}) at "
-            f"{end.labels} labels."
+        ends = ", ".join(
+            f"{wording.value(r)} (interval {wording.interval(r)}) at "
+            f"{wording.plural(r.labels, 'label', 'labels')}"
+            for r in (known[0], known[-1])
         )
+        told.append(f"{_title(row)}: {ends}.")
     return " ".join(told)

@@ -14,7 +14,7 @@ def windows_figure(told: Mapping[str, Any]) -> Picture:
     """Every window of a history, in order."""
     windows = list(told["windows"])
     in_words = " ".join(
-        f"{w['window']}: {'no estimate' if w['value'] is None else format(w['value'], '.4f')}, {w['state']}."
+        f"{w['window']}: {wording.in_short(w['value'], w['lower'], w['upper'])}, {w['state']}."
         for w in windows
     )
 

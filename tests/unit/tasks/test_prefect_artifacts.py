@@ -32,12 +32,12 @@ def test_different_names_have_different_artifact_keys():
 def test_an_artifact_tells_round_estimate_and_interval():
     text = events.round_markdown("demo", known(0.81234, 0.7, 0.9))
     assert "### demo, round 3" in text
-    assert "| f1 | 0.8123 | 0.7000 to 0.9000 | ais-normal, 95% |" in text
+    assert "| f1 | 0.812 | 0.700 to 0.900 | ais-normal, 95% |" in text
 
 
 def test_an_undefined_measure_is_said_to_be_undefined():
     text = events.round_markdown("demo", known(None, 0.0, 1.0, reason="nothing was predicted positive"))
-    assert "| f1 | undefined: nothing was predicted positive | 0.0000 to 1.0000 |" in text
+    assert "| f1 | undefined: nothing was predicted positive | 0.000 to 1.000 |" in text
 
 
 def test_outside_a_flow_nothing_happens():

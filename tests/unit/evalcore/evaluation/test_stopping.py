@@ -4,7 +4,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.evaluation.stopping import Look, StoppingRule, stop_reason, verdict
+from assay.evalcore.evaluation.stopping import Look, StoppingRule, labels_to_decide, stop_reason, verdict
 
 
 def estimate(value=0.8, half=0.04, variance=1e-4):
@@ -84,3 +84,19 @@ def test_the_verdict_reads_the_whole_interval():
     assert verdict(estimate(), None, 0.70) == "breach"
     assert verdict(estimate(), 0.70, 0.90) == "ok"
     assert verdict(estimate(half=None), 0.75) == "inconclusive"
+
+
+def test_labels_to_decide_follow_the_square_root_law():
+    # 100 labels gave ± 1/4 and the floor is 1/8 away: 400 labels, 300 more
+    def more(value, lower, upper, edges=(0.75,), labels=100, pool=1000):
+        return labels_to_decide(value, lower, upper, edges=edges, labels=labels, pool=pool)
+
+    assert more(0.875, 0.625, 1.125) == 300
+    assert more(0.875, 0.625, 1.125, pool=400) == 300
+    assert more(0.875, 0.625, 1.125, pool=399) is None       # the pool holds too few
+    assert more(0.75, 0.625, 0.875, pool=10**6) is None      # on the edge: no number decides
+    assert more(0.875, 0.8, 0.95) is None                    # no edge within the interval
+    assert more(0.875, 0.625, 1.125, edges=(0.75, 0.9375)) is None     # the nearest: 1/16, 1,600 labels
+    assert more(0.875, 0.625, 1.125, edges=(0.75, 0.9375), pool=1600) == 1500
+    assert more(None, None, None) is None
+    assert more(0.5, 0.0, 1.0, labels=0) is None

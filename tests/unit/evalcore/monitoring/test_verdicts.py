@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.monitoring.verdicts import Limit, Measured, labels_to_decide, pooled, verdict_of
+from assay.evalcore.monitoring.verdicts import Limit, Measured, pooled, verdict_of
 
 FLOOR = Limit(side="below", value=0.8, name="floor")
 
@@ -35,11 +35,3 @@ def test_two_samples_of_a_window_are_pooled_by_their_labels():
     assert got.labels == 300
     exact = _measured(0.8, 0.8, 0.8, exact=True)
     assert pooled([got, exact]) == exact
-
-
-def test_labels_to_decide_follow_the_square_root_law():
-    # 100 labels gave ± 1/4 and the floor is 1/8 away: 400 labels, 300 more
-    floor = Limit(side="below", value=0.75, name="floor")
-    assert labels_to_decide(_measured(0.875, 0.625, 1.125), [floor], pool=1000) == 300
-    assert labels_to_decide(_measured(0.875, 0.625, 1.125), [floor], pool=399) is None
-    assert labels_to_decide(_measured(0.75, 0.625, 0.875), [floor], pool=10**6) is None

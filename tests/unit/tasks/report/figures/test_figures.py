@@ -88,8 +88,8 @@ def test_every_word_of_a_figure_has_enough_contrast_with_white():
 def test_what_cannot_be_seen_is_told():
     told = {kind: figure.told for kind, figure in figures().items()}
     assert "0.700 (interval 0.600 to 0.800) at 75 labels" in told["several"]
-    assert told["windows"].endswith("2026-11-01: 0.9000, ok. 2026-11-02: 0.7000, breach. "
-                                    "2026-11-03: no estimate, waiting.")
+    assert told["windows"].endswith("2026-11-01: 0.900 [0.850, 0.951], ok. 2026-11-02: 0.700 [0.649, 0.750], "
+                                    "breach. 2026-11-03: undefined, waiting.")
     # the reach of each measure is 0.1, and recall ends at 1
     assert told["region"] == (
         "The joint region: F1 from 0.700 to 0.900 (across) and Recall from 0.850 to 1.000 (up)."
