@@ -6,8 +6,8 @@ from doubles.stream import a_monitor
 
 from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
 from assay.flows.monitor.telling import tell
-from assay.tasks.alerts.alert import alert_from
-from assay.tasks.ledger import layout
+from assay.tasks.alerts.alert import Alert
+from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
@@ -16,7 +16,7 @@ from assay.tasks.ledger.stores.memory import MemoryStore
 def told(ledger):
     """The alerts that were raised, by key."""
     keys = [key for key in ledger.store.keys(layout.alerts(ledger.name)) if key.count("/") == 2]
-    return [alert_from(ledger.store.get(key), key) for key in keys]
+    return [codec.decode(Alert, ledger.store.get(key), key) for key in keys]
 
 
 def window_verdict(window, value, lower, upper, verdict):
