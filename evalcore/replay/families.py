@@ -18,7 +18,7 @@ from assay.evalcore.types import Array, Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class PoolFamily:
     """One distribution of pools."""
 
     name: str
@@ -150,44 +150,44 @@ def _small(rng: np.random.Generator) -> LabelledPool:
     return _pool(s, y)
 
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, PoolFamily] = {
     f.name: f
     for f in (
-        Family(name="calibrated", kind=CALIBRATED, draw=_calibrated,
+        PoolFamily(name="calibrated", kind=CALIBRATED, draw=_calibrated,
                says="s = -9 + 2.2 t₈, y ~ expit(s): probabilities are right; N = 50,000"),
-        Family(name="over-confident", kind=WORKING, draw=_over_confident,
+        PoolFamily(name="over-confident", kind=WORKING, draw=_over_confident,
                says="80 positives N(1, 1.8), rest N(-5, 1.4), probability expit(s/2 + 1/2); N = 50,000"),
-        Family(name="under-confident", kind=WORKING, draw=_under_confident,
+        PoolFamily(name="under-confident", kind=WORKING, draw=_under_confident,
                says="as calibrated, with s/3 supplied for s"),
-        Family(name="weak", kind=BALANCED, draw=_weak,
+        PoolFamily(name="weak", kind=BALANCED, draw=_weak,
                says="1 in 27 positive, AUC 0.60, the top 7% predicted positive; N = 50,000"),
-        Family(name="rare", kind=WORKING, draw=_rare,
+        PoolFamily(name="rare", kind=WORKING, draw=_rare,
                says="100 positives N(1, 2), rest N(-7, 1.6); N = 1,000,000"),
-        Family(name="hidden", kind="hidden", draw=_hidden,
+        PoolFamily(name="hidden", kind="hidden", draw=_hidden,
                says="70 positives N(1, 1.5), 30 like the rest, N(-6, 1.5); N = 100,000"),
-        Family(name="band", kind=BROKEN, draw=_band,
+        PoolFamily(name="band", kind=BROKEN, draw=_band,
                says="s ~ N(-3, 2); 14% positive above 0, 35% between -1.2 and -1, else 0.2%; N = 60,000"),
-        Family(name="inverted", kind=BROKEN, draw=_inverted,
+        PoolFamily(name="inverted", kind=BROKEN, draw=_inverted,
                says="1,200 positives N(-0.8, 1.2), rest N(0.3, 1.2), top 3% predicted positive; N = 30,000"),
-        Family(name="shuffled", kind=BROKEN, draw=_shuffled,
+        PoolFamily(name="shuffled", kind=BROKEN, draw=_shuffled,
                says="1,500 positives; scores N(1, 1.6) and N(-3, 1.5) dealt out at random; N = 30,000"),
-        Family(name="threshold-low", kind=BROKEN, draw=_threshold_low,
+        PoolFamily(name="threshold-low", kind=BROKEN, draw=_threshold_low,
                says="200 positives N(1, 1.6), rest N(-5, 1.5), 2,000 predicted positive; N = 50,000"),
-        Family(name="threshold-high", kind=BROKEN, draw=_threshold_high,
+        PoolFamily(name="threshold-high", kind=BROKEN, draw=_threshold_high,
                says="the same with 20 predicted positive"),
-        Family(name="all-positive", kind=BROKEN, draw=_all_positive,
+        PoolFamily(name="all-positive", kind=BROKEN, draw=_all_positive,
                says="2,000 positives N(1, 1), rest N(-1, 1), all predicted positive; N = 20,000"),
-        Family(name="all-negative", kind="all-negative", draw=_all_negative,
+        PoolFamily(name="all-negative", kind="all-negative", draw=_all_negative,
                says="200 positives N(1, 1), rest N(-2, 1), all predicted negative; N = 20,000"),
-        Family(name="perfect", kind=WORKING, draw=_perfect,
+        PoolFamily(name="perfect", kind=WORKING, draw=_perfect,
                says="90 positives above 0, the rest below; N = 30,000"),
-        Family(name="balanced", kind=BALANCED, draw=_balanced,
+        PoolFamily(name="balanced", kind=BALANCED, draw=_balanced,
                says="half positive, N(±0.75, 1); N = 20,000"),
-        Family(name="balanced-weak", kind=BALANCED, draw=_balanced_weak,
+        PoolFamily(name="balanced-weak", kind=BALANCED, draw=_balanced_weak,
                says="30% positive N(0.5, 1), rest N(-0.3, 1); N = 20,000"),
-        Family(name="ties", kind=WORKING, draw=_ties,
+        PoolFamily(name="ties", kind=WORKING, draw=_ties,
                says="five distinct scores with rates 0.05%, 0.5%, 3%, 30%, 80%; N = 20,000"),
-        Family(name="small", kind=BALANCED, draw=_small,
+        PoolFamily(name="small", kind=BALANCED, draw=_small,
                says="36 of 300 positive, N(1, 1.2) against N(-1.5, 1)"),
     )
 }

@@ -16,7 +16,7 @@ import hmac
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.alerts.delivery import deliver
@@ -31,6 +31,9 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.ledger.stores.protocol import Store
+
+if TYPE_CHECKING:
+    import uvicorn
 
 SECRET_VARIABLE = "ASSAY_WEBHOOK_SECRET"   # noqa: S105 - the name of a variable
 SHORTEST_SECRET = 16
@@ -159,22 +162,11 @@ def serve(
             receiver_app(wakes, checked), host=host, port=port, log_level="warning", access_log=False,
             limit_concurrency=CONNECTIONS, timeout_keep_alive=5, server_header=False, lifespan="off",
         ))
-
-        def beside() -> None:
-            """Say that we are ready, register, look for new evaluations, and pass on the word to stop."""
-            while not server.started and not ended.wait(0.05):
-                pass
-            if ready and server.started:
-                ready(server.servers[0].sockets[0].getsockname()[1])
-            registrar = Registrar(store, register, secret) if register else None
-            while not ended.is_set():
-                if registrar:
-                    for name in registrar.look():
-                        _log.info("%s: the desk will tell us of answers", name)
-                ended.wait(look_every)
-            server.should_exit = True
-
-        helper = threading.Thread(target=beside, name="register", daemon=True)
+        registrar = Registrar(store, register, secret) if register else None
+        helper = threading.Thread(
+            target=_look_until_ended, args=(server, registrar, ended, look_every, ready), name="register",
+            daemon=True,
+        )
         helper.start()
         failed = False
         try:
@@ -188,3 +180,23 @@ def serve(
         raise AssayError(
             f"cannot listen on {host}:{port}: choose a free --port, and a --host of this machine"
         )
+
+
+def _look_until_ended(
+    server: "uvicorn.Server",
+    registrar: Registrar | None,
+    ended: threading.Event,
+    look_every: float,
+    ready: Callable[[int], None] | None,
+) -> None:
+    """Say that the server is ready, register with desks every so many seconds, and stop it at the end."""
+    while not server.started and not ended.wait(0.05):
+        pass
+    if ready and server.started:
+        ready(server.servers[0].sockets[0].getsockname()[1])
+    while not ended.is_set():
+        if registrar:
+            for name in registrar.look():
+                _log.info("%s: the desk will tell us of answers", name)
+        ended.wait(look_every)
+    server.should_exit = True

@@ -11,8 +11,10 @@ from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.identity import read_identity
+from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.revisions import read_revised_annotators
 from assay.tasks.ledger.rounds.annotators import read_annotators
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.times import read_begun, read_closed
 from assay.tasks.report import PoolSummary, ReportData, RoundRow
 from assay.tasks.report.annotators import pseudonymous
@@ -42,20 +44,14 @@ def report_data(
             f"evaluation {opened.name!r} has no estimate yet: its first round is still open; "
             f"run `assay advance {opened.name}` when people have answered"
         )
-    spec, manifest = opened.spec, opened.manifest
-    threshold = spec.threshold
+    spec, threshold = opened.spec, opened.spec.threshold
     return ReportData(
         evaluation=opened.name,
         state=standing.state,
         estimates=standing.rows(),
         labels=standing.labels,
         rounds=standing.rounds,
-        pool=PoolSummary(
-            n=manifest.rows,
-            digest=manifest.digest,
-            sources=[source.path for source in manifest.sources],
-            predicted_positive=manifest.predicted_positives,
-        ),
+        pool=_pool(opened.manifest),
         spec=spec.to_json(),
         method=opened.question.method.name,
         interval_note=standing.interval_note,
@@ -63,13 +59,7 @@ def report_data(
         budget=spec.budget.labels,
         seed=spec.seed,
         versions=opened.versions,
-        history=[
-            RoundRow(
-                round=known.round, asked=known.asked, labels=known.labels, positives=known.positives,
-                estimates=estimate_rows(known),
-            )
-            for known in read_history(opened.ledger)
-        ],
+        history=[_round(known) for known in read_history(opened.ledger)],
         waiting_for=standing.waiting_for.to_json() if standing.waiting_for else None,
         stopped_by=standing.stopped_by,
         verdict=standing.verdict,
@@ -92,6 +82,22 @@ def report_data(
         if standing.state == "finished" else None,
         truth=truth,
         random_sampling=random_sampling,
+    )
+
+
+def _pool(manifest: Manifest) -> PoolSummary:
+    return PoolSummary(
+        n=manifest.rows,
+        digest=manifest.digest,
+        sources=[source.path for source in manifest.sources],
+        predicted_positive=manifest.predicted_positives,
+    )
+
+
+def _round(known: RoundEstimate) -> RoundRow:
+    return RoundRow(
+        round=known.round, asked=known.asked, labels=known.labels, positives=known.positives,
+        estimates=estimate_rows(known),
     )
 
 

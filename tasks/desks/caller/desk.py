@@ -30,7 +30,7 @@ from assay.tasks.ledger.stores.protocol import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class WaitingItem:
     """An item that waits for answers."""
 
     item: Item
@@ -61,7 +61,7 @@ class CallerDesk:
         self._annotators = annotators_per_item
         self._kept = KeptBatches(store, "caller", evaluation)
 
-    def ask(self, annotator: str | None = None) -> list[Question]:
+    def ask(self, annotator: str | None = None) -> list[WaitingItem]:
         """What waits for answers in the latest round that was posted, in the order it was posted.
 
         annotator   leave out what this person has answered
@@ -129,7 +129,7 @@ class CallerDesk:
         """Have `ask` return these items until so many people have answered them."""
         self._kept.request_more(batch, item_ids, annotators)
 
-    def _open(self, round: int, asking: int, annotator: str | None) -> Iterator[Question]:
+    def _open(self, round: int, asking: int, annotator: str | None) -> Iterator[WaitingItem]:
         people: dict[str, set[str]] = {}
         for item_id, person in self._said(round, asking):
             people.setdefault(item_id, set()).add(person)
@@ -138,7 +138,7 @@ class CallerDesk:
             answered = people.get(item_id, set())
             wanted = max(self._annotators, more.get(item_id, 0))
             if len(answered) < wanted and (annotator is None or self._person(annotator) not in answered):
-                yield Question(item=item, round=round, asking=asking, answers=len(answered), wanted=wanted)
+                yield WaitingItem(item=item, round=round, asking=asking, answers=len(answered), wanted=wanted)
 
     def _asked_last(self, item_ids: Iterable[str]) -> dict[tuple[int, int], list[str]]:
         """(round, asking) of the latest question about each item -> the items."""

@@ -16,7 +16,7 @@ from typing import Literal
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.tasks.desks.digests import digest
-from assay.tasks.desks.folder.csv_cells import Row, from_cell, read_rows, to_cell
+from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_rows, to_cell
 from assay.tasks.desks.protocol import Batch
 
 _NOT_SKIPPED = {"", "0", "no", "n", "false", "-"}
@@ -34,7 +34,7 @@ def answers_in(
     items = ItemCells(batch)
     name_in_file = _name_in(file.name, stem)
     place = f"{file.parent.name}/{file.name}"
-    given: dict[tuple[str, str], list[Row]] = {}
+    given: dict[tuple[str, str], list[AnswerRow]] = {}
     for row in read_rows(str(file), blob, ["item_id", "label"]):
         if row.text("label") or _skipped(row):
             person = _person(batch.evaluation, from_cell(row.text("annotator")) or name_in_file)
@@ -82,11 +82,13 @@ class ItemCells:
         return item_id in self._ids
 
 
-def _skipped(row: Row) -> bool:
+def _skipped(row: AnswerRow) -> bool:
     return row.text("skip").lower() not in _NOT_SKIPPED
 
 
-def _meaning(row: Row, classes: Sequence[str]) -> tuple[Literal["label", "skip", "invalid"], str | None]:
+def _meaning(
+    row: AnswerRow, classes: Sequence[str]
+) -> tuple[Literal["label", "skip", "invalid"], str | None]:
     if _skipped(row):
         return "skip", None
     text = row.text("label")

@@ -26,7 +26,7 @@ csv.field_size_limit(2**31 - 1)   # process-wide, and 128 kB by default: shown t
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AnswerRow:
     """One line of a file: its number as an editor shows it, and its cells by lower-case column name."""
 
     line: int
@@ -56,7 +56,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     return text.getvalue().encode("utf-8-sig")
 
 
-def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[Row]:
+def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[AnswerRow]:
     """The rows of a file that has these columns among others; cells as they are, apostrophes and all.
 
     Raises DeskRefused, naming the file, if it is not UTF-8 or lacks a column. Empty lines are left out.
@@ -68,14 +68,14 @@ def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[Row]:
             f"{name}: is not UTF-8 text; save it again as 'CSV UTF-8' (a spreadsheet itself is not read)"
         ) from None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
-    rows: list[Row] = []
+    rows: list[AnswerRow] = []
     columns: list[str] = []
     try:
         for cells in reader:
             if not columns:
                 columns = [from_cell(cell.strip()).lower() for cell in cells]
             elif any(cell.strip() for cell in cells):
-                rows.append(Row(line=reader.line_num, cells=dict(zip(columns, cells, strict=False))))
+                rows.append(AnswerRow(line=reader.line_num, cells=dict(zip(columns, cells, strict=False))))
     except csv.Error as error:
         raise DeskRefused(f"{name}: line {reader.line_num} is no CSV ({error}); save it again") from None
     for column in required:

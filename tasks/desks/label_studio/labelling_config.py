@@ -12,7 +12,7 @@ keeps it a dollar sign, and `class_name` takes it out again when the answer come
 from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 
-from assay.tasks.desks.label_studio.shown_fields import Field, Row, side_by_side
+from assay.tasks.desks.label_studio.shown_fields import Field, ShownRow, side_by_side
 
 CONTROL = "label"
 HOTKEYS = "1234567890qwertyuiop"
@@ -60,7 +60,7 @@ def class_name(choice: str) -> str:
     return choice.replace("$" + _GUARD, "$")
 
 
-def _row(row: Row) -> list[str]:
+def _row(row: ShownRow) -> list[str]:
     kind = "one" if row.right is None else "two"
     values = [_cell("value", _object(field)) for field in (row.left, row.right) if field is not None]
     return [f'  <View className="assay-{kind}">', _cell("name", _heading(row.title)), *values, "  </View>"]

@@ -40,7 +40,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ShownRow:
     """One line of the page: a single field (`right` is None), or a pair with what their names share."""
 
     title: str
@@ -80,21 +80,21 @@ def shown_value(field: Field, value: str) -> str:
     return value
 
 
-def side_by_side(fields: Sequence[Field]) -> list[Row]:
+def side_by_side(fields: Sequence[Field]) -> list[ShownRow]:
     """The lines of the page: each pair once, where its first half stands; everything else alone."""
     by_name = {field.name: field for field in fields}
-    rows: list[Row] = []
+    rows: list[ShownRow] = []
     placed: set[str] = set()
     for field in fields:
         if field.name in placed:
             continue
         pair = _pair(field.name, by_name)
         if pair is None:
-            rows.append(Row(title=_words(field.name), left=field))
+            rows.append(ShownRow(title=_words(field.name), left=field))
         else:
             stem, left, right = pair
             placed |= {left, right}
-            rows.append(Row(title=_words(stem), left=by_name[left], right=by_name[right]))
+            rows.append(ShownRow(title=_words(stem), left=by_name[left], right=by_name[right]))
     return rows
 
 
