@@ -1,0 +1,1 @@
+"""Methods: how items are chosen, and what is concluded from their labels. One file each."""
