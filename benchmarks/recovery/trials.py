@@ -99,7 +99,7 @@ def run_through(
             continue
         if standing.state == "finished":
             return
-        if standing.waiting_for and standing.waiting_for.get("not_on_desk"):
+        if standing.waiting_for and standing.waiting_for.not_on_desk:
             trial.waited = True
             clock.pass_by(minutes=11)
         people()

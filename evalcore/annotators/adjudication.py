@@ -1,4 +1,4 @@
-"""Several annotations of an item -> one label, or what it still waits for.
+"""Several annotations of an item -> its tally: the label they give, or what the item still waits for.
 
 An annotation is what one person answered: a class (a vote), a skip, or something that is neither (invalid).
 Only a person's latest answer about an item counts, whichever copy of the item it was given on. With
@@ -10,17 +10,18 @@ an item is, by the first rule that holds,
 
     labelled  v >= k and one class has more votes than any other: that class (a plurality, for k = 1 the vote)
     waiting   v >= k and the best classes are tied: one more person decides
-    skipped   s people skipped it
-    invalid   s people gave an answer that is none: somebody has to look
-    absent    it is on no desk any more (deleted, or never arrived): it has to be posted again
+    skipped   at least s people skipped it
+    invalid   w >= s: somebody has to correct these answers
+    absent    it is not on the desk (deleted, or it never arrived): it has to be posted again
     waiting   otherwise, for k - v more people
 
-A desk's own "done" is not used: Label Studio's never comes for an item everybody skipped, and comes without
-a label in other settings. Votes past k are counted too, so a late answer may break a tie but never reopens
-what was labelled unless it makes one. Nothing here is random: a tie goes to a person, never to a coin.
+A desk's own "done" is not used: Label Studio never sets it for an item everybody skipped, and some of its
+settings set it without a label. Votes past k are counted too: a late vote may break a tie, and may undo a
+label only by making a tie. Nothing here is random: a tie goes to one more person.
 
-An answer that is surprising for its item (`again`) raises k to 2 for that item. Where the votes are weighed
-afterwards (Dawid-Skene), ties are left to that: the item is labelled, with no label yet.
+A surprising answer (`again`, see evalcore.annotators.surprise) raises k to 2 for its item. With `ties_wait`
+off, an item whose votes are tied is labelled without a class: Dawid-Skene, which weighs the votes, comes
+after.
 """
 
 from collections import Counter
@@ -50,8 +51,8 @@ class Answer(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """Where one item stands."""
+class Tally:
+    """The answers about one item, counted, and what follows from them."""
 
     status: Status
     label: str | None         # the class, when status == "labelled"
@@ -61,12 +62,23 @@ class Outcome:
     needs: int                # more people who must choose a class; 0 unless waiting or absent
 
     @property
-    def people(self) -> int:
-        """How many different people must be able to answer for this to move on: what a desk is asked for.
+    def answers(self) -> int:
+        """People who answered, whatever they said."""
+        return sum(self.votes.values()) + self.skips + self.invalid
 
-        Skips are not in it: a desk passes a skipped item on to somebody else anyway.
+    @property
+    def people(self) -> int:
+        """How many different people a desk must let answer in all, so that the item can be labelled.
+
+        People who skipped are not counted: a desk passes a skipped item on to somebody else anyway.
         """
         return sum(self.votes.values()) + self.invalid + self.needs
+
+    @property
+    def leader(self) -> str | None:
+        """The class with more votes than any other; None without votes, or where the best are tied."""
+        best = [name for name, votes in self.votes.items() if votes == max(self.votes.values())]
+        return best[0] if len(best) == 1 else None
 
 
 def adjudicate(
@@ -78,14 +90,14 @@ def adjudicate(
     present: Collection[str] | None = None,
     again: Mapping[str, Collection[str]] | None = None,
     ties_wait: bool = True,
-) -> dict[str, Outcome]:
-    """The outcome of every item, in the order of `items`.
+) -> dict[str, Tally]:
+    """The tally of every item, in the order of `items`.
 
     annotators  k, at least 1
     skips       s; k unless given
     present     items now on the desk; None when it is not known, and then nothing is absent
-    again       item -> classes that take a second vote once anybody chose them
-    ties_wait   False: a tie is labelled with None instead of waiting for one person more
+    again       item -> classes that need a second vote once somebody chose them
+    ties_wait   False: an item with a tie is labelled with None; True: it waits for one more person
 
     Annotations of other items are ignored. Raises ValueError unless k >= 1 and s >= 1.
     """
@@ -95,7 +107,7 @@ def adjudicate(
         raise ValueError(f"annotators and skips must be at least 1, got {annotators} and {skips}")
     latest = latest_answers(annotations)
     return {
-        item: _outcome(
+        item: _tally(
             latest.get(item, ()), annotators, skips, present is None or item in present,
             (again or {}).get(item, ()), ties_wait,
         )
@@ -117,12 +129,12 @@ def latest_answers(annotations: Iterable[Answer]) -> Mapping[str, Sequence[Answe
 
 
 def _age(answer: Answer) -> tuple[datetime, str, str, str]:
-    """Sorts answers by time; the rest only makes equal times come out the same on every run."""
+    """The key that sorts answers by time; the rest keeps the order of equal times the same on every run."""
     return _instant(answer.updated_at), answer.annotation_id, answer.kind, answer.label or ""
 
 
 def _instant(text: str) -> datetime:
-    """ISO 8601 -> a moment; no zone means UTC, and what is no time at all is older than every time."""
+    """ISO 8601 -> a moment. No zone means UTC; a text that is no time sorts before every time."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -130,9 +142,9 @@ def _instant(text: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _outcome(
+def _tally(
     answers: Iterable[Answer], k: int, s: int, present: bool, again: Collection[str], ties_wait: bool
-) -> Outcome:
+) -> Tally:
     kinds: Counter[str] = Counter()
     votes: Counter[str] = Counter()
     for answer in answers:
@@ -160,7 +172,7 @@ def _outcome(
     if status == "waiting" and not present:
         status = "absent"
     needs = max(k - valid, 1) if status in ("waiting", "absent") else 0
-    return Outcome(
+    return Tally(
         status=status,
         label=best[0] if status == "labelled" and not tied else None,
         votes=dict(votes),

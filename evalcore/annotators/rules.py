@@ -1,12 +1,13 @@
-"""The rules that make labels of answers: a majority, or Dawid-Skene.
+"""The two rules that make labels of answers: a majority, or Dawid-Skene.
 
-`majority` decides every item by itself. With k = 1 a surprising answer takes a second person, once two people
-are known to answer at all (one person alone would wait for ever), or in any case (`again_alone`).
+`majority` decides each item by its own answers. With k = 1 a surprising answer is asked again of a second
+person, once it is known that at least two people answer (a single person could not be asked again), or in any
+case (`again_alone`).
 
-`dawid-skene` decides the items of a round together, once all of them
-have their k answers, by a fit to the answers of all rounds so far and of gold. It labels the items of the
-round that is being closed and no others: closed rounds keep the labels they were closed with, though a later
-fit may see them otherwise (`disagreements` says where). Such labels change by a revision only.
+`dawid-skene` decides the items of a round together, once all of them have their k answers. It fits the
+answers of all rounds so far and of gold, and labels only the items of the round that is being closed.
+Closed rounds keep the labels they were closed with, although a later fit may give others (`disagreements`
+names those). They change only by a revision.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.evalcore.annotators.adjudication import Answer, Outcome, adjudicate
+from assay.evalcore.annotators.adjudication import Answer, Tally, adjudicate
 from assay.evalcore.annotators.dawid_skene import UNKNOWN, DawidSkene, dawid_skene
 from assay.evalcore.annotators.votes import Place, Votes, votes_of
 from assay.evalcore.types import Ints
@@ -32,39 +33,47 @@ class Rule:
     classes: Mapping[str, int]                                # class name -> 0 or 1
     number: int                                               # the round
     again: Mapping[str, Collection[str]] = field(default_factory=dict)   # item -> surprising classes
-    again_alone: bool = False                                 # even while nobody else is known to answer
+    again_alone: bool = False                                 # even while only one person is known
     gold: Mapping[Place, int] = field(default_factory=dict)   # gold items of this round and before -> truth
     earlier: Callable[[], Mapping[int, Sequence[Answer]]] = dict   # closed rounds' answers, gold too
+
+    def majority(self) -> "Rule":
+        """The majority of the same people, item by item: for a round of which not all answers are there."""
+        return Rule(annotators=self.annotators, classes=self.classes, number=self.number)
 
 
 def settle(
     rule: Rule, items: Sequence[str], gold: Sequence[str], answers: Iterable[Answer],
-    present: Collection[str] | None = None,
-) -> dict[str, Outcome]:
-    """The outcome of every item asked and of every gold item of the round.
+    present: Collection[str] | None = None, elsewhere: Collection[str] = (),
+) -> dict[str, Tally]:
+    """The tally of every item asked and of every gold item of the round.
 
-    items   asked in the round       gold   mixed in; their ties are nobody's business
+    items       asked in the round
+    gold        mixed in; a gold item with a tie waits for nobody
+    present     items now on the desk; None where that is not known
+    elsewhere   items that another asking decides: Dawid-Skene does not wait for their answers to this one
     """
     answers = list(answers)
     weighed = rule.name == "dawid-skene"
     again = rule.again if rule.again and _asked_again(rule, items, answers) else {}
-    outcomes = adjudicate(
+    tallies = adjudicate(
         items, answers, annotators=rule.annotators, present=present, again=again, ties_wait=not weighed
     )
-    outcomes |= adjudicate(gold, answers, annotators=rule.annotators, present=present, ties_wait=False)
-    if not weighed or any(outcomes[item].status == "waiting" for item in (*items, *gold)):
-        return outcomes
+    tallies |= adjudicate(gold, answers, annotators=rule.annotators, present=present, ties_wait=False)
+    labelled = [item for item in items if tallies[item].status == "labelled"]
+    awaited = {*items, *gold} - set(elsewhere)
+    if not weighed or not labelled or any(tallies[item].status == "waiting" for item in awaited):
+        return tallies
     votes, fitted = fit_rounds(rule, {**rule.earlier(), rule.number: answers})
     decided = dict(zip(votes.items, fitted.decided().tolist(), strict=True))
     names = {label: name for name, label in rule.classes.items()}
-    for item in items:
-        if outcomes[item].status == "labelled":
-            label = decided[(rule.number, item)]
-            outcomes[item] = (
-                replace(outcomes[item], status="waiting", label=None, needs=1) if label < 0
-                else replace(outcomes[item], label=names[label])
-            )
-    return outcomes
+    for item in labelled:
+        label = decided[(rule.number, item)]
+        tallies[item] = (
+            replace(tallies[item], status="waiting", label=None, needs=1) if label < 0
+            else replace(tallies[item], label=names[label])
+        )
+    return tallies
 
 
 def _asked_again(rule: Rule, items: Collection[str], answers: Sequence[Answer]) -> bool:
@@ -99,6 +108,6 @@ def truth_of(votes: Votes, gold: Mapping[Place, int]) -> Ints:
 
 
 def disagreements(votes: Votes, fitted: DawidSkene, labels: Mapping[Place, int]) -> list[Place]:
-    """Items whose label (`labels`) this fit sees otherwise; ties are no disagreement."""
+    """Items to which this fit gives another label than `labels` does; where it is tied it gives none."""
     decided = zip(votes.items, fitted.decided().tolist(), strict=True)
     return [place for place, label in decided if place in labels and label >= 0 and labels[place] != label]

@@ -104,25 +104,26 @@ def _state(standing: Standing) -> str:
         return f"finished, {_REASONS[standing.stopped_by]}"
     if standing.waiting_for is None:
         return "open; something is due: run `assay advance`"
-    waiting = dict(standing.waiting_for)
-    answered = f", {waiting['answered']} answered" if "answered" in waiting else ""
+    waiting = standing.waiting_for
+    answered = "" if waiting.answered is None else f", {waiting.answered} answered"
     unusual = "".join(
-        f"; {waiting[name]} {text}"
-        for name, text in (
-            ("tied", "tied, one more person is asked"),
-            ("invalid", "answered with something that is no class: correct it on the desk"),
-            ("not_on_desk", "not on the desk yet; they will be posted again"),
-            ("asked_again", "asked once more: everybody skipped them"),
+        f"; {count} {text}"
+        for count, text in (
+            (waiting.tied, "tied, one more person is asked"),
+            (waiting.invalid, "answered with something that is no class: correct it on the desk"),
+            (waiting.not_on_desk, "not on the desk yet; they will be posted again"),
+            (waiting.asked_again, "asked once more: everybody skipped them"),
         )
-        if waiting.get(name)
+        if count
     )
-    if "deadline" in waiting:
-        unusual += f"; {'overdue since' if waiting.get('overdue') else 'until'} {waiting['deadline']}"
-    if "cannot_close" in waiting:
-        unusual += f"; it cannot be closed: {waiting['cannot_close']}"
+    if waiting.deadline is not None:
+        at = waiting.deadline.isoformat(timespec="seconds")
+        unusual += f"; {'overdue since' if waiting.overdue else 'until'} {at}"
+    if waiting.cannot_close is not None:
+        unusual += f"; it cannot be closed: {waiting.cannot_close}"
     return (
-        f"waiting for people: round {waiting['round']}, {waiting['items']} items on the "
-        f"{waiting.get('desk', '')} desk{answered}{unusual}"
+        f"waiting for people: round {waiting.round}, {waiting.items} items on the {waiting.desk} desk"
+        f"{answered}{unusual}"
     )
 
 

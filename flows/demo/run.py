@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import RandomSampling, random_sampling_equivalent
-from assay.flows.evaluation.advance import OnRound
 from assay.flows.evaluation.begin import begin
 from assay.flows.evaluation.drive import Patience, drive
+from assay.flows.evaluation.estimate import OnRound
 from assay.flows.record.opened import Opened, utc_now
 from assay.flows.record.standing import Standing
 from assay.flows.report.gather import report_data

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.flows.evaluation.advance import OnRound, advance
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.estimate import OnRound
 from assay.flows.record.standing import Standing
 from assay.tasks.desks.protocol import Desk, DeskUnreachable
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
@@ -71,7 +72,7 @@ def drive(
                 on_wait(standing)
             if patience.in_all is not None and clock() - started + wait > patience.in_all:
                 return standing
-            now = (standing.rounds, standing.waiting_for and tuple(sorted(standing.waiting_for.items())))
+            now = (standing.rounds, standing.waiting_for)
             if now != before:
                 wait, before = patience.first, now
         sleep(wait)

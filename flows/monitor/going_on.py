@@ -44,8 +44,8 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
     begin(run.ledger.store, _spec_of(run, opening), now=lambda: run.now)
     standing = advance(run.ledger.store, name)
     if standing.state != "finished":
-        waits = standing.waiting_for or {}
-        run.done.waiting[name] = f"{waits.get('items', 0)} items on the {waits.get('desk', '')} desk"
+        waits = standing.waiting_for
+        run.done.waiting[name] = f"{waits.items} items on the {waits.desk} desk" if waits else "open"
         return False
     run.done.waiting.pop(name, None)
     return True

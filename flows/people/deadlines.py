@@ -7,41 +7,24 @@ reads the ledger knows the same deadline. The time of now comes from the caller:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
 
 from assay.tasks.ledger.rounds.posts import Post
 from assay.tasks.spec.evaluation import Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deadline:
-    """How long to wait, and for what."""
+class RoundDeadline:
+    """The deadline of one round, now."""
 
-    after: timedelta | None = None               # None: for ever
-    then: Literal["close", "wait"] = "close"     # what happens when it has passed
-    ask_again: bool = True                       # whether to ask once more what everybody skipped
-
-    def at(self, posts: Sequence[Post]) -> datetime | None:
-        """When it passes; None if there is none, or nothing was posted yet."""
-        return posts[0].at + self.after if posts and self.after is not None else None
-
-    def passed(self, posts: Sequence[Post], now: datetime) -> bool:
-        """Whether it has."""
-        at = self.at(posts)
-        return at is not None and now >= at
-
-    def told(self, posts: Sequence[Post], now: datetime) -> dict[str, Any]:
-        """What people who wait are told of it."""
-        at = self.at(posts)
-        if at is None:
-            return {}
-        return {"deadline": at.isoformat(timespec="seconds")} | ({"overdue": True} if now >= at else {})
+    at: datetime
+    overdue: bool    # it has passed
+    closes: bool     # it has passed, and the round is to be closed with what is answered
 
 
-def deadline_of(spec: Spec) -> Deadline:
-    """As the spec has it."""
-    asked = spec.skipped != "set-aside"
-    if spec.deadline is None:
-        return Deadline(ask_again=asked)
-    hours = timedelta(hours=spec.deadline.round_hours)
-    return Deadline(after=hours, then=spec.deadline.then, ask_again=asked)
+def deadline_of(spec: Spec, posts: Sequence[Post], now: datetime) -> RoundDeadline | None:
+    """The deadline of a round that was posted like this; None if it has none, or was not posted yet."""
+    if spec.deadline is None or not posts:
+        return None
+    at = posts[0].at + timedelta(hours=spec.deadline.round_hours)
+    overdue = now >= at
+    return RoundDeadline(at=at, overdue=overdue, closes=overdue and spec.deadline.then == "close")

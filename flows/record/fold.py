@@ -16,6 +16,7 @@ from assay.evalcore.evaluation.revision import as_if_decided
 from assay.evalcore.evaluation.state import UNDECIDED, Question, State, begin
 from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
 from assay.flows.record.closed_round import ClosedRound
+from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.estimate import (
     Ends,
@@ -138,6 +139,12 @@ def fold(ledger: Ledger, question: Question) -> Fold:
         if known is None:
             return folded
         folded = replace(folded, looks=(*folded.looks, known))
+
+
+@retried
+def read_fold(ledger: Ledger, question: Question) -> Fold:
+    """`fold`, with retries while the store is away."""
+    return fold(ledger, question)
 
 
 def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:

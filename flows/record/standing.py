@@ -9,6 +9,7 @@ from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.record.opened import Opened
 from assay.flows.record.reissued import Reissued, moved, reissued_at
+from assay.flows.record.waiting import WaitingFor
 from assay.tasks.ledger.ending import Ending, read_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.estimate import (
@@ -35,7 +36,7 @@ class Standing:
 
     evaluation: str
     state: State
-    waiting_for: Mapping[str, Any] | None
+    waiting_for: WaitingFor | None
     ending: Ending | None
     verdict: Verdict | None
     rounds: int                        # closed
@@ -66,7 +67,7 @@ class Standing:
         return {
             "evaluation": self.evaluation,
             "state": self.state,
-            "waiting_for": None if self.waiting_for is None else dict(self.waiting_for),
+            "waiting_for": None if self.waiting_for is None else self.waiting_for.to_json(),
             "stopped_by": self.stopped_by,
             "verdict": self.verdict,
             "labels": self.labels,
@@ -126,7 +127,7 @@ def standing_of(
     state: State,
     known: RoundEstimate | None,
     *,
-    waiting_for: Mapping[str, Any] | None = None,
+    waiting_for: WaitingFor | None = None,
     ending: Ending | None = None,
     reissued: Reissued | None = None,
 ) -> Standing:
@@ -181,7 +182,7 @@ def current_standing(opened: Opened) -> Standing:
     planned = read_plan(opened.ledger, number)
     if planned is None or read_labels(opened.ledger, number) is not None:
         return standing_of(opened, "open", known, reissued=reissued)
-    waiting_for = {"round": number, "items": len(planned.to_people()), "desk": opened.spec.desk.kind}
+    waiting_for = WaitingFor(round=number, items=len(planned.to_people()), desk=opened.spec.desk.kind)
     return standing_of(opened, "waiting", known, waiting_for=waiting_for, reissued=reissued)
 
 

@@ -73,7 +73,7 @@ def report_data(
             )
             for known in read_history(opened.ledger)
         ],
-        waiting_for=standing.waiting_for,
+        waiting_for=standing.waiting_for.to_json() if standing.waiting_for else None,
         stopped_by=standing.stopped_by,
         verdict=standing.verdict,
         threshold_min=threshold.min if threshold else None,

@@ -14,12 +14,13 @@ from assay.flows.record.closed_round import ClosedRound
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.ledger.revisions import Revision, with_revision
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.rounds.labels import Decided, shares_of_draws
 
 
-def revised_fold(opened: Opened, closed: Sequence[ClosedRound], revision: Revision) -> Fold:
-    """What is known after these rounds, with the labels of a revision."""
-    question = opened.question
+def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
+    """What is known with a revision's labels, after the rounds it covers; `folded`: as rounds were closed."""
+    question, closed = opened.question, folded.closed[: revision.rounds]
     effective = with_revision([one.decided for one in closed], revision)
     rounds = list(_relabelled(closed, effective))
     now = [one.now for one in rounds]
@@ -43,15 +44,19 @@ def revised_fold(opened: Opened, closed: Sequence[ClosedRound], revision: Revisi
     )
 
 
-def revised_annotators(
-    opened: Opened, closed: Sequence[ClosedRound], revision: Revision
-) -> AnnotatorQuality | None:
+def revised_estimate(opened: Opened, folded: Fold, revision: Revision) -> RoundEstimate:
+    """The estimates after the last round a revision covers, with its labels: computed, not read."""
+    return revised_fold(opened, folded, revision).estimate(opened.question, opened.segments)
+
+
+def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> AnnotatorQuality | None:
     """How the people do by the answers of now; None if there is nothing to say, as with a round's record.
 
     Answers to gold are those the rounds were closed with: a look does not read gold again.
     """
+    closed = folded.closed[: revision.rounds]
     annotating = Annotating(opened, with_revision([one.decided for one in closed], revision))
-    record = annotators_record(opened, annotating, revised_fold(opened, closed, revision))
+    record = annotators_record(opened, annotating, revised_fold(opened, folded, revision))
     return None if record is None else replace(record, revision=revision.number)
 
 

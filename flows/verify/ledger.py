@@ -16,9 +16,10 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
 from assay.flows.record.versions import versions
+from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.pool import pool_differences
 from assay.flows.verify.revisions import RevisionsCheck
-from assay.flows.verify.rounds import UNREADABLE, RoundsCheck
+from assay.flows.verify.rounds import RoundsCheck
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checks.differences import Difference

@@ -131,7 +131,7 @@ def test_skips_edits_deletions_and_late_answers_come_to_what_the_policy_says(wor
     for item in items:
         world.answer(planned, item, None if item == skipped else world.truth[item])
     waiting = step(world)
-    assert (waiting.waiting_for["asked_again"], waiting.waiting_for["round"]) == (1, 1)
+    assert (waiting.waiting_for.asked_again, waiting.waiting_for.round) == (1, 1)
     world.answer(planned, skipped, None, asking=2)
     step(world)
     decided = {d.item_id: d for d in read_labels(Ledger(world.store, world.name), 1)}

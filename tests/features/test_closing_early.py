@@ -8,8 +8,9 @@ from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.world import World
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
-from assay.flows.evaluation.advance import NoRoundToClose, advance
+from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.early import NoRoundToClose
 from assay.flows.verify.ledger import verify
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
@@ -75,7 +76,7 @@ def test_a_round_closed_on_request_records_who_did_not_answer_and_says_so(tmp_pa
     world = begun(tmp_path)
     step(world)
     silent = answer_all_but(world, 4)
-    assert step(world).waiting_for["answered"] == 8
+    assert step(world).waiting_for.answered == 8
     standing = step(world, close_round=True)
     assert (standing.rounds, standing.labels, standing.state) == (1, 8, "waiting")   # the next is asked
     assert {i for i, d in decided(world).items() if d.reason == "unanswered"} == set(silent)
@@ -118,6 +119,20 @@ def test_there_must_be_a_round_to_close(tmp_path):
         step(world, close_round=True)
 
 
+def test_an_item_that_arrived_twice_and_is_there_is_unanswered_and_not_deleted(tmp_path):
+    world = begun(tmp_path)
+    step(world)
+    there, gone = answer_all_but(world, 2)
+    for item in (there, gone):
+        world.desk.delete(1, item)
+    world.clock.time += timedelta(hours=2)
+    step(world)                                     # posted again, and arrived again
+    world.desk.delete(1, gone)
+    step(world, close_round=True)
+    assert (decided(world)[there].reason, decided(world)[gone].reason) == ("unanswered", "deleted")
+    verified(world)
+
+
 def test_unanswered_items_were_asked_so_they_count_against_the_budget(tmp_path):
     world = begun(tmp_path, n=240)
     step(world)
@@ -134,7 +149,7 @@ def test_unanswered_items_were_asked_so_they_count_against_the_budget(tmp_path):
 def test_a_deadline_closes_the_round_with_what_is_answered(tmp_path):
     world = begun(tmp_path, deadline={"round_hours": 72})
     waiting = step(world)
-    assert waiting.waiting_for["deadline"] == "2026-01-04T00:00:00+00:00"
+    assert waiting.to_json()["waiting_for"]["deadline"] == "2026-01-04T00:00:00+00:00"
     silent = answer_all_but(world, 3)
     world.clock.time += timedelta(hours=71)
     assert step(world).rounds == 0
@@ -152,7 +167,7 @@ def test_a_deadline_that_waits_says_it_is_overdue(tmp_path):
     answer_all_but(world, 3)
     world.clock.time += timedelta(hours=2)
     standing = step(world)
-    assert (standing.state, standing.rounds, standing.waiting_for["overdue"]) == ("waiting", 0, True)
+    assert (standing.state, standing.rounds, standing.waiting_for.overdue) == ("waiting", 0, True)
 
 
 def test_a_deadline_with_nobody_to_stand_for_the_others_waits_and_says_why(tmp_path):
@@ -160,8 +175,8 @@ def test_a_deadline_with_nobody_to_stand_for_the_others_waits_and_says_why(tmp_p
     step(world)
     world.clock.time += timedelta(hours=2)
     standing = step(world)
-    assert standing.waiting_for["overdue"] is True
-    assert "none is answered" in standing.waiting_for["cannot_close"]
+    assert standing.waiting_for.overdue is True
+    assert "none is answered" in standing.waiting_for.cannot_close
 
 
 def test_a_late_answer_becomes_a_revision_at_the_next_advance(tmp_path):

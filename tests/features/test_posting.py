@@ -60,7 +60,7 @@ def test_a_lost_reply_is_not_posted_again(world):
 def test_a_lost_post_waits_and_is_then_posted_again(world):
     world.desk.lost_posts = 1
     waiting = step(world)
-    assert (waiting.state, waiting.waiting_for["not_on_desk"]) == ("waiting", 4)
+    assert (waiting.state, waiting.waiting_for.not_on_desk) == ("waiting", 4)
     world.clock.pass_by(minutes=9)
     assert step(world).state == "waiting"
     assert copies(world) == {}
@@ -158,7 +158,7 @@ def test_an_item_everybody_skips_twice_is_undecided_spends_budget_and_is_never_a
     world.desk.answers = {**world.truth, skipped: None}
     world.desk.second_answers = {}
     waiting = step(world)
-    assert (waiting.waiting_for["asked_again"], waiting.waiting_for["items"]) == (1, 1)
+    assert (waiting.waiting_for.asked_again, waiting.waiting_for.items) == (1, 1)
     assert copies(world)[skipped] == 2
     world.desk.second_answers = {skipped: None}
     done = step(world)
@@ -185,6 +185,23 @@ def test_what_is_asked_again_counts_when_it_is_decided_the_second_time(world):
     assert verify(world.store, "small").verified
 
 
+def test_a_second_question_somebody_removed_twice_is_deleted_and_verifies(world):
+    world.desk.answers = {}
+    step(world)
+    skipped = asked(world)[0]
+    world.desk.answers = {**world.truth, skipped: None}
+    world.desk.second_answers = {}
+    for copies_made in (2, 3):
+        step(world)
+        assert copies(world)[skipped] == copies_made
+        world.desk.on_desk[1, 2].remove(skipped)
+        world.clock.pass_by(minutes=20)
+    assert step(world).state == "finished"
+    decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
+    assert (decided[skipped].reason, decided[skipped].askings) == ("deleted", 2)
+    assert verify(world.store, "small").differences == ()
+
+
 def test_a_mind_changed_about_the_first_question_settles_the_item(world):
     world.desk.answers = {}
     step(world)
@@ -206,7 +223,7 @@ def test_what_is_asked_again_and_lost_is_posted_again_and_no_more(world):
     world.desk.answers = {**world.truth, skipped: None}
     world.desk.second_answers = {}
     world.desk.lost_posts = 1
-    assert step(world).waiting_for["not_on_desk"] == 1
+    assert step(world).waiting_for.not_on_desk == 1
     assert copies(world)[skipped] == 1
     world.clock.pass_by(minutes=11)
     step(world)
@@ -232,7 +249,7 @@ def test_a_tie_goes_to_one_more_person(tmp_path):
         other[world.truth[item_id]] if item_id == tied and person == 1 else world.truth[item_id]
     )
     waiting = world.advance()
-    assert waiting.waiting_for["tied"] == 1
+    assert waiting.waiting_for.tied == 1
     assert world.desk.people[tied] == 3
     assert world.advance().state == "finished"
     decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}

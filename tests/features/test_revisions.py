@@ -11,9 +11,11 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.revisions import read_revisions
+from assay.tasks.ledger.revisions import read_revisions, write_revision
 from assay.tasks.ledger.rounds.labels import read_labels
+from assay.tasks.ledger.seals import seal_revision
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 16}, "batch_size": 8, "measure": ["accuracy", "precision"],
@@ -232,6 +234,26 @@ def test_every_key_of_a_revision_that_is_missing_or_altered_is_found(world):
             result = verify(changed, "small")
             assert not result.verified, key
             assert key in {found.key for found in result.differences}, key
+
+
+@pytest.mark.parametrize("change", [
+    {"reason": "deleted"}, {"reason": "unanswered"}, {"share": 0.5}, {"rank": 10**6},
+])
+def test_a_revision_that_no_look_could_have_made_is_found(world, change):
+    del world.desk.answers[first_of(world)]
+    look(world)
+    (revision,) = read_revisions(Ledger(world.store, "small"))
+    (item,) = revision.items
+    assert item.decided.reason == "withdrawn"
+    forged = replace(revision, items=(replace(item, decided=replace(item.decided, **change)),))
+    made = MemoryStore()
+    labels, seal = layout.revision_labels("small", 1), layout.revision_seal("small", 1)
+    for key in world.store.keys(""):
+        if key not in (labels, seal):
+            made.put(key, world.store.get(key))
+    write_revision(Ledger(made, "small"), forged)
+    seal_revision(Ledger(made, "small"), forged)
+    assert labels in {found.key for found in verify(made, "small").differences}
 
 
 def test_looking_again_says_the_number_of_the_revision(world, monkeypatch):

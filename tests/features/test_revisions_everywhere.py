@@ -187,7 +187,7 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
     assert len(planned.gold) == 2        # 8 asked at a rate of 20%
     asked = [planned.item_id[t] for t in planned.to_people()]
     world.desk.answers = {item: world.truth[item] for item in asked}
-    assert step(world).waiting_for["answered"] == 8
+    assert step(world).waiting_for.answered == 8
     standing = step(world, close_round=True, round=1)
     assert (standing.rounds, standing.labels) == (1, 8)
     assert "nonresponse" not in standing.to_json()["estimates"][0]
@@ -205,6 +205,22 @@ def test_gold_nobody_answered_is_no_non_response(tmp_path):
     said = standing.to_json()["estimates"][0]["nonresponse"]
     assert (said["unanswered"], said["response_rate"]) == (1, 15 / 16)
     assert set(read_gold_answers(Ledger(world.store, "small"), 2)) == set(second.gold)
+    verified(world)
+
+
+def test_gold_that_somebody_removed_twice_keeps_no_label_waiting(tmp_path):
+    world = several_people(tmp_path, "dawid-skene")
+    begin(world.store, world.spec, world.desk)
+    world.desk.answers = {}
+    step(world)
+    planned = read_plan(Ledger(world.store, "small"), 1)
+    removed, *others = planned.gold
+    for _ in range(2):
+        world.desk.delete(1, removed)
+        world.advance()                            # posted again the first time
+    world.desk.answers = {i: world.truth[i] for i in (*planned.item_id, *others)}
+    assert world.advance().rounds == 1
+    assert set(read_gold_answers(Ledger(world.store, "small"), 1)) == set(others)
     verified(world)
 
 

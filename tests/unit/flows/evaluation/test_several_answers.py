@@ -143,9 +143,9 @@ def test_a_live_evaluation_counts_every_answer_and_verifies(tmp_path):
 
 
 def test_a_share_that_its_answers_do_not_give_is_found(tmp_path, monkeypatch):
-    from assay.flows.people import settling
+    from assay.evalcore.annotators import decisions
 
-    monkeypatch.setattr(settling, "share_of", lambda outcome, classes: 0.4)
+    monkeypatch.setattr(decisions, "_share", lambda tally, classes: 0.4)
     spec = small_spec(tmp_path, n=80, method="dirichlet-tree-stochastic:depth=3", budget={"labels": 20})
     store = MemoryStore()
     begin_evaluation(store, spec)

@@ -1,0 +1,101 @@
+"""What becomes of the items of a round: the label that people's answers give, or why there is none.
+
+    a label      enough people answered and agree on a class, the first time the item was asked or the second
+    skipped      everybody skipped it, it was asked once more, and everybody skipped it again
+    deleted      somebody removed it from the desk on purpose
+    unanswered   the round was closed early, and its answers give no label
+    (neither)    people still have to answer it: the round is open
+
+An item that everybody skipped is asked a second time, as a question of its own (`asks_again`). A label
+given to the first question counts even then, because people may change their minds; otherwise the second
+question decides. When a round is closed early, fewer answers than were asked for will do: the class with
+more votes than any other is the label, whatever the rule.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.evalcore.annotators.adjudication import Tally
+from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.rules import Rule, settle
+
+SETTLED = ("labelled", "skipped")   # statuses of tallies that wait for nobody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What became of one item; with neither a label nor a reason it is still open."""
+
+    label: int | None = None       # 0 or 1
+    reason: Literal["skipped", "deleted", "unanswered"] | None = None   # why there is no label
+    share: float | None = None     # of its votes that name the positive class; None without a label
+
+    @property
+    def is_open(self) -> bool:
+        """Whether people still have to answer the item."""
+        return self.label is None and self.reason is None
+
+
+def decide(
+    items: Sequence[str], answers: Sequence[Annotation], rule: Rule, *, removed: Collection[str] = (),
+    asks_again: bool = True, early: bool = False,
+) -> dict[str, Decision]:
+    """What became of every item that people were asked about, in the order of `items`.
+
+    answers      to both askings of the round; those about gold tell Dawid-Skene whom to believe
+    removed      items that somebody removed from the desk on purpose
+    asks_again   what everybody skipped is asked a second time
+    early        the round is closed with the answers there are: a majority decides
+    """
+    rule = rule.majority() if early else rule
+    on_desk = set(items) - set(removed)
+    asked_first = [a for a in answers if a.asking == 1]
+    asked_again = [a for a in answers if a.asking == 2]
+    again = {a.item_id for a in asked_again}.intersection(items)
+    first = settle(rule, items, (), asked_first, on_desk, elsewhere=again)
+    labelled = {item for item, tally in first.items() if tally.status == "labelled"}
+    second = settle(rule, sorted(again), (), asked_again, on_desk, elsewhere=labelled)
+    return {
+        item: _decision(
+            deciding_tally(first[item], second.get(item)), rule.classes, removed=item in removed, early=early,
+            skips_decide=early or item in again or not asks_again, asked_twice=item in again,
+        )
+        for item in items
+    }
+
+
+def deciding_tally(first: Tally, second: Tally | None) -> Tally:
+    """Which of an item's two tallies decides; `second` is None unless it was asked again."""
+    return first if second is None or first.status == "labelled" else second
+
+
+def tally_of(item: str, answers: Sequence[Annotation], rule: Rule, *, asked_again: bool) -> Tally:
+    """The tally that decides one item, from answers to either asking; where the item is now is not known."""
+    first, second = (
+        settle(rule, [item], (), [a for a in answers if a.asking == asking])[item] for asking in (1, 2)
+    )
+    return deciding_tally(first, second if asked_again else None)
+
+
+def _decision(
+    tally: Tally, classes: Mapping[str, int], *, removed: bool, early: bool, skips_decide: bool,
+    asked_twice: bool,
+) -> Decision:
+    name = tally.label
+    if early and tally.status not in SETTLED:
+        name = tally.leader
+    if name is not None and name in classes:
+        return Decision(label=classes[name], share=_share(tally, classes))
+    skipped = tally.status == "skipped"
+    if removed and not (skipped and asked_twice):
+        return Decision(reason="deleted")
+    if skipped and skips_decide:
+        return Decision(reason="skipped")
+    return Decision(reason="unanswered" if early else None)
+
+
+def _share(tally: Tally, classes: Mapping[str, int]) -> float | None:
+    """The share of an item's votes that name the positive class; None without votes."""
+    votes = {classes[name]: n for name, n in tally.votes.items() if name in classes}
+    return votes.get(1, 0) / sum(votes.values()) if votes else None

@@ -1,0 +1,58 @@
+"""After a round is closed: its estimates, how the people did, and its seal."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from assay.flows.people.annotating import Annotating
+from assay.flows.people.quality import annotators_record
+from assay.flows.record.fold import Fold
+from assay.flows.record.opened import Opened
+from assay.tasks import events
+from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.annotators import write_annotators
+from assay.tasks.ledger.rounds.estimate import RoundEstimate, write_estimate
+from assay.tasks.ledger.seals import seal_rounds
+from assay.tasks.ledger.times import write_closed
+
+_log = logging.getLogger("assay.advance")
+OnRound = Callable[[RoundEstimate], None]
+
+
+def estimate_round(opened: Opened, folded: Fold, now: datetime, on_round: OnRound | None) -> Fold:
+    """Write down what the round just closed says; the fold with it. `on_round` is told."""
+    known = _write_estimate(opened.ledger, folded.estimate(opened.question, opened.segments))
+    write_closed(opened.ledger, known.round, now)
+    events.round_closed(opened.ledger.store.url, opened.name, known)
+    _log.info("%s: round %d closed, %d labels", opened.name, known.round, known.labels)
+    if on_round:
+        on_round(known)
+    return replace(folded, looks=(*folded.looks, known))
+
+
+def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold) -> None:
+    """Put the annotators' record and the seal of the last closed round, unless they are there.
+
+    Whoever wrote its estimate may have crashed before these.
+    """
+    _write_annotators(opened, annotating, folded)
+    seal_rounds(opened.ledger, folded.state.round)
+
+
+@retried
+def _write_annotators(opened: Opened, annotating: Annotating, folded: Fold) -> None:
+    ledger, number = opened.ledger, folded.state.round
+    written = (layout.seal, layout.annotators)
+    if number == 0 or any(ledger.exists(key(ledger.name, number)) for key in written):
+        return
+    record = annotators_record(opened, annotating, folded)
+    if record is not None:
+        write_annotators(ledger, record)
+
+
+@effect("write-estimate")
+def _write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
+    return write_estimate(ledger, estimate)

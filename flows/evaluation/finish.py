@@ -1,0 +1,78 @@
+"""Stop an evaluation, and come back to one that has stopped."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from assay.evalcore.evaluation.stopping import StopReason
+from assay.flows.alerts.verdicts import raise_verdicts
+from assay.flows.evaluation.index import enter_index, leave_index
+from assay.flows.people.context import People
+from assay.flows.record.fold import Fold, read_fold
+from assay.flows.record.opened import Opened
+from assay.flows.record.standing import read_history, verdict_on
+from assay.flows.revisions.revise import catch_up, look_again
+from assay.tasks import events
+from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger.ending import Ending, write_ending
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.revisions import last_revision
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.ledger.seals import seal_ending
+
+_log = logging.getLogger("assay.advance")
+
+
+def stop(opened: Opened, folded: Fold, reason: StopReason, now: datetime) -> Ending:
+    """Write down why the evaluation stopped; the ending that stands."""
+    known = folded.looks[-1]
+    ending = _write_ending(
+        opened.ledger,
+        Ending(
+            stopped_by=reason, verdict=verdict_on(opened, known), rounds=known.round, labels=known.labels,
+            undecided=known.undecided,
+        ),
+    )
+    seal_ending(opened.ledger, ending.rounds)
+    # before it leaves the index: if this is cut off, a sweep comes back to it
+    raise_verdicts(opened, folded.looks, ending, now)
+    leave_index(opened.ledger)
+    events.evaluation_finished(opened.ledger.store.url, opened.name, known, ending)
+    _log.info("%s: finished (%s)", opened.name, ending.stopped_by)
+    return ending
+
+
+def finish_again(
+    opened: Opened, ending: Ending, people: Callable[[], People] | None, now: Callable[[], datetime]
+) -> None:
+    """Complete whatever a crash may have cut short after the ending was written.
+
+    people: read the batches of its closed rounds once more, in case answers changed; None: do not.
+    """
+    seal_ending(opened.ledger, ending.rounds)
+    folded = None
+    if people is not None or last_revision(opened.ledger) is not None:
+        folded = read_fold(opened.ledger, opened.question)
+        catch_up(opened, folded, finished=True)
+    _alert_and_leave(opened, ending, now())
+    if people is not None and folded is not None:
+        enter_index(opened.ledger)   # a look that is cut short is carried through by a sweep
+        look_again(people(), folded, finished=True)
+        _alert_and_leave(opened, ending, now())
+
+
+def _alert_and_leave(opened: Opened, ending: Ending, now: datetime) -> None:
+    """Raise the alerts that are due, and only then leave the index: cut off before, a sweep comes back."""
+    if opened.spec.threshold is not None:
+        raise_verdicts(opened, _history(opened.ledger), ending, now)
+    leave_index(opened.ledger)
+
+
+@retried
+def _history(ledger: Ledger) -> list[RoundEstimate]:
+    return read_history(ledger)
+
+
+@effect("write-ending")
+def _write_ending(ledger: Ledger, ending: Ending) -> Ending:
+    return write_ending(ledger, ending)

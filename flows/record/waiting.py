@@ -1,0 +1,35 @@
+"""What an evaluation waits for while people are asked."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+_ONLY_IF_SO = ("tied", "invalid", "not_on_desk", "asked_again", "overdue")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingFor:
+    """The items of a round that people have to answer."""
+
+    round: int
+    items: int                        # asked; of what is asked a second time, only these
+    on_desk: int | None = None        # of them; None where the desk was not read
+    answered: int | None = None       # of them, by somebody
+    tied: int = 0                     # one more person is asked
+    invalid: int = 0                  # answered with something that is no class
+    not_on_desk: int = 0              # they will be posted again
+    asked_again: int = 0              # everybody skipped them the first time
+    deadline: datetime | None = None  # of the round
+    overdue: bool = False             # the deadline has passed
+    cannot_close: str | None = None   # why the round is not closed although it should be
+    desk: str                         # the kind of desk
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract's object: counts of unusual things only where there are any."""
+        told = {
+            name: value for name, value in asdict(self).items()
+            if value is not None and (value or name not in _ONLY_IF_SO)
+        }
+        if self.deadline is not None:
+            told["deadline"] = self.deadline.isoformat(timespec="seconds")
+        return told

@@ -1,0 +1,55 @@
+"""Which items of the closed rounds have another label now than they had so far."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.flows.people.context import People
+from assay.flows.record.fold import Fold
+from assay.flows.revisions.look import labels_now
+from assay.tasks.ledger.revisions import RevisedItem, Revision, with_revision
+from assay.tasks.ledger.rounds.answers import annotators_of
+
+
+def changed_items(
+    people: People, folded: Fold, last: Revision | None, *, only_gaps: bool
+) -> tuple[RevisedItem, ...] | None:
+    """The items of the revision after `last`, those of `last` included; None if nothing changed.
+
+    only_gaps: read only rounds that were closed with items unanswered which no later round asked again.
+    """
+    asked_last = _asked_last(folded)
+    so_far = with_revision([one.decided for one in folded.closed], last)
+    found: dict[tuple[int, str], RevisedItem] = {
+        (item.round, item.decided.item_id): replace(item, changed=False, by=())
+        for item in (last.items if last else ())
+    }
+    changed = False
+    for closed, decided in zip(folded.closed, so_far, strict=True):
+        number = closed.planned.number
+        own = [one for one in decided if number >= asked_last.get((one.cell, one.rank), 0)]
+        if not own or (only_gaps and all(one.code != UNANSWERED for one in own)):
+            continue
+        now = labels_now(people, closed.planned, decided)
+        for before in own:
+            after = now[before.item_id]
+            if after.code != before.code:
+                changed = True
+                digests = set(before.annotations) ^ set(after.annotations)
+                found[number, before.item_id] = RevisedItem(
+                    round=number, decided=after, changed=True,
+                    by=annotators_of(people.ledger, number, digests),
+                )
+    return tuple(found[place] for place in sorted(found)) if changed else None
+
+
+def _asked_last(folded: Fold) -> Mapping[tuple[int, int], int]:
+    """(cell, rank) -> the last round that asked the item, the open one included."""
+    rounds = [one.planned for one in folded.closed]
+    if folded.open_round:
+        rounds.append(folded.open_round)
+    return {
+        (int(planned.plan.cell[t]), int(planned.plan.rank[t])): planned.number
+        for planned in rounds
+        for t in planned.asked()
+    }

@@ -1,0 +1,75 @@
+"""What the checks of a ledger share: the key being looked at, what was found, and how values are compared."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.errors import AssayError
+from assay.flows.record.opened import Opened
+from assay.tasks.ledger import codec
+from assay.tasks.ledger.checks.differences import TOLERANCE, in_one_sentence, value_differences
+from assay.tasks.ledger.checks.findings import Integrity
+from assay.tasks.ledger.owner import Ledger
+
+# what reading a value that makes no sense may raise; a store that is away is not among them
+UNREADABLE = (AssayError, ValueError, KeyError, TypeError, IndexError, AttributeError, pa.ArrowException)
+
+
+class Checking:
+    """One evaluation while it is checked: what it is, and what was found so far."""
+
+    def __init__(self, opened: Opened, found: Integrity) -> None:
+        self.opened, self.found = opened, found
+        self.key = ""        # what is being looked at: an error while it is read is reported under it
+
+    @property
+    def ledger(self) -> Ledger:
+        """The evaluation's."""
+        return self.opened.ledger
+
+    def look_at(self, key: str) -> bool:
+        """Turn to a key; whether it is there, with the bytes it was sealed with."""
+        self.key = key
+        return key in self.found.keys and key not in self.found.damaged
+
+    def say(self, wrong: Iterable[str]) -> bool:
+        """Report what is wrong with the key being looked at; whether anything is."""
+        sentences = list(wrong)
+        if sentences:
+            self.found.add(self.key, in_one_sentence(sentences))
+        return bool(sentences)
+
+    def say_unreadable(self, error: Exception) -> None:
+        """Report that the key being looked at makes no sense."""
+        self.say([f"cannot be recomputed: {type(error).__name__}: {error}"])
+
+    def compare(self, computed: Any) -> bool:
+        """Compare the JSON under the key being looked at with the value computed; whether they differ.
+
+        None: there should be nothing under the key.
+        """
+        if computed is None:
+            return self.say(["should not be there"])
+        return self.say(value_differences(codec.from_json(self.ledger.get(self.key), self.key), computed))
+
+
+def column_differences(stored: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[str]:
+    """One sentence for every column that differs, with its first row that does."""
+    for name in sorted({*stored, *computed}):
+        if name not in stored or name not in computed:
+            yield f"column {name} is {'missing' if name not in stored else 'not recomputed'}"
+            continue
+        a, b = np.asarray(stored[name]), np.asarray(computed[name])
+        if a.shape != b.shape:
+            yield f"{name} has {len(a)} rows, recomputed {len(b)}"
+            continue
+        exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
+        bad = a != b if exact else ~np.isclose(a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+        if bad.any():
+            first = int(np.flatnonzero(bad)[0])
+            yield (
+                f"{name} differs in {int(bad.sum())} rows, first in row {first}: {a[first]!s}, recomputed "
+                f"{b[first]!s}"
+            )

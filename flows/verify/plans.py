@@ -1,0 +1,64 @@
+"""The plan of a round recomputed: its draws and items, the gold mixed in, which answers are asked again."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from assay.evalcore.evaluation.state import RoundPlan
+from assay.flows.people.annotating import Annotating
+from assay.flows.record.fold import Fold
+from assay.flows.record.opened import Opened
+from assay.flows.verify.checking import column_differences
+from assay.tasks.ledger.rounds.plan import PlannedRound
+from assay.tasks.pool.checked_rows import shown_hashes
+from assay.tasks.pool.index import PoolIndex
+
+_DRAWN = ("cell", "rank", "ask", "probability")
+
+
+def draw_differences(stored: RoundPlan, computed: RoundPlan) -> Iterator[str]:
+    """The draws, and the design that the plan carries."""
+    then, now = ({name: getattr(plan, name) for name in _DRAWN} for plan in (stored, computed))
+    yield from column_differences(then, now)
+    for text in column_differences(stored.design.to_columns(), computed.design.to_columns()):
+        yield f"design carried: {text}"
+
+
+def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: PlannedRound) -> Iterator[str]:
+    """Ids, predictions, segments, known labels and shown fields, read again by cell and rank."""
+    known = folded.known_labels()
+    display = opened.spec.pool.display
+    for t, row in enumerate(index.rows(planned.plan.cell, planned.plan.rank)):
+        asked = bool(planned.plan.ask[t])
+        address = (int(planned.plan.cell[t]), int(planned.plan.rank[t]))
+        shown = planned.shown[t]
+        inherited = opened.inherited.get((row.item_id, row.shown_hash or "")) if asked else None
+        compared = (
+            ("item_id", planned.item_id[t], row.item_id),
+            ("prediction", int(planned.prediction[t]), row.prediction),
+            ("label", planned.known[t], known.get(address)),
+            ("segments", dict(planned.segments[t]), dict(row.segments)),
+            ("inherited label", planned.inherited.get(t), inherited),
+            ("fields shown", None if shown is None else list(shown), sorted(display) if asked else None),
+        )
+        for what, stored, computed in compared:
+            if stored != computed:
+                yield f"draw {t}: {what} is {stored!r}, recomputed {computed!r}"
+        if shown and set(shown) == set(display):
+            fields = [pa.array([shown[field]], pa.string()) for field in display]
+            if shown_hashes(pa.array([row.item_id], pa.string()), fields) != [row.shown_hash]:
+                yield f"draw {t}: what was shown of {row.item_id!r} is not what was frozen"
+
+
+def people_differences(
+    opened: Opened, annotating: Annotating, folded: Fold, planned: PlannedRound
+) -> Iterator[str]:
+    """The gold mixed in, and the answers to be asked again."""
+    asked = [planned.item_id[t] for t in planned.to_people()]
+    if planned.gold != (gold := annotating.choose(folded, asked)):
+        yield f"the gold mixed in is {planned.gold!r}, recomputed {gold!r}"
+    if planned.again != annotating.surprises(folded, planned.plan, planned.item_id):
+        yield "the answers to be asked again are not those recomputed"
+    alone = opened.spec.desk.again.when == "always"
+    if planned.again and planned.again_alone != alone:
+        yield f"answers are asked again of a single person: {planned.again_alone}, the spec has {alone}"
