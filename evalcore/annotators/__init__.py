@@ -1,1 +1,1 @@
-"""People who label are measured too: how far they agree, how often they err, what that does to a number."""
+"""The people who label: how answers become labels, how far people agree, how often they err."""

@@ -1,4 +1,4 @@
-"""What annotators' errors do to a measure, taken out again, and the interval that admits not knowing them.
+"""A measure with annotators' errors taken out, and an interval that allows for not knowing them exactly.
 
 A label is wrong with chance ε_fy, f the item's prediction and y its truth. The expected table of labels
 [prediction, label] is the true one, row by row, through
@@ -6,8 +6,9 @@ A label is wrong with chance ε_fy, f the item's prediction and y its truth. The
     T_f = [[1 − ε_f0, ε_f0], [ε_f1, 1 − ε_f1]]
 
 so the true table is estimated by T_f⁻¹ (Rogan and Gladen 1978 for a share; row by row for a measure, as the
-unbiased losses of Natarajan et al. 2013). It is exact in expectation under any sampling design whose estimate
-of the labels' table is, and needs the errors to depend on nothing but f and y. Entries below 0 are put to 0.
+unbiased losses of Natarajan et al. 2013). It is unbiased wherever the estimate of the labels' table is,
+under any sampling design, and assumes that errors depend on nothing but f and y. Entries below 0 are set to
+0.
 
 The error of the corrected value has three parts, each with an interval of its own around the same value:
 
@@ -15,8 +16,8 @@ The error of the corrected value has three parts, each with an interval of its o
     ε          central quantiles of the corrected value over draws of ε
     answers    which labels happen to be wrong: variance Σ N_fy ε_fy (1 − ε_fy) δ_f², δ what one label moves
 
-They are independent, and are joined by adding the squares of their distances, each side for itself (Zou and
-Donner 2008), which keeps an interval that reaches further on one side.
+They are independent. On each side the squares of their distances from the value are added (Zou and Donner
+2008), which keeps the asymmetry of the parts.
 """
 
 from collections.abc import Sequence
@@ -151,7 +152,7 @@ def _joined(
     measure: Measure, estimate: EstimateArrays | None, labels: Floats, centre: Floats, errors: Floats,
     n_items: int, confidence: float,
 ) -> Corrected:
-    """The parts put together; `estimate` is the method's, None where nothing was left to chance."""
+    """The parts put together; `estimate` is the method's, None where every label that matters is known."""
     middle, spread = _values(measure, labels, centre[None]), _values(measure, labels, errors)
     lowest, highest = measure.bounds
     value = float(middle[0]) if estimate is None else float(estimate.value[0])

@@ -3,18 +3,19 @@
     e_j0   chance that annotator j calls a negative positive (a false positive)
     e_j1   chance that annotator j calls a positive negative (a miss)
 
-Two things tell: gold items, whose truth is known, and items that several people answered. The model is
-Dawid and Skene's, with Jeffreys priors Beta(1/2, 1/2) on every e, the shares of positives apart for items
-predicted negative and positive (with two groups of different shares even two annotators tell; Hui and Walter
-1980), and e_j0 + e_j1 < 1: nobody answers worse than blindly. Given gold only, the posterior of e is the beta
-distribution it should be. Otherwise the truth of each item is drawn along (Gibbs).
+There are two sources: gold items, whose truth is known, and items that several people answered. The model
+is that of Dawid and Skene, with Jeffreys priors Beta(1/2, 1/2) on every e, a share of positives for items
+predicted negative and another for items predicted positive (two groups with different shares identify the
+error rates of even two annotators; Hui and Walter 1980), and e_j0 + e_j1 < 1: nobody is worse than
+guessing. With gold alone the posterior of each e is a beta distribution. Otherwise the truth of each item
+is sampled too (Gibbs).
 
-Items answered once, gold apart, tell nothing here: of a single vote it cannot be said whether the item or the
-annotator is unusual. Annotators who are in neither kind of item get draws of those who are, one at random
-each time. With neither kind of item at all there is no posterior, and nothing is known.
+Items answered once, gold apart, are left out: a single vote does not show whether the item or the annotator
+is unusual. Annotators with neither kind of item get the draws of those who have some, of one chosen at
+random in each draw. With neither kind of item at all there is no posterior.
 
-Given the truth, annotators are taken to err independently. Items that are hard for everybody break this, and
-then repeated answers make people look better than they are; gold does not.
+Given the truth, annotators are assumed to err independently. Items that are hard for everybody violate
+this, and then repeated answers make people look better than they are; gold does not.
 """
 
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class ErrorRates:
 def error_rates(
     votes: Votes, truth: Ints, group: Ints, rng: np.random.Generator
 ) -> ErrorRates | None:
-    """Draw the posterior; None when nothing tells.
+    """Draw the posterior; None without gold answers and without items that several people answered.
 
     truth (I,)   of gold items 0 or 1, UNKNOWN for the others
     group (I,)   0 or 1, the item's prediction; of gold items it is not used
@@ -97,7 +98,7 @@ def _rates(said: Floats, before: Floats | None, rng: np.random.Generator) -> Flo
 
 
 def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random.Generator) -> Floats:
-    """Truth given rates and rates given truth, in turn, from where EM ends."""
+    """Truth given rates and rates given truth, in turn, starting from the result of EM."""
     start = dawid_skene(votes.where(np.ones(len(votes.item), np.bool_)), truth) if _all_voted(votes) else None
     counts = votes.counts
     chance = counts[:, 1] / np.maximum(counts.sum(axis=1), 1) if start is None else start.truth[:, 1]

@@ -2,8 +2,8 @@
 
 A share `rate` of what people see is gold: with n items asked, n·rate/(1 − rate) of them on average, rounded
 up or down by chance so that small rounds get their part in the long run. All gold items are used once, in an
-order of their own, before any is used again. Gold and asked items are shuffled together: neither place nor
-number gives a gold item away. Everything depends on (seed, evaluation, round), so a rerun mixes in the same.
+order of their own, before any is used again. Gold and asked items are shuffled together, so their place tells
+nobody which is which. Everything depends on (seed, evaluation, round), so a rerun mixes in the same items.
 """
 
 from collections.abc import Collection, Sequence

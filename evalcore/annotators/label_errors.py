@@ -1,4 +1,4 @@
-"""From how often people err to how often labels do, by the rule that made the labels from the answers.
+"""How often labels are wrong, from how often people err and the rule that made labels of their answers.
 
     e = (e_0, e_1)   one answer's chances of a false positive and of a miss, of whoever happens to answer
     k                people per item

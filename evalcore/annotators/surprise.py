@@ -1,14 +1,14 @@
-"""Which answers are asked again: unlikely ones on which much of the estimate hangs.
+"""Which answers are asked again: unlikely ones that would move the estimate much.
 
-On a rare class one answer in the tail stands for hundreds of items; if it was a slip of the mouse, the
-estimate is its echo. An answer y to an item of cell c is surprising when
+On a rare class a single answer may stand for hundreds of items, and a single mistake may spoil the
+estimate. An answer y to an item of cell c is surprising when
 
     p̄_c(y) < chance                        the label model gave it a tiny probability, and
     |∂M/∂y| · w · share > moves            the other answer would move the first measure by this much
 
 with w the number of items the draw stands for (1/π, or 1/(T q) of T draws with replacement) and `share` the
-part that this round's labels are of all so far. Both are known before anyone is asked, so they are written
-into the plan; the numbers are those of the design drawn from.
+share of this round's labels in all labels so far. All of it is known when the round is planned, so the plan
+records which answers will be surprising.
 
 When k = 1 and the first answer is surprising, a second person is asked; if the two differ, a third.
 """
@@ -22,7 +22,11 @@ CHANCE, MOVES = 0.05, 0.01
 
 
 def surprising_answers(plan: RoundPlan, labels_before: int, chance: float, moves: float) -> Bools:
-    """(T, 2) whether answer y of draw t is to be asked again; False where the draw asks nobody."""
+    """(T, 2) whether answer y to draw t is to be asked again; False where the draw asks nobody.
+
+    labels_before   labels of the rounds before
+    chance, moves   the thresholds of the two conditions
+    """
     design, cell = plan.design, plan.cell
     p = design.model[0, cell]
     asked = int(plan.ask.sum())

@@ -1,1 +1,1 @@
-"""The people side of a round: post, collect, settle, close."""
+"""The people side of a round: plan whom to ask what, post, collect, close, wait."""

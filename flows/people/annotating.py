@@ -1,7 +1,7 @@
-"""The people side of a round: which gold is mixed in, which answers are asked again, how labels are decided.
+"""Which gold a round mixes in, which of its answers are asked again, and the rule that decides its labels.
 
-All of it follows from the ledger: gold and surprising answers are chosen when a round is planned and stand in
-its plan; the rule is the spec's; the answers of closed rounds are those their labels name.
+All of it follows from the ledger: gold and surprising answers are chosen when a round is planned, and its
+plan holds them; the rule is the spec's; the answers of closed rounds are those their labels name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Annotating:
     def __init__(
         self, opened: Opened, decided: Sequence[Sequence[Decided]] | None = None
     ) -> None:
-        """decided: what the items of the closed rounds came to, unless it is what they were closed with."""
+        """decided: what the items of the closed rounds came to; None: what they were closed with."""
         self._ledger, self._opened, self._decided = opened.ledger, opened, decided
         self._gold: dict[str, GoldItem] | None = None
         # a closed round's answers cannot change
@@ -64,7 +64,7 @@ class Annotating:
         return [Item(item_id=item, shown=self.gold[item].shown) for item in planned.gold]
 
     def choose(self, folded: Fold, asked: Sequence[str]) -> tuple[str, ...]:
-        """The gold to mix into the round that was drawn; `asked`: the ids it asks."""
+        """The gold to mix into the next round; `asked`: the ids it asks."""
         gold = self._opened.spec.desk.gold
         if gold is None:
             return ()

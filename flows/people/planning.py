@@ -1,4 +1,4 @@
-"""From draws to a round people can be asked about: names, predictions, segments and shown fields."""
+"""From draws to a round people can be asked about: ids, predictions, segments and shown fields."""
 
 import numpy as np
 

@@ -1,10 +1,10 @@
 """What an evaluation reported, in order: the moments at which a verdict may have changed.
 
-A round that closes is one, with the estimates it was closed with; a revision is one, with the estimates that
-were reissued. A round that closes after a revision is reported with the revised labels from the start, so the
-first revision that covers it stands in its place.
+The closing of a round is a moment, with the estimates it was closed with. A revision is one, with the
+estimates that were reissued. A round that closes after a revision is reported with the revised labels from
+the start, so the first revision that covers it takes its place.
 
-All of it is read from the ledger, and later moments come after earlier ones: who reads them again, after a
+All of it is read from the ledger, and new moments come after the old ones: whoever reads them again, after a
 crash or at the same time, finds the same.
 """
 
@@ -43,12 +43,13 @@ class Moment:
 def moments(
     looks: Sequence[RoundEstimate], revised: Sequence[Reissue], finished: bool
 ) -> list[Moment]:
-    """looks: the estimates the rounds were closed with. revised: the revisions, in order.
+    """All moments so far.
 
-    finished: the evaluation has stopped. It did so with the labels as they were revised by then; that moment
-    is final, and so are those of later revisions.
+    looks      the estimates the rounds were closed with
+    revised    the revisions, in order
+    finished   the evaluation has stopped: the last moment before that is final, and so are all after it
     """
-    found: list[tuple[str, RoundEstimate, int, bool]] = []   # and whether it was before the stop
+    found: list[tuple[str, RoundEstimate, int, bool]] = []   # key, estimates, revision, before the stop
     for known in looks:
         mine = [(one, estimate) for one, estimate in revised if one.rounds == known.round]
         in_its_place = bool(mine) and any(one.rounds < known.round for one, _ in revised)

@@ -19,7 +19,7 @@ class Reissued:
 
 
 def moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple[Moved, ...]:
-    """How the estimates of the whole pool moved, from the labels of the closing to those of now."""
+    """How the estimates of the whole pool moved: from the labels of the closing to the revised labels."""
     if before is None or before.round != after.round:
         return ()
     return tuple(
@@ -43,7 +43,7 @@ def reissued_at(ledger: Ledger, known: RoundEstimate | None) -> Reissued | None:
 
 
 def _differing(ledger: Ledger, revision: Revision) -> list[str]:
-    """Items whose label a revision has otherwise than their round."""
+    """Items whose label in a revision is not the one their round was closed with."""
     closed: dict[int, dict[str, int]] = {}
     for item in revision.items:
         if item.round not in closed:

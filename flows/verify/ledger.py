@@ -141,5 +141,5 @@ class NotASeal(BadInput):
 def checked_seal(text: str | None) -> str | None:
     """The text, if it can be a digest. Raises NotASeal."""
     if text is not None and not (len(text) == 64 and set(text.lower()) <= set("0123456789abcdef")):
-        raise NotASeal(f"--seal {text!r} is no seal's digest: it takes the 64 digits `assay verify` printed")
+        raise NotASeal(f"--seal {text!r} is not a digest: give the 64 digits that `assay verify` printed")
     return text
