@@ -6,7 +6,7 @@
     unanswered   the round was closed early, and its answers give no label
     (neither)    people still have to answer it: the round is open
 
-An item that everybody skipped is asked a second time, as a question of its own (`asks_again`). A label
+An item that everybody skipped is asked a second time, as a question of its own (`asks_twice`). A label
 given to the first question counts even then, because people may change their minds; otherwise the second
 question decides. When a round is closed early, fewer answers than were asked for will do: the class with
 more votes than any other is the label, whatever the rule.
@@ -39,48 +39,47 @@ class Decision:
 
 def decide(
     items: Sequence[str], answers: Sequence[Annotation], rule: Rule, *, removed: Collection[str] = (),
-    asks_again: bool = True, early: bool = False,
+    asks_twice: bool = True, early: bool = False,
 ) -> dict[str, Decision]:
     """What became of every item that people were asked about, in the order of `items`.
 
     answers      to both askings of the round; those about gold tell Dawid-Skene whom to believe
     removed      items that somebody removed from the desk on purpose
-    asks_again   what everybody skipped is asked a second time
+    asks_twice   what everybody skipped is asked a second time
     early        the round is closed with the answers there are: a majority decides
     """
     rule = rule.majority() if early else rule
     on_desk = set(items) - set(removed)
-    asked_first = [a for a in answers if a.asking == 1]
-    asked_again = [a for a in answers if a.asking == 2]
-    again = {a.item_id for a in asked_again}.intersection(items)
-    first = settle(rule, items, (), asked_first, on_desk, elsewhere=again)
+    to_first, to_second = ([a for a in answers if a.asking == asking] for asking in (1, 2))
+    twice = {a.item_id for a in to_second}.intersection(items)   # answered a second time
+    first = settle(rule, items, (), to_first, on_desk, elsewhere=twice)
     labelled = {item for item, tally in first.items() if tally.status == "labelled"}
-    second = settle(rule, sorted(again), (), asked_again, on_desk, elsewhere=labelled)
+    second = settle(rule, sorted(twice), (), to_second, on_desk, elsewhere=labelled)
     return {
         item: _decision(
             deciding_tally(first[item], second.get(item)), rule.classes, removed=item in removed, early=early,
-            skips_decide=early or item in again or not asks_again, asked_twice=item in again,
+            asked_twice=item in twice, skips_decide=early or item in twice or not asks_twice,
         )
         for item in items
     }
 
 
 def deciding_tally(first: Tally, second: Tally | None) -> Tally:
-    """Which of an item's two tallies decides; `second` is None unless it was asked again."""
+    """Which of an item's two tallies decides; `second` is None unless it was asked twice."""
     return first if second is None or first.status == "labelled" else second
 
 
-def tally_of(item: str, answers: Sequence[Annotation], rule: Rule, *, asked_again: bool) -> Tally:
+def tally_of(item: str, answers: Sequence[Annotation], rule: Rule, *, asked_twice: bool) -> Tally:
     """The tally that decides one item, from answers to either asking; where the item is now is not known."""
     first, second = (
         settle(rule, [item], (), [a for a in answers if a.asking == asking])[item] for asking in (1, 2)
     )
-    return deciding_tally(first, second if asked_again else None)
+    return deciding_tally(first, second if asked_twice else None)
 
 
 def _decision(
-    tally: Tally, classes: Mapping[str, int], *, removed: bool, early: bool, skips_decide: bool,
-    asked_twice: bool,
+    tally: Tally, classes: Mapping[str, int], *, removed: bool, early: bool, asked_twice: bool,
+    skips_decide: bool,
 ) -> Decision:
     name = tally.label
     if early and tally.status not in SETTLED:

@@ -2,8 +2,8 @@
 
 Items that everybody skipped are asked a second time, when nothing else of the round is open: a batch of its
 own, posted and read under the same rules as the first one (flows.people.post, flows.people.collect). Every
-call may be repeated at any time, by several at once and after any crash; the ledger's `posts/` keys see to
-it that people are not asked twice.
+call may be repeated at any time, by several at once and after any crash: the ledger's `posts/` keys record
+what was posted, so that it is not posted again.
 """
 
 from collections.abc import Sequence
@@ -27,31 +27,31 @@ def ask(people: People, planned: PlannedRound, rule: Rule, gold: Sequence[Item] 
     batch = first_batch(people.ledger.name, planned, gold, people.opened.spec.seed)
     if not batch.items:
         first = Asking(batch=batch, posts_of_round=(), answers=(), tallies={}, present=frozenset())
-        return AskedRound(planned=planned, rule=rule, asks_again=people.asks_again, first=first)
+        return AskedRound(planned=planned, rule=rule, asks_twice=people.asks_twice, first=first)
     mixed_in = frozenset(item.item_id for item in gold)
     first = _post_and_collect(people, batch, rule, gold=mixed_in)
-    again = _asked_again(first)
-    if people.asks_again and not first.unsettled:
-        again |= {i for i, tally in first.tallies.items() if tally.status == "skipped"} - mixed_in
+    twice = _asked_twice(first)
+    if people.asks_twice and not first.unsettled:
+        twice |= {i for i, tally in first.tallies.items() if tally.status == "skipped"} - mixed_in
     second = None
-    if again:
-        batch = second_batch(people.ledger.name, planned, again)
+    if twice:
+        batch = second_batch(people.ledger.name, planned, twice)
         second = _post_and_collect(people, batch, rule, labelled=_labelled(first))
     return AskedRound(
-        planned=planned, rule=rule, asks_again=people.asks_again, first=first, second=second
+        planned=planned, rule=rule, asks_twice=people.asks_twice, first=first, second=second
     )
 
 
 def look(people: People, planned: PlannedRound, rule: Rule) -> AskedRound:
     """Read a closed round's batches once more, gold apart. Nothing is posted."""
     first = collect(people, first_batch(people.ledger.name, planned), rule)
-    again = _asked_again(first)
+    twice = _asked_twice(first)
     second = None
-    if again:
-        batch = second_batch(people.ledger.name, planned, again)
+    if twice:
+        batch = second_batch(people.ledger.name, planned, twice)
         second = collect(people, batch, rule, labelled=_labelled(first))
     return AskedRound(
-        planned=planned, rule=rule, asks_again=people.asks_again, first=first, second=second
+        planned=planned, rule=rule, asks_twice=people.asks_twice, first=first, second=second
     )
 
 
@@ -67,7 +67,7 @@ def _post_and_collect(
     return asking
 
 
-def _asked_again(first: Asking) -> set[str]:
+def _asked_twice(first: Asking) -> set[str]:
     """Items that were posted a second time already."""
     return {item_id for post in first.posts_of_round if post.asking > 1 for item_id in post.items}
 

@@ -55,7 +55,7 @@ class AskedRound:
 
     planned: PlannedRound
     rule: Rule
-    asks_again: bool                     # what everybody skipped is asked a second time
+    asks_twice: bool                     # what everybody skipped is asked a second time
     first: Asking
     second: Asking | None = None
 
@@ -101,7 +101,7 @@ class AskedRound:
         decisions = decide(
             [self.planned.item_id[t] for t in self.planned.to_people()], answers, self.rule,
             removed=self._removed,
-            asks_again=self.asks_again, early=early,
+            asks_twice=self.asks_twice, early=early,
         )
         return label_rows(self.planned, decisions, answers, self.second.tallies if self.second else ())
 

@@ -17,10 +17,10 @@ def first_batch(evaluation: str, planned: PlannedRound, gold: Sequence[Item] = (
     return Batch(evaluation=evaluation, round=planned.number, items=items)
 
 
-def second_batch(evaluation: str, planned: PlannedRound, again: Collection[str]) -> Batch:
+def second_batch(evaluation: str, planned: PlannedRound, items: Collection[str]) -> Batch:
     """The second asking of these items of a round, in the order of the plan."""
-    items = [item for item in _items(planned) if item.item_id in again]
-    return Batch(evaluation=evaluation, round=planned.number, items=items, asking=2)
+    asked = [item for item in _items(planned) if item.item_id in items]
+    return Batch(evaluation=evaluation, round=planned.number, items=asked, asking=2)
 
 
 def _items(planned: PlannedRound) -> list[Item]:

@@ -29,6 +29,6 @@ class People:
         return self.opened.spec.desk.annotators_per_item
 
     @property
-    def asks_again(self) -> bool:
+    def asks_twice(self) -> bool:
         """Whether items that everybody skipped are asked a second time."""
         return self.opened.spec.skipped != "set-aside"

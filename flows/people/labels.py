@@ -15,32 +15,32 @@ from assay.tasks.ledger.rounds.plan import PlannedRound
 
 def label_rows(
     planned: PlannedRound, decisions: Mapping[str, Decision], answers: Sequence[Annotation],
-    asked_again: Collection[str],
+    asked_twice: Collection[str],
 ) -> list[Decided]:
     """What every item of a round came to.
 
     decisions     of the items people were asked about; a label bought by an earlier evaluation needs none
     answers       the answers they rest on
-    asked_again   items that were asked twice
+    asked_twice   items that were asked twice
     """
     digests = digests_by_item(answers)
     return [
         _reused_row(planned, t) if t in planned.inherited else label_row(
             planned, t, decisions[planned.item_id[t]], digests.get(planned.item_id[t], ()),
-            asked_again=planned.item_id[t] in asked_again,
+            asked_twice=planned.item_id[t] in asked_twice,
         )
         for t in planned.asked()
     ]
 
 
 def label_row(
-    planned: PlannedRound, t: int, decision: Decision, annotations: tuple[str, ...], *, asked_again: bool
+    planned: PlannedRound, t: int, decision: Decision, annotations: tuple[str, ...], *, asked_twice: bool
 ) -> Decided:
     """What the item of draw t came to; annotations: names of the answers about it."""
     return Decided(
         item_id=planned.item_id[t], cell=int(planned.plan.cell[t]), rank=int(planned.plan.rank[t]),
         label=decision.label, reason=decision.reason, annotations=annotations,
-        askings=2 if asked_again else 1, share=decision.share,
+        askings=2 if asked_twice else 1, share=decision.share,
     )
 
 

@@ -31,11 +31,11 @@ def label_differences(
     answers = read_answers(ledger, number, [*named, *(d for several in gold.values() for d in several)])
     decisions = decide(
         [planned.item_id[t] for t in planned.to_people()], answers, rule,
-        removed=_removed(ledger, number, decided), asks_again=check.opened.spec.skipped != "set-aside",
+        removed=_removed(ledger, number, decided), asks_twice=check.opened.spec.skipped != "set-aside",
         early=layout.closing(ledger.name, number) in check.found.keys,
     )
-    again = {one.item_id for one in decided if one.askings == 2}
-    computed = label_rows(planned, decisions, answers, again)
+    twice = {one.item_id for one in decided if one.askings == 2}
+    computed = label_rows(planned, decisions, answers, twice)
     if [one.item_id for one in decided] != [one.item_id for one in computed]:
         yield "the items are not those that were asked, in the order of the plan"
         return

@@ -124,14 +124,14 @@ class RevisionsCheck:
             annotators=opened.spec.desk.annotators_per_item, classes=opened.classes, number=item.round
         )
         answers = read_answers(opened.ledger, item.round, one.annotations)
-        again = one.askings == 2
+        twice = one.askings == 2
         fresh = label_row(
             planned, draw, decide([one.item_id], answers, rule, early=True)[one.item_id],
-            digests_by_item(answers).get(one.item_id, ()), asked_again=again,
+            digests_by_item(answers).get(one.item_id, ()), asked_twice=twice,
         )
         if draw in planned.inherited or say_the_same(opened.ledger, item.round, was, fresh):
             return [was]
-        tally = tally_of(one.item_id, answers, rule, asked_again=again)
+        tally = tally_of(one.item_id, answers, rule, asked_twice=twice)
         return [relabelled(was, fresh, tally, on_desk=on_desk) for on_desk in (True, False)]
 
     def _seal(self, revision: Revision) -> Iterator[str]:

@@ -44,7 +44,7 @@ def test_too_few_people_or_a_tie_leave_an_item_open_until_its_round_is_closed_ea
 def test_what_everybody_skipped_is_open_until_it_was_skipped_a_second_time():
     assert came_to(SKIP).is_open
     assert came_to(SKIP, SECOND_SKIP) == SKIPPED
-    assert came_to(SKIP, asks_again=False) == SKIPPED
+    assert came_to(SKIP, asks_twice=False) == SKIPPED
     assert came_to(SKIP, early=True) == SKIPPED
 
 
@@ -114,7 +114,7 @@ def test_closed_early_a_majority_decides_whatever_the_rule():
 def test_the_tally_that_decides_is_that_of_the_second_question_unless_the_first_was_decided():
     rule = Rule(annotators=1, classes=CLASSES, number=1)
     again = said("a", "yes", asking=2)
-    assert tally_of("x", [SKIP], rule, asked_again=False).status == "skipped"
-    assert tally_of("x", [SKIP], rule, asked_again=True).answers == 0
-    assert tally_of("x", [SKIP, again], rule, asked_again=True).label == "yes"
-    assert tally_of("x", [said("a", "no"), again], rule, asked_again=True).label == "no"
+    assert tally_of("x", [SKIP], rule, asked_twice=False).status == "skipped"
+    assert tally_of("x", [SKIP], rule, asked_twice=True).answers == 0
+    assert tally_of("x", [SKIP, again], rule, asked_twice=True).label == "yes"
+    assert tally_of("x", [said("a", "no"), again], rule, asked_twice=True).label == "no"
