@@ -27,7 +27,7 @@ from assay.tasks.report.forecast import outlook_json
 from assay.tasks.report.machine import estimate_json, joint_part, revision_part
 from assay.tasks.report.wording import number
 
-State = Literal["waiting", "open", "finished"]
+StandingState = Literal["waiting", "open", "finished"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Standing:
     """One evaluation, now. `open` means that something is due; `waiting`, that people are working."""
 
     evaluation: str
-    state: State
+    state: StandingState
     waiting_for: WaitingFor | None
     ending: Ending | None
     verdict: Verdict | None
@@ -124,7 +124,7 @@ def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
 
 def standing_of(
     opened: Opened,
-    state: State,
+    state: StandingState,
     known: RoundEstimate | None,
     *,
     waiting_for: WaitingFor | None = None,
@@ -132,13 +132,7 @@ def standing_of(
     reissued: Reissued | None = None,
 ) -> Standing:
     """Put a standing together; `reissued`: the newest revision, whose estimates are the ones that count."""
-    revised: dict[str, Any] = {}
-    if reissued is not None:
-        revised = {
-            "revision": reissued.number, "moved": moved(known, reissued.known),
-            "revised_items": reissued.items,
-        }
-        known = reissued.known
+    as_closed, known = known, reissued.known if reissued else known
     return Standing(
         evaluation=opened.name,
         state=state,
@@ -154,7 +148,9 @@ def standing_of(
         interval_note=_note(opened, known),
         method=opened.question.method.name,
         why_method=opened.why_method,
-        **revised,
+        revision=reissued.number if reissued else 0,
+        moved=moved(as_closed, reissued.known) if reissued else (),
+        revised_items=reissued.items if reissued else 0,
     )
 
 

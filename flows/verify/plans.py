@@ -60,5 +60,5 @@ def people_differences(
     if planned.again != annotating.surprises(folded, planned.plan, planned.item_id):
         yield "the answers to be asked again are not those recomputed"
     alone = opened.spec.desk.again.when == "always"
-    if planned.again and planned.again_alone != alone:
+    if planned.again_alone != alone:
         yield f"answers are asked again of a single person: {planned.again_alone}, the spec has {alone}"

@@ -179,6 +179,24 @@ def test_what_a_plan_says_of_its_items_is_read_again(finished, what, value):
     assert key in named(rewritten(finished, key, lambda ledger: write_plan(ledger, changed)))
 
 
+@pytest.mark.parametrize("changes", [
+    {"again_alone": False}, {"again": {}}, {"gold": ("item-0001",)},
+])
+def test_what_a_plan_says_of_answers_to_be_asked_again_and_of_gold_is_chosen_again(tmp_path, changes):
+    again = {"when": "always", "chance": 0.4, "moves": 0.0}   # nearly everything surprises
+    desk = {"kind": "simulated", "labels": str(tmp_path / "labels.csv"), "ask_again": again}
+    world = World(tmp_path, **SMALL, desk=desk, method="recalibrated", measure="accuracy")
+    world.desk.people = dict.fromkeys(world.truth, 2)
+    assert world.run().state == "finished"
+    ledger = {key: world.store.get(key) for key in world.store.keys("small/")}
+    assert named(ledger) == set()
+    key = "small/rounds/0001/plan.parquet"
+    planned = read_plan(small(ledger), 1)
+    assert planned.again
+    changed = replace(planned, **changes)
+    assert key in named(rewritten(ledger, key, lambda ledger: write_plan(ledger, changed)))
+
+
 def test_another_design_beside_the_plan_is_named(finished):
     key = "small/rounds/0002/design.parquet"
     planned = read_plan(small(finished), 2)

@@ -1,0 +1,26 @@
+"""When a round's deadline passes, worked out from its first post."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from doubles.small_pool import small_spec
+
+from assay.flows.people.deadlines import deadline_of
+from assay.tasks.ledger.rounds.posts import Post
+
+NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
+POSTS = [Post(attempt=n, at=NEW_YEAR + timedelta(hours=n - 1), items=("x",), arrived=False) for n in (1, 2)]
+
+
+@pytest.mark.parametrize(("then", "hours", "overdue", "closes"), [
+    ("close", 71, False, False), ("close", 72, True, True), ("wait", 72, True, False),
+])
+def test_the_clock_starts_with_the_first_post(tmp_path, then, hours, overdue, closes):
+    spec = small_spec(tmp_path, deadline={"round_hours": 72, "then": then})
+    got = deadline_of(spec, POSTS, NEW_YEAR + timedelta(hours=hours))
+    assert (got.at, got.overdue, got.closes) == (datetime(2026, 1, 4, tzinfo=UTC), overdue, closes)
+
+
+def test_without_a_deadline_in_the_spec_or_before_the_first_post_there_is_none(tmp_path):
+    assert deadline_of(small_spec(tmp_path), POSTS, NEW_YEAR) is None
+    assert deadline_of(small_spec(tmp_path, deadline={"round_hours": 1}), [], NEW_YEAR) is None
