@@ -1,6 +1,5 @@
 """Where an evaluation stands: what every command prints."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any, Literal
