@@ -11,8 +11,9 @@ from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks import events
 from assay.tasks.effects.calls import effect, retried
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.annotators import write_annotators
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, write_estimate
 from assay.tasks.ledger.seals import seal_rounds
 from assay.tasks.ledger.times import write_closed
@@ -44,12 +45,12 @@ def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold) -> 
 @retried
 def _write_annotators(opened: Opened, annotating: Annotating, folded: Fold) -> None:
     ledger, number = opened.ledger, folded.state.round
-    key = layout.annotators(opened.name, number)
-    if number == 0 or ledger.exists(layout.seal(opened.name, number)) or ledger.exists(key):
+    written = (layout.seal, layout.annotators)
+    if number == 0 or any(ledger.exists(key(ledger.name, number)) for key in written):
         return
     record = annotators_record(opened, annotating, folded)
     if record is not None:
-        ledger.put(key, codec.encode(record))
+        write_annotators(ledger, record)
 
 
 @effect("write-estimate")

@@ -33,23 +33,18 @@ def ask(people: People, planned: PlannedRound, rule: Rule, gold: Sequence[Item] 
     twice = _asked_twice(first)
     if people.asks_twice and not first.unsettled:
         twice |= {i for i, tally in first.tallies.items() if tally.status == "skipped"} - mixed_in
-    second = None
-    if twice:
-        batch = second_batch(people.ledger.name, planned, twice)
-        second = _post_and_collect(people, batch, rule, labelled=_labelled(first))
+    again = second_batch(people.ledger.name, planned, twice)
     return AskedRound(
-        planned=planned, rule=rule, asks_twice=people.asks_twice, first=first, second=second
+        planned=planned, rule=rule, asks_twice=people.asks_twice, first=first,
+        second=_post_and_collect(people, again, rule, labelled=_labelled(first)) if twice else None,
     )
 
 
 def look(people: People, planned: PlannedRound, rule: Rule) -> AskedRound:
     """Read a closed round's batches once more, gold apart. Nothing is posted."""
     first = collect(people, first_batch(people.ledger.name, planned), rule)
-    twice = _asked_twice(first)
-    second = None
-    if twice:
-        batch = second_batch(people.ledger.name, planned, twice)
-        second = collect(people, batch, rule, labelled=_labelled(first))
+    again = second_batch(people.ledger.name, planned, _asked_twice(first))
+    second = collect(people, again, rule, labelled=_labelled(first)) if again.items else None
     return AskedRound(
         planned=planned, rule=rule, asks_twice=people.asks_twice, first=first, second=second
     )

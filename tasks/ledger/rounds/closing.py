@@ -1,7 +1,7 @@
 """The decision to close a round although items are unanswered: `rounds/0001/closing.json`.
 
-Written before the last look at the desk, so that whoever comes next closes the round too, and kept because it
-is the reason why the round's labels have gaps. It says why, and no more: who decided first may not matter.
+Written before the labels, so that whoever comes after a crash closes the round too, and kept because it is
+the reason why the round's labels have gaps. It says why, and no more: who decided first may not matter.
 """
 
 from dataclasses import dataclass
