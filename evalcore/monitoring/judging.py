@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.evalcore.monitoring.evidence import WindowSample, surprise
 from assay.evalcore.monitoring.lifetime import EvidenceSoFar, family_evidence
-from assay.evalcore.monitoring.limits import Against, Rules, Standing, limits_of, widened
+from assay.evalcore.monitoring.limits import Against, NewestVerdicts, Rules, limits_of, widened
 from assay.evalcore.monitoring.verdicts import Measured, PlaceVerdict, pooled, verdict_of
 from assay.evalcore.types import Floats
 
@@ -24,7 +24,7 @@ _Member = tuple[str | None, str]   # a place and the name of one of its limits
 
 
 def judge_places(
-    rules: Rules, window: str, samples: Sequence[WindowSample], standing: Standing,
+    rules: Rules, window: str, samples: Sequence[WindowSample], standing: NewestVerdicts,
     in_breach: Collection[str | None],
 ) -> tuple[PlaceVerdict, tuple[PlaceVerdict, ...]]:
     """The verdict on a window's pool, and on each of its segments.
@@ -41,7 +41,7 @@ def judge_places(
 
 
 def _judge_pool(
-    rules: Rules, window: str, samples: Sequence[WindowSample], standing: Standing, in_breach: bool
+    rules: Rules, window: str, samples: Sequence[WindowSample], standing: NewestVerdicts, in_breach: bool
 ) -> PlaceVerdict:
     measured = pooled([sample.measured(None) for sample in samples])
     chosen = limits_of(rules, window, None, standing, rules.error_rate)
@@ -66,7 +66,7 @@ def _judge_pool(
 
 
 def _life_of(
-    rules: Rules, window: str, against: Against, factors: Floats, standing: Standing
+    rules: Rules, window: str, against: Against, factors: Floats, standing: NewestVerdicts
 ) -> EvidenceSoFar:
     """What the life of one of the pool's limits says at this window, `factors` (G,) being the window's."""
     name = against.limit.name
@@ -82,7 +82,7 @@ def _life_of(
 
 
 def _judge_segments(
-    rules: Rules, window: str, samples: Sequence[WindowSample], standing: Standing,
+    rules: Rules, window: str, samples: Sequence[WindowSample], standing: NewestVerdicts,
     in_breach: Collection[str | None],
 ) -> tuple[PlaceVerdict, ...]:
     """All segments at once; none of them is held against the windows before."""

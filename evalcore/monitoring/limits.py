@@ -21,11 +21,11 @@ from assay.evalcore.monitoring.lifetime import Test
 from assay.evalcore.monitoring.multiplicity import Correction
 from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict, cautious, pooled
 
-Standing = Mapping[str, Mapping[str | None, PlaceVerdict]]   # window -> place -> the newest verdict on it
+NewestVerdicts = Mapping[str, Mapping[str | None, PlaceVerdict]]   # by window and place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drop:
+class DropRule:
     """What counts as worse than another window."""
 
     by: float
@@ -39,7 +39,7 @@ class Rules:
 
     floor: float | None = None
     ceiling: float | None = None
-    drop: Drop | None = None
+    drop: DropRule | None = None
     reference: str           # the window that a drop from the reference is told against
     error_rate: float        # chance of one false breach between two real ones
     test: Test = "e-process"
@@ -61,7 +61,7 @@ class Against:
 
 
 def limits_of(
-    rules: Rules, window: str, segment: str | None, standing: Standing, error_rate: float
+    rules: Rules, window: str, segment: str | None, standing: NewestVerdicts, error_rate: float
 ) -> list[Against]:
     """What one place of a window is held against, `error_rate` dealt out among its limits.
 
@@ -84,7 +84,7 @@ def limits_of(
 
 
 def _worse_than_reference(
-    rules: Rules, drop: Drop, window: str, segment: str | None, standing: Standing, rate: float
+    rules: Rules, drop: DropRule, window: str, segment: str | None, standing: NewestVerdicts, rate: float
 ) -> Against | None:
     if window == rules.reference:
         return None
@@ -98,7 +98,7 @@ def _worse_than_reference(
 
 
 def _worse_than_before(
-    rules: Rules, drop: Drop, window: str, segment: str | None, standing: Standing, rate: float
+    rules: Rules, drop: DropRule, window: str, segment: str | None, standing: NewestVerdicts, rate: float
 ) -> Against | None:
     names = sorted(name for name in standing if name < window)[-drop.windows:]
     estimates = [m for name in names if (m := _estimate_of(standing, name, segment)) is not None]
@@ -113,7 +113,7 @@ def _worse_by(by: float, value: float, side: Side) -> float:
     return value - by if side == "below" else value + by
 
 
-def _estimate_of(standing: Standing, window: str, segment: str | None) -> Measured | None:
+def _estimate_of(standing: NewestVerdicts, window: str, segment: str | None) -> Measured | None:
     place = standing.get(window, {}).get(segment)
     return None if place is None or place.measured.value is None else place.measured
 

@@ -156,12 +156,9 @@ def _random_sampling(
     spec: Spec, pool: febrl.FebrlPool, standing: Standing
 ) -> tuple[RandomSampling, ...]:
     """What as many labels of a simple random sample would have said, from the known truth."""
-    import numpy as np
-
     if standing.labels == 0:
         raise AssayError("the demo ended without a label; this is a mistake in assay")
-    shares = np.array(pool.confusion, np.float64)
     return tuple(
-        random_sampling_equivalent(measure, shares, pool.n, standing.labels, CONFIDENCE, HALF_WIDTH)
+        random_sampling_equivalent(measure, pool.confusion, pool.n, standing.labels, CONFIDENCE, HALF_WIDTH)
         for measure in spec.measures
     )

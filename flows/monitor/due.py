@@ -24,7 +24,7 @@ def take_on(run: MonitorRun, window: Window) -> bool:
     known = list(run.openings.get(window.name, []))
     opening = None
     if not known or _may_have_changed(run, window, known[-1]):
-        opening = open_window(run.ledger, run.spec, window, run.openings, run.verdicts, run.now)
+        opening = open_window(run, window)
     if opening is not None:
         run.add_opening(opening)
         _stop_replaced(run, known, opening)

@@ -29,7 +29,7 @@ def go_on(run: MonitorRun, window: str) -> bool:
         run.write(judge(run.spec, window, [read_part(one) for one in evaluations], run.verdicts))
         return True
     tell(run.ledger, run.spec, standing, run.verdicts)   # a crash may have come between the two
-    further = open_follow_up(run.ledger, run.spec, standing, run.openings, run.verdicts, run.now)
+    further = open_follow_up(run, standing)
     if further is None:
         return False
     run.add_opening(further)

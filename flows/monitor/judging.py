@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.monitoring.judging import judge_places
-from assay.evalcore.monitoring.limits import Drop, Rules
+from assay.evalcore.monitoring.limits import DropRule, Rules
 from assay.flows.monitor.evidence import PartEvidence
 from assay.tasks.ledger.monitors import WindowVerdict, last_certain, latest
 from assay.tasks.spec.monitor import MonitorSpec
@@ -54,7 +54,7 @@ def rules_of(spec: MonitorSpec) -> Rules:
     return Rules(
         floor=None if threshold is None else threshold.min,
         ceiling=None if threshold is None else threshold.max,
-        drop=None if drop is None else Drop(by=drop.by, than=drop.than, windows=drop.windows),
+        drop=None if drop is None else DropRule(by=drop.by, than=drop.than, windows=drop.windows),
         reference=spec.reference.name,
         error_rate=watch.error_rate,
         test=watch.test,

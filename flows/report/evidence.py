@@ -15,11 +15,11 @@ from assay.tasks.ledger.rounds.answers import stored_answers
 from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
 from assay.tasks.ledger.rounds.posts import read_posts
-from assay.tasks.report.evidence import DrawRow, Evidence, ExposureRow, RevisedRow
+from assay.tasks.report.evidence import DrawRow, EvidencePack, ExposureRow, RevisedRow
 
 
 @retried
-def gather_evidence(opened: Opened) -> Evidence:
+def gather_evidence(opened: Opened) -> EvidencePack:
     """Read all rounds, and every answer ever stored."""
     people = _People()
     draws: list[DrawRow] = []
@@ -32,7 +32,7 @@ def gather_evidence(opened: Opened) -> Evidence:
         number += 1
     revisions = read_revisions(opened.ledger)
     facts = _facts(opened, number - 1)
-    return Evidence(
+    return EvidencePack(
         evaluation=opened.name,
         facts={**facts, "revisions": [_revision(opened.ledger, one) for one in revisions]},
         draws=draws,

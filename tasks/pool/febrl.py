@@ -43,7 +43,7 @@ _TRUTH = ("accuracy", "precision", "recall", "f1", "specificity", "balanced_accu
 _CHUNK = 1 << 16     # pairs compared at a time: bounds the memory of the sparse products
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FebrlPool:
     """Where the pool was written, and the truth that an evaluation of it will be compared with."""
 
@@ -52,7 +52,7 @@ class FebrlPool:
     n: int                                 # candidate pairs
     positives: int                         # true matches among them
     truth: dict[str, float]                # measure -> its exact value on the pool
-    confusion: tuple[tuple[int, int], tuple[int, int]]   # counts, indexed [prediction][label], 1 = match
+    confusion: Floats                      # (2, 2) counts, indexed [prediction, label], 1 = match
 
 
 def write_febrl_pool(
@@ -90,18 +90,15 @@ def write_febrl_pool(
     _write(predictions, columns)
     _write(labels, {"item_id": ids, "label": _class_names(label)})
 
-    confusion = np.zeros((2, 2), dtype=np.int64)
+    confusion = np.zeros((2, 2))
     np.add.at(confusion, (prediction, label), 1)
     return FebrlPool(
         predictions=predictions,
         labels=labels,
         n=len(a),
         positives=int(label.sum()),
-        truth={name: float(measure(name).of_confusion(confusion.astype(np.float64))) for name in _TRUTH},
-        confusion=(
-            (int(confusion[0, 0]), int(confusion[0, 1])),
-            (int(confusion[1, 0]), int(confusion[1, 1])),
-        ),
+        truth={name: float(measure(name).of_confusion(confusion)) for name in _TRUTH},
+        confusion=confusion,
     )
 
 

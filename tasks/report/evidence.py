@@ -87,7 +87,7 @@ class RevisedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class EvidencePack:
     """Everything in the pack."""
 
     evaluation: str
@@ -108,7 +108,7 @@ def exposure_counts(exposures: Sequence[ExposureRow]) -> dict[str, dict[str, int
     return {field: {"items": len(items[field]), "people": len(people[field])} for field in sorted(items)}
 
 
-def evidence_zip(evidence: Evidence) -> bytes:
+def evidence_zip(evidence: EvidencePack) -> bytes:
     """The archive."""
     facts = {**evidence.facts, "exposure": exposure_counts(evidence.exposures)}
     files = {

@@ -19,6 +19,7 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.opening import open_window
 from assay.flows.monitor.registry import MonitorNameTaken, UnknownMonitor, open_monitor, register
+from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import tick
 from assay.flows.monitor.waking import window_of
 from assay.flows.verify.ledger import verify
@@ -295,7 +296,7 @@ def test_a_window_whose_people_are_done_is_judged_by_whoever_finishes_it(tmp_pat
     spec, store = a_monitor(tmp_path), MemoryStore()
     register(store, spec)
     # the schedule opens the window; its evaluation is left where people would be asked
-    opening = open_window(monitors_ledger(store), spec, named("2026-11-01", spec.kind), {}, [], after(1))
+    opening = open_window(read_run(store, "stream", after(1)), named("2026-11-01", spec.kind))
     begin(store, spec.evaluation(named("2026-11-01", spec.kind), opening.evaluation, opening.labels, None, 0))
     assert window_of(store, opening.evaluation) == ("stream", "2026-11-01")
     assert list(sweep_store(store).finished) == [opening.evaluation]
@@ -312,7 +313,7 @@ def test_windows_that_waited_for_the_reference_are_judged_with_it(tmp_path):
     register(store, spec)
     for day in ("2026-11-02", "2026-11-01"):
         window = named(day, spec.kind)
-        opening = open_window(monitors_ledger(store), spec, window, {}, [], after(2))
+        opening = open_window(read_run(store, "stream", after(2)), window)
         begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
         sweep_store(store, only=[opening.evaluation])
         judged = {verdict.window for verdict in read_verdicts(monitors_ledger(store))}

@@ -11,7 +11,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.evidence import WindowSample
 from assay.evalcore.monitoring.judging import judge_places
 from assay.evalcore.monitoring.lifetime import evidence_by_window, family_evidence
-from assay.evalcore.monitoring.limits import Drop, Rules
+from assay.evalcore.monitoring.limits import DropRule, Rules
 from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
 
 RULES = Rules(floor=0.5, reference="w1", error_rate=0.05)
@@ -101,7 +101,7 @@ def test_segments_are_a_family_corrected_for_its_number():
 
 
 def test_a_comparison_with_the_windows_before_is_not_multiplied_up_and_not_made_for_segments():
-    rules = Rules(drop=Drop(by=0.0, than="previous"), reference="w1", error_rate=0.05)
+    rules = Rules(drop=DropRule(by=0.0, than="previous"), reference="w1", error_rate=0.05)
     before = PlaceVerdict(
         segment=None, measured=a_sample([0]).measured(None), limits=(), factors=(), evidence=(), needed=3.0,
         verdict="ok",

@@ -54,7 +54,7 @@ def test_truth_is_what_scikit_learn_computes_from_the_two_files(pool):
     assert pool.truth == pytest.approx(expected, rel=1e-12)
     assert (pool.n, pool.positives) == (len(y), sum(y))
     # scikit-learn's matrix is [label][prediction], ours [prediction][label]
-    assert [list(row) for row in pool.confusion] == metrics.confusion_matrix(y, f).T.tolist()
+    assert pool.confusion.tolist() == metrics.confusion_matrix(y, f).T.tolist()
 
 
 def test_the_file_has_everything_a_spec_names_and_nothing_missing(pool):
