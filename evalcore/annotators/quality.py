@@ -125,6 +125,17 @@ def annotator_quality(
     )
 
 
+def nothing_known(number: int, rule: str, annotators_per_item: int) -> AnnotatorQuality:
+    """After round `number` of an evaluation of which no quality was recorded: there was nothing to say."""
+    return AnnotatorQuality(
+        round=number, rule=rule, annotators_per_item=annotators_per_item, people=(), agreement=(),
+        gold=GoldTally(items=0, answers=0, right=0), asked_again=AskedAgain(items=0, answers=0, overruled=0),
+        correction=Correction(
+            interval=KIND, known_from=(), reason=UNTESTED, label_errors=None, estimates=()
+        ),
+    )
+
+
 def _correction(
     rounds: Sequence[AnsweredRound], rule: Rule, votes: Votes, rates: ErrorRates | None,
     fitted: DawidSkene | None, method: Method, state: MethodState, confidence: float,

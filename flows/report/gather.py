@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-from assay.evalcore.annotators.quality import UNTESTED
+from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec
 from assay.tasks.ledger.identity import read_identity
-from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import read_revised_annotators
 from assay.tasks.ledger.rounds.annotators import read_annotators
 from assay.tasks.ledger.times import read_begun, read_closed
@@ -84,7 +81,7 @@ def report_data(
         positive=spec.labels.positive,
         negative=spec.labels.negative,
         undecided=standing.undecided,
-        annotators=_annotators(opened.ledger, standing.rounds, standing.revision),
+        annotators=_annotators(opened, standing.rounds, standing.revision),
         unanswered=standing.known.unanswered,
         revision=standing.revision,
         moved=standing.moved,
@@ -111,15 +108,15 @@ def more_labels(opened: Opened, standing: Standing) -> int | None:
     )
 
 
-def _annotators(ledger: Ledger, number: int, revision: int) -> dict[str, Any]:
+def _annotators(opened: Opened, number: int, revision: int) -> AnnotatorQuality:
     """How the people did up to a round, or by the newest revision, under names of the report's own."""
+    ledger = opened.ledger
     record = read_revised_annotators(ledger, revision) if revision else None
     record = record or read_annotators(ledger, number)
     if record is None:
-        return {"people": [], "agreement": [],
-                "correction": {"reason": UNTESTED, "known_from": [], "estimates": []}}
+        return nothing_known(number, opened.spec.rule, opened.spec.desk.annotators_per_item)
     salt = read_identity(ledger) or ledger.name   # a desk of the tests has no identity
-    return pseudonymous(codec.plain(record), salt)
+    return pseudonymous(record, salt)
 
 
 def _text(moment: datetime | None) -> str | None:

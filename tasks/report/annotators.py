@@ -4,10 +4,14 @@ People appear under names made for the report: a digest of the desk's name of th
 random word, so that the same person has one name in an evaluation and another one in the next.
 """
 
-from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from assay.evalcore.annotators.agreement import Agreement
+from assay.evalcore.annotators.correction import Corrected
+from assay.evalcore.annotators.people import Person, RateInterval
+from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow
 
@@ -18,38 +22,34 @@ _STATISTICS = {
 }
 
 
-def pseudonymous(record: Mapping[str, Any], salt: str) -> dict[str, Any]:
-    """The record of `annotators.json` with everybody's name replaced."""
+def pseudonymous(quality: AnnotatorQuality, salt: str) -> AnnotatorQuality:
+    """The same with everybody's name replaced, and in the order of the new names."""
     def name(annotator: str) -> str:
         return "person-" + sha256(f"{len(salt)}:{salt}:{annotator}".encode()).hexdigest()[:8]
 
-    people = [{**person, "annotator": name(person["annotator"])} for person in record["people"]]
-    agreement = [{**a, "between": [name(who) for who in a["between"]]} for a in record["agreement"]]
-    return {**record, "people": sorted(people, key=lambda p: p["annotator"]), "agreement": agreement}
+    people = [replace(person, annotator=name(person.annotator)) for person in quality.people]
+    return replace(
+        quality,
+        people=tuple(sorted(people, key=lambda person: person.annotator)),
+        agreement=tuple(replace(a, between=tuple(name(who) for who in a.between)) for a in quality.agreement),
+    )
 
 
-def annotators_in_words(record: Mapping[str, Any], estimates: list[EstimateRow]) -> dict[str, Any]:
+def annotators_in_words(quality: AnnotatorQuality, estimates: list[EstimateRow]) -> dict[str, Any]:
     """What the page's section needs."""
-    correction = record["correction"]
-    naive = {row.measure: row for row in estimates}
+    correction = quality.correction
     newest = max((row.revision for row in estimates), default=0)
+    naive = {row.measure: row for row in estimates}
     return {
-        "note": correction["reason"],
-        "answers_of": _answers_of(record.get("revision", 0), newest) if record["people"] else "",
-        "known_from": " and ".join(correction["known_from"]),
-        "people": [_person(person) for person in record["people"]],
-        "agreement": [_agreement(a) for a in record["agreement"]],
-        "gold": record.get("gold"),
-        "again": record.get("asked_again"),
-        "rule": record.get("rule"),
-        "differ": len(record.get("would_differ", ())),
-        "estimates": [
-            {"name": wording.measure_name(e["measure"]), "naive": _value(naive.get(e["measure"])),
-             "naive_interval": wording.interval(naive[e["measure"]]) if e["measure"] in naive else "–",
-             "value": e["undefined_reason"] if e["value"] is None else wording.number(e["value"]),
-             "interval": "–" if e["lower"] is None else _ends(e)}
-            for e in correction["estimates"]
-        ] if correction["reason"] is None else [],
+        "note": correction.reason,
+        "answers_of": _answers_of(quality.revision, newest) if quality.people else "",
+        "known_from": " and ".join(correction.known_from),
+        "people": [_person(person) for person in quality.people],
+        "agreement": [_agreement(a) for a in quality.agreement],
+        "again": quality.asked_again,
+        "differ": len(quality.would_differ),
+        "estimates": [_corrected(e, naive.get(e.measure)) for e in correction.estimates]
+        if correction.reason is None else [],
     }
 
 
@@ -62,43 +62,49 @@ def _answers_of(revision: int, newest: int) -> str:
     return f"By the answers the rounds were closed with: there is no record for revision {newest}."
 
 
-def _person(person: Mapping[str, Any]) -> dict[str, Any]:
-    gold = person["gold"]
-    met = gold["negatives"] + gold["positives"]
-    wrong = gold["false_positives"] + gold["misses"]
-    labels, errors = person["labels"], person["errors"]
+def _person(person: Person) -> dict[str, Any]:
+    gold, labels, errors = person.gold, person.labels, person.errors
+    met, wrong = gold.negatives + gold.positives, gold.false_positives + gold.misses
     return {
-        "name": person["annotator"],
-        "answers": wording.count(person["answers"]),
-        "skips": wording.count(person["skips"]),
-        "agreed": f"{labels['agreed']} of {labels['items']}",
+        "name": person.annotator,
+        "answers": wording.count(person.answers),
+        "skips": wording.count(person.skips),
+        "agreed": f"{labels.agreed} of {labels.items}",
         "gold": f"{met - wrong} of {met}" if met else "–",
-        "false_positive": _rate(errors and errors["false_positive"]),
-        "miss": _rate(errors and errors["miss"]),
+        "false_positive": _rate(errors.false_positive if errors else None),
+        "miss": _rate(errors.miss if errors else None),
     }
 
 
-def _rate(rate: Mapping[str, float] | None) -> str:
-    return "unknown" if not rate else (
-        f"{wording.percent(round(rate['mean'], 3))} "
-        f"({wording.percent(round(rate['lower'], 3))} to {wording.percent(round(rate['upper'], 3))})"
+def _rate(rate: RateInterval | None) -> str:
+    return "unknown" if rate is None else (
+        f"{wording.percent(round(rate.mean, 3))} "
+        f"({wording.percent(round(rate.lower, 3))} to {wording.percent(round(rate.upper, 3))})"
     )
 
 
-def _agreement(a: Mapping[str, Any]) -> dict[str, Any]:
+def _agreement(a: Agreement) -> dict[str, Any]:
     return {
-        "name": _STATISTICS[a["statistic"]] + (f": {' and '.join(a['between'])}" if a["between"] else ""),
-        "items": wording.count(a["items"]),
-        "agreed": "–" if a["agreed"] is None else wording.percent(round(a["agreed"], 3)),
-        "value": wording.number(a["value"], 2) if a["value"] is not None
-        else f"undefined: {a['undefined_reason']}",
-        "interval": "–" if a["lower"] is None else _ends(a, 2),
+        "name": _STATISTICS[a.statistic] + (f": {' and '.join(a.between)}" if a.between else ""),
+        "items": wording.count(a.items),
+        "agreed": "–" if a.agreed is None else wording.percent(round(a.agreed, 3)),
+        "value": f"undefined: {a.undefined_reason}" if a.value is None else wording.number(a.value, 2),
+        "interval": _ends(a.lower, a.upper, 2),
     }
 
 
-def _ends(found: Mapping[str, Any], digits: int = 3) -> str:
-    return f"{wording.number(found['lower'], digits)} to {wording.number(found['upper'], digits)}"
+def _corrected(corrected: Corrected, naive: EstimateRow | None) -> dict[str, Any]:
+    """A measure without annotators' errors, beside the estimate that takes every label for the truth."""
+    return {
+        "name": wording.measure_name(corrected.measure),
+        "naive": "–" if naive is None else wording.value(naive),
+        "naive_interval": "–" if naive is None else wording.interval(naive),
+        "value": corrected.undefined_reason if corrected.value is None else wording.number(corrected.value),
+        "interval": _ends(corrected.lower, corrected.upper),
+    }
 
 
-def _value(row: EstimateRow | None) -> str:
-    return "–" if row is None else wording.value(row)
+def _ends(lower: float | None, upper: float | None, digits: int = 3) -> str:
+    if lower is None or upper is None:
+        return "–"
+    return f"{wording.number(lower, digits)} to {wording.number(upper, digits)}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.tasks.ledger.rounds.estimate import Ends, JointRegion, PriceTag, ResponseRate
@@ -133,7 +134,7 @@ class ReportData:
     negative: str = "negative"
     sampling_note: str = ""                      # how items were chosen; empty: the method is named
     undecided: int = 0                           # items people could not decide
-    annotators: Mapping[str, Any] | None = None  # how people do, pseudonymous: tasks.report.annotators
+    annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.annotators
     unanswered: int = 0                          # items whose round was closed before they were answered
     moved: Sequence[Moved] = ()                  # what the revision did to the estimates
     revised_items: int = 0                       # items with another label than their round was closed with

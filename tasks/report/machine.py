@@ -88,8 +88,8 @@ def price_json(row: EstimateRow) -> dict[str, Any]:
 
 
 def _people(data: ReportData) -> dict[str, Any]:
-    """How people did, where it is known; older reports have no such key."""
-    return {} if data.annotators is None else {"annotators": dict(data.annotators)}
+    """How people did, where it is known."""
+    return {} if data.annotators is None else {"annotators": asdict(data.annotators)}
 
 
 def report_json(data: ReportData) -> bytes:
