@@ -143,7 +143,7 @@ def test_a_revision_has_a_record_of_the_annotators_by_the_answers_of_now(tmp_pat
     verified(world)
     opened = open_evaluation(world.store, name)
     data = report_data(opened, world.advance())
-    assert data.annotators["revision"] == 1
+    assert data.annotators.revision == 1
     assert b"By the answers of revision 1" in render_report(data)["report.html"]
 
 
