@@ -26,7 +26,7 @@ class PartEvidence:
 
 @retried
 def is_finished(ledger: Ledger) -> bool:
-    """Whether an evaluation has stopped and its outcome is sealed."""
+    """Whether an evaluation has ended and its ending is sealed."""
     return ledger.exists(layout.final_seal(ledger.name))
 
 

@@ -2,7 +2,7 @@
 
     integrity    every key there, no other, every byte as it was sealed (tasks.ledger.integrity)
     pool         the digest, the counts and the cells, from the frozen rows
-    rounds       every draw, label, estimate and the outcome, from what came before
+    rounds       every draw, label, estimate and the ending, from what came before
     revisions    every label changed after its round was closed, and every estimate reissued
 
 Nothing is written, no desk is asked, no source is read: a copy of the ledger is enough. An evaluation that is

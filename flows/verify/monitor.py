@@ -30,8 +30,8 @@ def verify_monitor(store: Store, name: str) -> Verification:
     spec = open_monitor(store, name)
     ledger = Ledger(store, layout.monitor(name))
     there = frozenset(retried(_keys)(ledger))
-    found = sorted({*_strangers(there, ledger.name), *_openings(ledger, spec), *_verdicts(ledger, spec)})
-    verdicts = [key for key in there if key.startswith(layout.monitor_verdicts(ledger.name))]
+    found = sorted({*_strangers(there), *_openings(ledger, spec), *_verdicts(ledger, spec)})
+    verdicts = [key for key in there if layout.monitor_verdict.match(key)]
     return Verification(
         evaluation=ledger.name, finished=False, rounds=len(verdicts), labels=0, keys=len(there),
         keys_checked=len(verdicts), seal=None, differences=tuple(found),
@@ -43,10 +43,9 @@ def _keys(ledger: Ledger) -> list[str]:
     return list(ledger.keys(f"{ledger.name}/"))
 
 
-def _strangers(there: frozenset[str], owner: str) -> Iterator[Difference]:
-    known = (layout.monitor_windows(owner), layout.monitor_verdicts(owner), layout.alerts(owner))
-    for key in there - {layout.spec(owner)}:
-        if not key.startswith(known):
+def _strangers(there: frozenset[str]) -> Iterator[Difference]:
+    for key in there:
+        if layout.parse(key) is None:
             yield Difference(key=key, difference="is not a key of a monitor")
 
 

@@ -163,10 +163,10 @@ def deliver_due(
             if lane in stuck:
                 settled = False
                 continue
-            outcome = _deliver(ledger, one, alert, channel, now, cooldown)
-            if isinstance(outcome, Delivery):
-                done.append(outcome)
-            if outcome is None or (isinstance(outcome, Delivery) and outcome.status == "failed"):
+            tried = _deliver(ledger, one, alert, channel, now, cooldown)
+            if isinstance(tried, Delivery):
+                done.append(tried)
+            if tried is None or (isinstance(tried, Delivery) and tried.status == "failed"):
                 stuck.add(lane)
                 settled = False
         if not channels:

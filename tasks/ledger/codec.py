@@ -1,8 +1,9 @@
 """Records as bytes: one way to write a value, so that equal values are equal bytes, and one way to read it.
 
 A record is a frozen dataclass. It is written as JSON with sorted keys, no spaces, floats in their shortest
-exact form and no NaN, or as a row of a Parquet table. It is validated when it is read: every field there, no
-other, each of its type. What does not fit is a `DamagedRecord`, which names the key and the field.
+exact form and no NaN, or as a row of a Parquet table. It is validated when it is read: each field of its
+type, none missing that has no default, and no other. What does not fit is a `DamagedRecord`, which names the
+key and the field.
 
 Parquet is written with fixed settings; the same library version gives the same bytes. Another version may
 not: whoever loses a `put` carries on with the winner's bytes, and versions are compared by their columns.
@@ -14,10 +15,9 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NewType, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from typing_extensions import TypeAliasType
 
 from assay.tasks.ledger.stores.protocol import StoreError
 
@@ -153,9 +153,9 @@ def _adapter(kind: type[Record], *, strict: bool) -> TypeAdapter[Record]:
 
 @cache
 def _built(kind: Any, strict: bool) -> TypeAdapter[Any]:
-    # an alias takes the settings, which a dataclass of the core cannot carry, and hands them down
-    alias: Any = TypeAliasType("alias", kind)
-    return TypeAdapter(alias, config=ConfigDict(extra="forbid", strict=strict, allow_inf_nan=False))
+    # a new type takes the settings, which a dataclass of the core cannot carry, and hands them down
+    settled = NewType("settled", kind)  # type: ignore[valid-newtype]
+    return TypeAdapter(settled, config=ConfigDict(extra="forbid", strict=strict, allow_inf_nan=False))
 
 
 def _what_is_wrong(error: ValidationError) -> str:

@@ -81,7 +81,8 @@ def create_opening(ledger: Ledger, opening: Opening) -> Opening:
 def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
     """Window -> its openings in order, for every window that has one."""
     found: dict[str, list[Opening]] = {}
-    for key in list(ledger.keys(layout.monitor_windows(ledger.name))):
+    keys = list(ledger.keys(layout.monitor_windows(ledger.name)))
+    for key in filter(layout.monitor_opening.match, keys):
         opening = get_record(ledger, key, Opening)
         found.setdefault(opening.window, []).append(opening)
     return found
@@ -95,7 +96,7 @@ def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
 def read_verdicts(ledger: Ledger) -> list[WindowVerdict]:
     """All verdicts, in the order they were given."""
     keys = list(ledger.keys(layout.monitor_verdicts(ledger.name)))
-    return [get_record(ledger, key, WindowVerdict) for key in keys]
+    return [get_record(ledger, key, WindowVerdict) for key in filter(layout.monitor_verdict.match, keys)]
 
 
 def monitors(store: Store) -> list[str]:

@@ -207,6 +207,12 @@ def test_a_monitor_is_verified_and_a_changed_verdict_is_found(tmp_path):
     assert [d.key for d in verify_monitor(changed, "stream").differences] == [
         "monitors/stream/verdicts/000002.json"
     ]
+    strange = [
+        "monitors/stream/notes.txt", "monitors/stream/verdicts/1.json", "monitors/stream/windows/notes.txt",
+    ]
+    for key in strange:
+        store.put(key, b"{}")
+    assert [d.key for d in verify_monitor(store, "stream").differences] == strange
 
 
 def test_the_command_line_does_what_is_due_and_tells_the_history(tmp_path, capsys):
