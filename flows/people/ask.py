@@ -26,7 +26,9 @@ def ask(people: People, planned: PlannedRound, rule: Rule, gold: Sequence[Item] 
     """
     batch = first_batch(people.ledger.name, planned, gold, people.opened.spec.seed)
     if not batch.items:
-        first = Asking(batch=batch, posts_of_round=(), answers=(), tallies={}, present=frozenset())
+        first = Asking(
+            batch=batch, attempts=0, posts_of_round=(), answers=(), tallies={}, present=frozenset()
+        )
         return AskedRound(planned=planned, rule=rule, asks_twice=people.asks_twice, first=first)
     mixed_in = frozenset(item.item_id for item in gold)
     first = _post_and_collect(people, batch, rule, gold=mixed_in)

@@ -19,7 +19,8 @@ class Asking:
     """The first or the second asking of a round, as the desk and the ledger had it when they were read."""
 
     batch: Batch
-    posts_of_round: Sequence[Post]       # attempts of both askings, read before the desk
+    attempts: int                        # to post anything of the round, counted before the desk was read
+    posts_of_round: Sequence[Post]       # the attempts, read after the desk
     answers: Sequence[Annotation]        # those that count
     tallies: Mapping[str, Tally]         # of its items, gold included
     present: frozenset[str]              # items on the desk

@@ -36,18 +36,18 @@ def collect(
     gold       gold items among the batch
     labelled   items of a second asking that the first one has labelled
     """
-    posts = read_posts(people.ledger, batch.round)   # before the desk: see post_new
+    attempts = len(read_posts(people.ledger, batch.round))   # see post_new
     collected = collect_answers(people.desk, batch)
     if collected.twins_removed:
         _log.info("%s, round %d: removed %d untouched copies from the desk",
                   people.ledger.name, batch.round, collected.twins_removed)
     store_answers(people.ledger, batch.round, collected.annotations)
-    posts = _with_arrival(people, batch, posts, collected)
+    posts = _posts_with_arrival(people, batch, collected)
     answers = [*collected.annotations, *_of_items_gone(people, batch, collected)]
     later = {item_id for post in posts if post.asking > batch.asking for item_id in post.items}
     asked = [item.item_id for item in batch.items if item.item_id not in gold]
     return Asking(
-        batch=batch, posts_of_round=posts, answers=answers, present=collected.present,
+        batch=batch, attempts=attempts, posts_of_round=posts, answers=answers, present=collected.present,
         tallies=settle(
             rule, asked, sorted(gold), answers, collected.present, elsewhere=later.union(labelled)
         ),
@@ -70,8 +70,9 @@ def remove_late_copies(people: People, planned: PlannedRound, gold: Sequence[Ite
                   people.ledger.name, planned.number, removed)
 
 
-def _with_arrival(people: People, batch: Batch, posts: list[Post], collected: Collected) -> list[Post]:
-    """The attempts, the last one of this asking marked if all it carried is on the desk now."""
+def _posts_with_arrival(people: People, batch: Batch, collected: Collected) -> list[Post]:
+    """The round's attempts, the last one of this asking marked if all it carried was on the desk."""
+    posts = read_posts(people.ledger, batch.round)
     of_asking = [post for post in posts if post.asking == batch.asking]
     if not of_asking or of_asking[-1].arrived or not collected.present.issuperset(of_asking[-1].items):
         return posts

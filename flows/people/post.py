@@ -56,7 +56,7 @@ def post_lost(people: People, asking: Asking) -> bool:
         return False
     lost = [item for item in missing_items(people.desk, asking.batch) if item.item_id in absent]
     if lost:
-        _post(people, asking.batch, lost, len(asking.posts_of_round) + 1)
+        _post(people, asking.batch, lost, asking.attempts + 1)
     return bool(lost)
 
 
