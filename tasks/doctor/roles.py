@@ -14,7 +14,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.reader import Source
 from assay.tasks.sources.values import as_numbers, as_text, kind
-from assay.tasks.spec.parts import FROZEN_COLUMNS
+from assay.tasks.spec.pool import FROZEN_COLUMNS
 
 SAMPLE_ROWS = 20_000
 FEW = 20              # values a segment may have

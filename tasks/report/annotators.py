@@ -89,7 +89,7 @@ def _agreement(a: Agreement) -> dict[str, Any]:
         "items": wording.count(a.items),
         "agreed": "–" if a.agreed is None else wording.percent(round(a.agreed, 3)),
         "value": f"undefined: {a.undefined_reason}" if a.value is None else wording.number(a.value, 2),
-        "interval": _ends(a.lower, a.upper, 2),
+        "interval": _ends(a, 2),
     }
 
 
@@ -99,12 +99,12 @@ def _corrected(corrected: Corrected, naive: EstimateRow | None) -> dict[str, Any
         "name": wording.measure_name(corrected.measure),
         "naive": "–" if naive is None else wording.value(naive),
         "naive_interval": "–" if naive is None else wording.interval(naive),
-        "value": corrected.undefined_reason if corrected.value is None else wording.number(corrected.value),
-        "interval": _ends(corrected.lower, corrected.upper),
+        "value": corrected.undefined_reason
+        or wording.shown(corrected.value, corrected.lower, corrected.upper),
+        "interval": _ends(corrected),
     }
 
 
-def _ends(lower: float | None, upper: float | None, digits: int = 3) -> str:
-    if lower is None or upper is None:
-        return "–"
-    return f"{wording.number(lower, digits)} to {wording.number(upper, digits)}"
+def _ends(found: Agreement | Corrected, places: int | None = None) -> str:
+    known = found.lower is not None
+    return wording.ends(found.value, found.lower, found.upper, places=places) if known else "–"

@@ -52,18 +52,24 @@ def shown(value: float | None, lower: float | None, upper: float | None) -> str:
     return "undefined" if value is None else number(value, decimals(value, lower, upper))
 
 
-def ends(value: float | None, lower: float | None, upper: float | None, between: str = " to ") -> str:
-    """The interval of an estimate, `0.842 to 0.932`, rounded outwards; `none` without one."""
+def ends(
+    value: float | None, lower: float | None, upper: float | None, *, between: str = " to ",
+    places: int | None = None,
+) -> str:
+    """The interval of an estimate, `0.842 to 0.932`, rounded outwards; `none` without one.
+
+    places   decimals; unless said, those that `decimals` gives
+    """
     if lower is None or upper is None:
         return "none"
-    places = decimals(value, lower, upper)
+    places = decimals(value, lower, upper) if places is None else places
     return f"{number(lower, places, ROUND_FLOOR)}{between}{number(upper, places, ROUND_CEILING)}"
 
 
 def in_short(value: float | None, lower: float | None, upper: float | None) -> str:
     """`0.891 [0.842, 0.932]`; `0.891` without an interval."""
     unknown = lower is None or upper is None
-    return shown(value, lower, upper) + ("" if unknown else f" [{ends(value, lower, upper, ', ')}]")
+    return shown(value, lower, upper) + ("" if unknown else f" [{ends(value, lower, upper, between=', ')}]")
 
 
 def interval(row: EstimateRow) -> str:

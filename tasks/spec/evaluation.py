@@ -21,26 +21,20 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.annotators.rules import RuleName
-from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.registry import method, methods_that
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
+from assay.tasks.spec.choice_of_items import MethodName, WarmStart
+from assay.tasks.spec.consistency import contradictions
 from assay.tasks.spec.errors import refusal
-from assay.tasks.spec.parts import (
-    Adjudication,
-    Budget,
-    Deadline,
-    Labels,
-    MeasureChoice,
-    Pool,
-    Target,
-    Threshold,
-    WarmStart,
-)
+from assay.tasks.spec.goals import Budget, Target, Threshold
+from assay.tasks.spec.people import Adjudication, Deadline
+from assay.tasks.spec.pool import Pool
+from assay.tasks.spec.question import Labels, MeasureChoices
 from assay.tasks.spec.strict_yaml import read
 from assay.tasks.spec.template import spec_template
 
@@ -53,13 +47,13 @@ class Spec(Part):
     name: str = Field(description="a name for the evaluation, unique in its store")
     pool: Pool = Field(description="where the predictions are and what their columns mean")
     labels: Labels = Field(description="names of the two classes: {positive: ..., negative: ...}")
-    measure: tuple[MeasureChoice, ...] = Field(
-        strict=False, description="a measure or a list of them; the first drives sampling"
-    )
+    measure: MeasureChoices = Field(description="a measure or a list of them; the first drives sampling")
     target: Target = Field(description="when to stop: {half_width: 0.05} or {variance: 0.0004}")
     budget: Budget = Field(description="the most that may be asked: {labels: 500}")
     batch_size: int = Field(default=25, ge=1, description="newly asked items in a round")
-    method: str = Field(default="auto", description="how items are chosen; auto picks the best certified one")
+    method: MethodName = Field(
+        default="auto", description="how items are chosen; auto picks the best certified one"
+    )
     desk: DeskChoice = Field(description=f"where people label: {{kind: {' | '.join(DESK_KINDS)}, ...}}")
     adjudication: Adjudication | None = Field(
         default=None, description="how labels are made of answers: {rule: majority | dawid-skene}"
@@ -84,80 +78,16 @@ class Spec(Part):
         try:
             return check_name(name)
         except BadInput as error:
-            raise wrong(str(error).removeprefix("name: ")) from None
-
-    @field_validator("measure", mode="before")
-    @classmethod
-    def _as_list(cls, value: Any) -> Any:
-        listed = value if isinstance(value, list | tuple) else [value]
-        return [{"name": one} if isinstance(one, str) else one for one in listed]
-
-    @field_validator("measure")
-    @classmethod
-    def _each_once(cls, choices: tuple[MeasureChoice, ...]) -> tuple[MeasureChoice, ...]:
-        if not choices:
-            raise wrong("is an empty list; name at least one measure, such as f1")
-        names = [choice.resolve().name for choice in choices]
-        for name in names:
-            if names.count(name) > 1:
-                raise wrong(f"lists {name!r} twice; keep one")
-        return choices
-
-    @field_validator("method")
-    @classmethod
-    def _known_method(cls, name: str) -> str:
-        try:
-            method(name)
-        except UnknownName as error:
             raise wrong(str(error)) from None
-        return name
 
     @model_validator(mode="after")
-    def _can_start_warm(self) -> "Spec":
-        if self.warm_start is None:
-            return self
-        problem = None
-        if not method(self.method).capabilities.starts_warm:
-            problem = (f"cannot be used by method {self.method!r}: its label model takes no earlier labels; "
-                       f"use {' or '.join(methods_that('starts_warm'))}, or leave it out")
-        elif self.warm_start.evaluation == self.name:
-            problem = "names the evaluation itself; name an earlier one"
-        if problem:
-            raise PydanticCustomError("keys", "warm start", {"problems": [("warm_start", problem)]})
-        return self
-
-    @model_validator(mode="after")
-    def _people_see_something(self) -> "Spec":
-        if self.desk.needs_display and not self.pool.display:
-            raise PydanticCustomError("keys", "nothing to show", {"problems": [
-                ("pool.display", f"is empty, so a {self.desk.kind} desk would show people nothing; "
-                                 "list the columns they need to see")
-            ]})
-        return self
-
-    @model_validator(mode="after")
-    def _columns_fit_the_method(self) -> "Spec":
-        chosen = method(self.method)
-        if chosen.feature_tree is not None and not self.pool.features:
-            raise PydanticCustomError("keys", "no features", {"problems": [
-                ("pool.features", f"is needed by the method {self.method!r}, which cuts the pool by "
-                                  "features; list columns of numbers, or cut by score: partition=csf")
-            ]})
-        if self.pool.systems and not chosen.capabilities.judges_systems:
-            able = " or ".join(map(repr, methods_that("judges_systems")))
-            raise PydanticCustomError("keys", "no systems", {"problems": [
-                ("pool.systems", f"are judged by the method {able}, and this spec says {self.method!r}; "
-                                 f"use {able}, or leave the systems out")
-            ]})
-        return self
-
-    @model_validator(mode="after")
-    def _several_to_weigh(self) -> "Spec":
-        if self.rule == "dawid-skene" and self.desk.annotators_per_item < 2:
-            raise PydanticCustomError("keys", "nobody to weigh", {"problems": [
-                ("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
-                                      "desk.annotators_per_item to 2 or more, or the rule to majority")
-            ]})
+    def _fits_together(self) -> "Spec":
+        problems = contradictions(
+            name=self.name, pool=self.pool, method_name=self.method, desk=self.desk, rule=self.rule,
+            warm_start=self.warm_start,
+        )
+        if problems:
+            raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
 
     @property

@@ -1,0 +1,42 @@
+"""What the parts of a spec demand of each other."""
+
+from assay.evalcore.annotators.rules import RuleName
+from assay.evalcore.methods.registry import method, methods_that
+from assay.tasks.desks.registry import DeskChoice
+from assay.tasks.spec.choice_of_items import WarmStart
+from assay.tasks.spec.pool import Pool
+
+
+def contradictions(
+    *, name: str, pool: Pool, method_name: str, desk: DeskChoice, rule: RuleName, warm_start: WarmStart | None
+) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) for each; none where the parts fit together."""
+    found = _of_method(name, pool, method_name, warm_start)
+    if desk.needs_display and not pool.display:
+        found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
+                                      "list the columns they need to see"))
+    if rule == "dawid-skene" and desk.annotators_per_item < 2:
+        found.append(("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
+                                           "desk.annotators_per_item to 2 or more, or the rule to majority"))
+    return found
+
+
+def _of_method(
+    name: str, pool: Pool, method_name: str, warm_start: WarmStart | None
+) -> list[tuple[str, str]]:
+    chosen = method(method_name)
+    found = []
+    if warm_start is not None and not chosen.capabilities.starts_warm:
+        found.append(("warm_start", f"cannot be used by method {method_name!r}: its label model takes no "
+                                    f"earlier labels; use {' or '.join(methods_that('starts_warm'))}, or "
+                                    "leave it out"))
+    elif warm_start is not None and warm_start.evaluation == name:
+        found.append(("warm_start", "names the evaluation itself; name an earlier one"))
+    if chosen.feature_tree is not None and not pool.features:
+        found.append(("pool.features", f"is needed by the method {method_name!r}, which cuts the pool by "
+                                       "features; list columns of numbers, or cut by score: partition=csf"))
+    if pool.systems and not chosen.capabilities.judges_systems:
+        able = " or ".join(map(repr, methods_that("judges_systems")))
+        found.append(("pool.systems", f"are judged by the method {able}, and this spec says {method_name!r}; "
+                                      f"use {able}, or leave the systems out"))
+    return found

@@ -1,0 +1,41 @@
+"""What an evaluation is to reach, in a spec: precision within a budget, and the threshold of its verdict."""
+
+from pydantic import Field, model_validator
+
+from assay.tasks.schema import Finite, Part, wrong
+
+
+class Target(Part):
+    """How sure is sure enough: one of half_width and variance."""
+
+    half_width: float | None = Field(default=None, gt=0, lt=1, description="half the interval's width")
+    variance: float | None = Field(default=None, gt=0, lt=1, description="variance of the estimate")
+    confidence: float = Field(default=0.95, gt=0, lt=1, description="confidence of the interval")
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "Target":
+        if (self.half_width is None) == (self.variance is None):
+            have = "both" if self.half_width is not None else "neither"
+            raise wrong(f"needs exactly one of `half_width` and `variance`, got {have}")
+        return self
+
+
+class Budget(Part):
+    """What may be spent."""
+
+    labels: int = Field(ge=1, description="the most items that people may be asked to label")
+
+
+class Threshold(Part):
+    """What the first measure must reach, for the verdict and the alerts."""
+
+    min: Finite | None = Field(default=None, description="breached below this")
+    max: Finite | None = Field(default=None, description="breached above this")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "Threshold":
+        if self.min is None and self.max is None:
+            raise wrong("needs `min`, `max` or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise wrong(f"`min` {self.min:g} is above `max` {self.max:g}: nothing could pass")
+        return self
