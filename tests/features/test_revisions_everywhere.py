@@ -174,7 +174,7 @@ def test_one_person_and_no_gold_leave_nothing_to_record(tmp_path):
     assert step(world, look_again=True).revision == 1
     assert not world.store.exists(layout.revision_annotators("small", 1))
     data = report_data(open_evaluation(world.store, "small"), world.advance())
-    assert "nothing is known about annotators' errors" in data.annotators["correction"]["reason"]
+    assert "nothing is known about annotators' errors" in data.annotators.correction.reason
 
 
 def test_gold_nobody_answered_is_no_non_response(tmp_path):
