@@ -59,7 +59,7 @@ def test_a_changed_ledger_fails_loudly_and_names_the_key(assay):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["large"], "no evaluation named 'large'"), (["../small"], "cannot be the name"),
-    (["small", "--seal", "f00"], "no seal's digest"),
+    (["small", "--seal", "f00"], "is not a digest"),
 ])
 def test_mistakes_are_usage_errors(assay, arguments, message):
     code, _, err = assay("verify", *arguments)
