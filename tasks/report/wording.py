@@ -1,4 +1,4 @@
-"""What the page says in words: numbers, measures, verdicts and reasons, for a reader outside the team.
+"""Numbers, measures, verdicts and reasons in words: for reports, alerts, histories and the terminal.
 
 Ends of an interval are rounded outwards, so that a printed interval never looks surer than it is, and a
 printed comparison with a threshold never contradicts the verdict.
@@ -210,7 +210,7 @@ def headline(data: ReportData) -> str:
 def people(
     rows: Sequence[EstimateRow], revision: int, items: int, moved: Sequence[Moved]
 ) -> list[str]:
-    """What people who changed their minds, could not decide or did not answer did to the numbers."""
+    """How changed, undecided and missing answers changed the estimates."""
     lines = []
     if revision:
         changes = "; ".join(_moved(one) for one in moved)
