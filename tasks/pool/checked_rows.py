@@ -142,7 +142,7 @@ class RowChecker:
             raise BadInput(f"{self._paths[batch.file]}: column {name!r} {error}") from None
 
     def _one_kind(self, batch: SourceBatch, name: str, values: pa.Array) -> Kind:
-        """The kind of a column's values, which is one throughout. Raises BadInput for another one than before."""
+        """The kind of a column's values. Raises BadInput where it differs from the rows before."""
         found, path = kind(values.type), self._paths[batch.file]
         if found != "nothing":
             first, where = self._kinds.setdefault(name, (found, path))
