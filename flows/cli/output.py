@@ -17,7 +17,7 @@ from assay.flows.record.standing import Standing
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.report import wording
+from assay.tasks.report import sentences, wording
 from assay.tasks.report.forecast import outlook_lines
 from assay.tasks.report.price import price_lines
 from assay.tasks.settings import Settings
@@ -90,7 +90,7 @@ def print_standing(
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in outlook_lines(standing.forecast) if standing.forecast else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
-    for line in wording.people(rows, standing.revision, standing.revised_items, standing.moved):
+    for line in sentences.people(rows, standing.revision, standing.revised_items, standing.moved):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))
     if standing.verdict:
         hint = f"; about {more:,} more labels would decide" if more else ""

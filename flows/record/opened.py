@@ -19,7 +19,7 @@ from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import RecordedSpec, read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
-from assay.tasks.pool.frozen import load_partition
+from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.inherited import as_arrays, read_inherited, reusable
 from assay.tasks.spec.evaluation import Spec
 

@@ -11,7 +11,8 @@ from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
-from assay.tasks.pool.frozen import cut_tables, digest_of_frozen, frozen_parts, rows_by_cell, table_of
+from assay.tasks.pool.cut import cut_tables, rows_by_cell, table_of
+from assay.tasks.pool.frozen import digest_of_frozen, frozen_parts
 
 
 @retried

@@ -1,4 +1,4 @@
-"""Everything the doctor has to say of one file or spec."""
+"""All findings about one file or spec."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""From what was counted to what it means: findings, each with a remedy."""
+"""Judges what was counted in a file: findings, each with a remedy."""
 
 from collections import Counter
 
@@ -7,6 +7,7 @@ from assay.tasks.doctor.numbers import Numbers, class_names
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Defect, Scan
 from assay.tasks.doctor.summary import ScoreSummary
+from assay.tasks.report import wording
 
 _COARSE = 20  # distinct scores, below which they are too few
 _OFF = 2.0    # expected positives over counted ones, either way, that calls a probability miscalibrated
@@ -66,7 +67,7 @@ def _ids(found: Scan, roles: Roles) -> list[Finding]:
         return [problem("id", "no column names each item", "add a column with an id for every row")]
     result = []
     if found.missing_ids.count:
-        result.append(_defect(roles.id, "without an id", found.missing_ids, "number the rows, or drop these"))
+        result.append(_defect(roles.id, "no id", found.missing_ids, "number the rows, or drop these"))
     if found.duplicates:
         result.append(problem(roles.id, f"ids that are there more than once: {'; '.join(found.duplicates)}",
                               "drop the repeats, or name another column as the id"))
@@ -86,7 +87,7 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
     result = []
     for name, defect in found.bad_numbers.items():
         if defect.count:
-            result.append(_defect(name, "that are missing, NaN, infinite or no number", defect,
+            result.append(_defect(name, "missing, NaN, infinite or not a number", defect,
                                   "give these rows a number, or drop them from the pool"))
         else:
             result.append(ok(name, "a finite number in every row"))
@@ -111,7 +112,7 @@ def _decided(found: Scan, roles: Roles) -> list[Finding]:
                         "write 1 for the class in question and 0 for the rest, one pool a class, each with "
                         "the probability of its class")]
     if found.missing_predictions.count:
-        result.append(_defect(name, "without a prediction", found.missing_predictions,
+        result.append(_defect(name, "no prediction", found.missing_predictions,
                               "give these rows one, or drop them from the pool"))
     positive, _ = class_names(found)
     n = found.predictions.get(positive, 0)
@@ -130,11 +131,12 @@ def _labels(found: Scan, name: str) -> Finding:
     listed = ", ".join(f"{n:,} {value!r}" for value, n in sorted(Counter(found.labels).items()))
     if found.missing_labels:
         return warning(name, f"{known:,} of {found.rows:,} rows are labelled ({listed})",
-                       "labels that came about by another design than ours cannot be used")
-    return ok(name, f"every row is labelled ({listed}): `assay replay` tries methods on it for nothing")
+                       "labels of items that were not drawn by Assay cannot be used")
+    return ok(name, f"every row is labelled ({listed}): `assay replay` can try methods on it")
 
 
 def _defect(name: str, what: str, defect: Defect, remedy: str) -> Finding:
     more = f" and {defect.count - len(defect.first):,} more" if defect.count > len(defect.first) else ""
-    says = f"{defect.count:,} values {what}: {'; '.join(defect.first)}{more}"
+    rows = wording.plural(defect.count, "row", "rows")
+    says = f"{what} in {rows}: {'; '.join(defect.first)}{more}"
     return problem(name, says, remedy)

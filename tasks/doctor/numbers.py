@@ -1,4 +1,4 @@
-"""From a scan to a pool as the statistics want it."""
+"""The usable rows of a source, as arrays for the statistics."""
 
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ _EDGE = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Numbers:
-    """The rows that can be used, as the statistics want them."""
+    """The usable rows, as arrays."""
 
     score: Floats
     probability: Floats          # as supplied, or expit(score)

@@ -1,7 +1,7 @@
 """Which column is what: guessed from names and from the first rows, and said to be a guess.
 
-A name proposes, the values dispose: a column called `prediction` that holds thirty different numbers is a
-regression and no decision, and one called `p_match` is a probability only if it stays within 0 and 1.
+Values overrule names: a column called `prediction` that holds thirty different numbers is a regression, not a
+decision, and one called `p_match` is a probability only if it stays within 0 and 1.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""One pass over a source: what its columns hold, counted, in the memory that a cut of the pool needs.
+"""One pass over a source that counts what its columns hold, in the memory that a cut of the pool needs.
 
 Some 35 bytes a row are kept: a hash of the id, and score, probability, prediction and label as numbers.
-Everything else is counts and the first few offenders, so the answer depends on the rows and nothing else.
+Everything else is counts and the first few bad rows.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats, Ints
 from assay.tasks.doctor.roles import Roles
-from assay.tasks.pool.checked_rows import OFFENDERS_SHOWN
+from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.sources.reader import Source, SourceBatch
 from assay.tasks.sources.values import as_numbers, as_text
@@ -34,7 +34,7 @@ class Defect:
         """Count the bad rows of a batch."""
         places = np.flatnonzero(bad)
         self.count += len(places)
-        for place in places[: OFFENDERS_SHOWN - len(self.first)].tolist():
+        for place in places[: MOST_LISTED - len(self.first)].tolist():
             value = values[place].as_py()
             self.first.append(f"{path} row {batch.first_row + place + 1}: "
                               f"{'missing' if value is None else repr(value)[:60]}")
@@ -142,7 +142,7 @@ def _duplicates(source: Source, name: str, seen: SeenIds) -> list[str]:
     def ids() -> Iterator[pa.StringArray]:
         return (as_text(batch.columns.column(0)) for batch in source.batches([name]))
 
-    listed = islice(first_duplicates(suspects, ids), OFFENDERS_SHOWN)
+    listed = islice(first_duplicates(suspects, ids), MOST_LISTED)
     return [f"{value!r} (rows {', '.join(str(row + 1) for row in rows)})" for value, rows in listed if value]
 
 

@@ -1,16 +1,16 @@
-"""From rows as they were written to rows as they are frozen; the first that make no sense end it.
+"""Checks the rows of a source and brings them into the form they are frozen in; bad rows are an error.
 
-score and probability    each a finite number of sane size, a probability within [0, 1]. Where only one is
-                         given the other follows from it: score = logit(probability), clipped at one in a
-                         million million; probability = expit(score - threshold)
+score and probability    each a finite number, not too large; a probability within [0, 1]. Where only one is
+                         given the other follows from it: score = logit(probability), clipped at 1e-12;
+                         probability = expit(score - threshold)
 prediction               a class name, 0/1 or a boolean; or score > threshold, probability >= threshold
 segments, shown fields   text; a missing value is the empty text
-features                 each a finite number of sane size
+features                 each a finite number, not too large
 further systems          as `prediction`
 shown_hash               of the item's id and what people will see of it, so that a source which changed after
                          the freeze cannot put another question under an old id
 
-An offending row is named as people count: the first row of a file is row 1, and a CSV's header is no row.
+Messages count rows from 1; the header of a CSV file is not a row.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
 from assay.tasks.spec.evaluation import Spec
 
-OFFENDERS_SHOWN = 5
+MOST_LISTED = 5
 _SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
 _LARGEST = 1e100                    # sums and squares of scores stay finite
 _ONE, _ZERO = ("1", "1.0", "true"), ("0", "0.0", "false")
@@ -40,7 +40,7 @@ class RowChecker:
     """Turns the batches of a source into frozen rows, all of them or an error."""
 
     def __init__(self, spec: Spec, paths: Sequence[str]) -> None:
-        """`paths`: the source's files, for naming offenders."""
+        """`paths`: the source's files, to be named in errors."""
         pool = spec.pool
         self._pool, self._labels, self._paths = pool, spec.labels, paths
         self._schema = schema(pool.segments, pool.features, pool.systems)
@@ -52,7 +52,7 @@ class RowChecker:
         self.columns: list[str] = list(dict.fromkeys(name for name in roles if name is not None))
 
     def check(self, batch: SourceBatch) -> pa.RecordBatch:
-        """The batch as frozen rows. Raises BadInput naming file, column and the first offending rows."""
+        """The batch as frozen rows. Raises BadInput naming file, column and the first bad rows."""
         given = {name: batch.columns.column(i) for i, name in enumerate(self.columns)}
         pool, n = self._pool, batch.columns.num_rows
         ids = self._ids(batch, given[pool.id])
@@ -142,7 +142,7 @@ class RowChecker:
             raise BadInput(f"{self._paths[batch.file]}: column {name!r} {error}") from None
 
     def _one_kind(self, batch: SourceBatch, name: str, values: pa.Array) -> Kind:
-        """Ids 1 and "1", or scores that are numbers here and text there, mean that something went wrong."""
+        """The kind of a column's values. Raises BadInput where it differs from the rows before."""
         found, path = kind(values.type), self._paths[batch.file]
         if found != "nothing":
             first, where = self._kinds.setdefault(name, (found, path))
@@ -161,7 +161,7 @@ class RowChecker:
         places = np.flatnonzero(bad)
         listed = [
             f"row {batch.first_row + place + 1}: {_said(values[place].as_py())}"
-            for place in places[:OFFENDERS_SHOWN].tolist()
+            for place in places[:MOST_LISTED].tolist()
         ]
         more = f" and {len(places) - len(listed)} more at least" if len(places) > len(listed) else ""
         raise BadInput(

@@ -1,7 +1,6 @@
-"""Finding an id that is there twice, in eight bytes a row.
+"""Finds ids that occur twice, in eight bytes of memory a row.
 
-While rows stream by, a 64-bit hash of every id is kept. Equal hashes are only suspects (Python's hash of text
-is keyed anew for every process): the ids behind them are read again from the frozen parts and compared.
+A 64-bit hash of every id is kept. Equal hashes are only suspects: their ids are read again and compared.
 """
 
 from collections import defaultdict
@@ -11,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.types import Bools, Ints
-from assay.tasks.pool.checked_rows import OFFENDERS_SHOWN
+from assay.tasks.pool.checked_rows import MOST_LISTED
 
 _SUSPECTS_AT_ONCE = 1_000      # bounds what is held when every id is there twice
 
@@ -38,7 +37,7 @@ class SeenIds:
 def first_duplicates(
     suspects: Ints, again: Callable[[], Iterable[pa.StringArray]]
 ) -> Iterator[tuple[str, list[int]]]:
-    """Ids that really are there more than once, the first ones first, each with its first rows.
+    """Ids that occur more than once, by first occurrence, each with its first rows.
 
     suspects (k,) hashes, sorted; `again` reads all ids once more, from the start, and is called a few times.
     """
@@ -49,7 +48,7 @@ def first_duplicates(
         for ids in again():
             for place in np.flatnonzero(_among(_hashes(ids), some)).tolist():
                 here = rows[ids[place].as_py()]
-                if len(here) < OFFENDERS_SHOWN:
+                if len(here) < MOST_LISTED:
                     here.append(first + place)
             first += len(ids)
         repeated = sorted((where, name) for name, where in rows.items() if len(where) > 1)

@@ -25,19 +25,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.partition import Partition
-from assay.evalcore.types import Floats, Ints
-from assay.tasks.ledger import codec, layout, open_reader
+from assay.tasks.ledger import codec, open_reader
 from assay.tasks.ledger.manifest import (
     PROVENANCE,
     Manifest,
-    feature_columns,
     segment_columns,
-    system_columns,
 )
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.spec.evaluation import Spec
 
 PART_ROWS = 65_536
 GROUP_ROWS = 4_096           # what reading one row costs
@@ -56,21 +50,6 @@ class FrozenRow:
     source_file: int                 # index into Manifest.sources
     source_row: int                  # in that file, from 0
     shown_hash: str | None           # of the id and the shown fields; None if nothing is shown
-
-
-def cut_tables(spec: Spec) -> dict[str, list[str]]:
-    """What the spec's method cuts the pool by besides scores, as `build_partition` calls it -> columns."""
-    pool, tables = spec.pool, {}
-    if method(spec.method).feature_tree is not None:
-        tables["features"] = feature_columns(pool.features)
-    if pool.systems:
-        tables["systems"] = system_columns(pool.systems)
-    return tables
-
-
-def table_of(part: pa.Table, columns: Sequence[str]) -> Floats:
-    """These columns (N, D) of a part."""
-    return np.stack([np.array(part.column(name)) for name in columns], axis=1)
 
 
 def part_bytes(table: pa.Table) -> bytes:
@@ -100,14 +79,8 @@ def pool_digest(parts: Sequence[str]) -> str:
     return hashlib.sha256(codec.to_json(list(parts))).hexdigest()
 
 
-def rows_by_cell(cell: Ints, n_cells: int) -> bytes:
-    """(N,) the cell of each row -> the rows ordered by cell and then by row, as partitions/ keeps them."""
-    narrow = cell.astype(np.uint16 if n_cells <= 1 << 16 else np.int64)  # 16 bits sort by counting
-    return np.argsort(narrow, kind="stable").astype("<i8", copy=False).tobytes()
-
-
 def digest_of_frozen(store: Store, manifest: Manifest) -> str:
-    """The pool's digest recomputed from its parts. DamagedRecord names a part that is not what it was."""
+    """The pool's digest recomputed from its parts. Raises DamagedRecord naming a part that has changed."""
     digests = []
     for key, part in zip(manifest.part_keys, manifest.parts, strict=True):
         table = read_part(store, key)
@@ -126,7 +99,7 @@ def frozen_parts(
 
 
 def read_part(store: Store, key: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """One part. DamagedRecord when its bytes are not a sound part."""
+    """One part. Raises DamagedRecord when it cannot be read."""
     with open_reader(store, key) as stream:
         try:
             return pq.ParquetFile(stream).read(columns=None if columns is None else list(columns))
@@ -148,16 +121,6 @@ def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> list[dict[str
         raise codec.damaged(key, "it has fewer rows than the manifest says")
     taken: list[dict[str, Any]] = table.take(pa.array(places, pa.int64())).to_pylist()
     return taken
-
-
-def load_partition(store: Store, manifest: Manifest) -> Partition:
-    """The partition that was made when the pool was frozen."""
-    key = layout.partition(manifest.evaluation, manifest.partition.digest)
-    data = codec.from_json(store.get(key), key)
-    try:
-        return Partition.from_json(data)
-    except (KeyError, TypeError, ValueError) as error:
-        raise codec.damaged(key, f"not a partition ({type(error).__name__})") from None
 
 
 def _column_digest(column: pa.Array) -> str:

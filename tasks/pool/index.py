@@ -1,4 +1,4 @@
-"""From (cell, rank) to the item it stands for, and to what people will see of it.
+"""Finds the item at a rank of a cell, and the fields of it that people see.
 
 Statistics address an item by its cell and its place in the cell; the ledger holds which row that is, and the
 frozen parts what the row is. Both are read by ranges: a round costs what its items cost, whatever the size

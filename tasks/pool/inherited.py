@@ -28,7 +28,7 @@ from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.revisions import last_revision, with_revision
 from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
-from assay.tasks.pool.frozen import load_partition
+from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.index import PoolIndex
 from assay.tasks.spec.evaluation import Spec
 

@@ -1,4 +1,4 @@
-"""The evidence pack: one archive that says how the numbers came about, without saying what anybody read.
+"""The evidence pack: one archive that shows how the numbers were made, without any text that people saw.
 
     evidence.json    seeds, digests, seals, versions, and the exposure of each field in numbers
     draws.csv        every draw with its probability, and what became of the item
@@ -32,7 +32,7 @@ draws.csv       one row per draw. probability_kind says what probability is: "pe
                 1 because everything left was asked. asked: this draw put the item before people
 exposure.csv    one row per item and field put on the desk, once for each asking (an item that everybody
                 skipped is asked a second time); people: those who answered or skipped the item,
-                numbered in this pack only. Somebody who looked and did not answer is not known to anybody
+                numbered in this pack only. People who looked and did not answer are not recorded
 
 revisions.csv   one row per label that a revision changed; empty where nobody changed an answer. evidence.json
                 has each revision's digests and estimates under `revisions`

@@ -8,7 +8,7 @@ forbids scripts and requests besides, should an escape ever be missed.
 from collections.abc import Iterable
 from typing import Any
 
-from assay.tasks.report import price, wording
+from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.data import EstimateRow, ReportData
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
@@ -38,9 +38,10 @@ def report_html(data: ReportData) -> bytes:
     page = environment.get_template("page.html.j2").render(
         data=data,
         w=wording,
+        sentences=sentences,
         style=Markup(style),  # noqa: S704  our own file
-        headline=wording.headline(data),
-        verdict=wording.verdict(data),
+        headline=sentences.headline(data),
+        verdict=sentences.verdict(data),
         first=_row(data, first, _lowest([first])),
         figure=convergence_figure(data, first),
         joint=joint_rows(data.joint) if data.joint else None,
@@ -78,14 +79,14 @@ def _row(data: ReportData, row: EstimateRow, lowest: float) -> dict[str, Any]:
     headline = row.same(data.estimates[0])
     return {
         "name": wording.measure_name(row.measure),
-        "meaning": wording.measure_meaning(row.measure, data),
+        "meaning": sentences.measure_meaning(row.measure, data),
         "of": ", ".join(part for part in (row.system, row.class_name) if part),
         "segment": row.segment,
         "undefined": row.undefined_reason,
         "value": wording.value(row),
         "interval": wording.interval(row),
         "half_width": wording.half_width(row),
-        "kind": wording.interval_kind(row.interval),
+        "kind": sentences.interval_kind(row.interval),
         "kind_name": row.interval,
         "confidence": wording.percent(row.confidence),
         "labels": row.labels,

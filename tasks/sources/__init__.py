@@ -1,1 +1,1 @@
-"""Reading predictions: files of three formats, local or on S3, as one stream of record batches."""
+"""Reads predictions: files of three formats, local or in object storage, as a stream of record batches."""

@@ -1,4 +1,4 @@
-"""Are the columns we need there, each once?"""
+"""Checks that a file has the columns that are needed, each once."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""What a cell of a file means, whichever format it was in.
+"""The value of a cell, the same whichever format the file has.
 
     text     an integer is its digits, a float its shortest exact form, a boolean true or false, a list or
              mapping its JSON with sorted keys; a missing value stays missing

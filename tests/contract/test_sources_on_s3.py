@@ -14,8 +14,8 @@ from assay.tasks.ledger import open_store
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
+from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.frozen import load_partition
 from assay.tasks.pool.index import PoolIndex
 from assay.tasks.sources.files.listing import file_at, list_files
 from assay.tasks.sources.reader import open_source

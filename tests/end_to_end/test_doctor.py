@@ -94,7 +94,7 @@ def test_every_defect_is_named_with_its_rows_and_a_remedy(doctor):
     says = " ".join(f["says"] for f in told["findings"])
     assert "'a1' (rows 2, 4)" in says
     assert "row 7" in says
-    assert "2 values that are missing, NaN" in problems["score"]["says"]
+    assert "missing, NaN, infinite or not a number in 2 rows: " in problems["score"]["says"]
     assert "row 9: 'nan'" in problems["score"]["says"]
     assert "row 12: 'high'" in problems["score"]["says"]
     assert all(f["remedy"] for f in told["findings"] if f["level"] != "ok")

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.frozen import frozen_parts, load_partition
+from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.pool.index import PoolIndex
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)

@@ -16,10 +16,11 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import KeyMissing
-from assay.tasks.pool import freeze, frozen
+from assay.tasks.pool import frozen, one_pass
+from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.duplicate_ids import first_duplicates
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.frozen import digest_of_frozen, frozen_parts, load_partition
+from assay.tasks.pool.frozen import digest_of_frozen, frozen_parts
 from assay.tasks.spec.evaluation import Spec
 
 CSV = """\
@@ -43,7 +44,7 @@ def frozen_columns(store, manifest) -> dict[str, list]:
 @pytest.fixture
 def small_parts(monkeypatch):
     """Parts of four rows, groups of two: the same code as for millions."""
-    for module in (frozen, freeze):
+    for module in (frozen, one_pass):
         monkeypatch.setattr(module, "PART_ROWS", 4)
     monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
 

@@ -13,7 +13,15 @@ from doubles.report_data import REASON, estimate, report_data
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
 from assay.evalcore.measures.registry import measure
 from assay.tasks.ledger.rounds.estimate import Ends, ResponseRate
-from assay.tasks.report import BadReport, PoolSummary, ReportNotWritten, contract, render_report, write_report
+from assay.tasks.report import (
+    BadReport,
+    PoolSummary,
+    ReportNotWritten,
+    contract,
+    render_report,
+    sentences,
+    write_report,
+)
 from assay.tasks.report import wording as w
 from assay.tasks.report.data import Moved, Undecided
 
@@ -274,7 +282,7 @@ def test_ends_of_intervals_are_rounded_outwards_to_figures_that_matter(lower, up
     ],
 )
 def test_verdicts_say_what_they_rest_on(changes, said):
-    told = w.verdict(report_data(**changes))
+    told = sentences.verdict(report_data(**changes))
     assert told is not None
     assert told[0] == said[0]
     assert said[1] in told[1]

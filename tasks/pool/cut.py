@@ -1,0 +1,73 @@
+"""The frozen pool cut into cells for the spec's method: made once, when the pool is frozen, and read back."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import Partition, build_partition
+from assay.evalcore.types import Array, Floats, Ints
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.manifest import (
+    Manifest,
+    PartitionEntry,
+    feature_columns,
+    partition_digest,
+    system_columns,
+)
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import Spec
+
+
+def cut_tables(spec: Spec) -> dict[str, list[str]]:
+    """What the spec's method cuts the pool by besides scores, as `build_partition` calls it -> columns."""
+    pool, tables = spec.pool, {}
+    if method(spec.method).feature_tree is not None:
+        tables["features"] = feature_columns(pool.features)
+    if pool.systems:
+        tables["systems"] = system_columns(pool.systems)
+    return tables
+
+
+def table_of(part: pa.Table, columns: Sequence[str]) -> Floats:
+    """These columns (N, D) of a part."""
+    return np.stack([np.array(part.column(name)) for name in columns], axis=1)
+
+
+def cut_pool(
+    spec: Spec,
+    store: Store,
+    scores: Floats,
+    probabilities: Floats,
+    predictions: Array,
+    tables: dict[str, Floats],
+) -> PartitionEntry:
+    """Cut the pool for the spec's method; put the cells and, ordered by cell and row, their rows."""
+    chosen = method(spec.method)
+    partition, cell = build_partition(chosen, scores, probabilities, predictions, **tables)
+    del scores, probabilities, predictions, tables
+    n_cells = partition.cells.n_cells
+    rows = rows_by_cell(cell, n_cells)
+    del cell
+    text = codec.to_json(partition.to_json())
+    digest = partition_digest(text, rows)
+    store.put(layout.partition_rows(spec.name, digest), rows)
+    store.put(layout.partition(spec.name, digest), text)
+    return PartitionEntry(method=chosen.name, digest=digest, cells=n_cells)
+
+
+def load_partition(store: Store, manifest: Manifest) -> Partition:
+    """The partition that was made when the pool was frozen."""
+    key = layout.partition(manifest.evaluation, manifest.partition.digest)
+    data = codec.from_json(store.get(key), key)
+    try:
+        return Partition.from_json(data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise codec.damaged(key, f"not a partition ({type(error).__name__})") from None
+
+
+def rows_by_cell(cell: Ints, n_cells: int) -> bytes:
+    """(N,) the cell of each row -> the rows ordered by cell and then by row, as partitions/ keeps them."""
+    narrow = cell.astype(np.uint16 if n_cells <= 1 << 16 else np.int64)  # 16 bits sort by counting
+    return np.argsort(narrow, kind="stable").astype("<i8", copy=False).tobytes()

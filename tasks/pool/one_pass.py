@@ -1,0 +1,146 @@
+"""One pass over the predictions: every row is read, checked, counted and written to the ledger."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.types import Array, Floats, Ints
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.manifest import PROVENANCE, FrozenPart
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.pool.checked_rows import MOST_LISTED, RowChecker
+from assay.tasks.pool.cut import cut_tables, table_of
+from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
+from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, part_bytes, part_digest, read_part_rows
+from assay.tasks.sources.reader import Source
+from assay.tasks.spec.evaluation import Spec
+
+_MOST_SEGMENT_VALUES = 1_000
+
+
+class FreezingPass:
+    """One pass over a source, and what it leaves behind: parts in the ledger, counts and numbers here."""
+
+    def __init__(self, spec: Spec, store: Store, source: Source) -> None:
+        self.rows = 0
+        self.rows_of_file = [0] * len(source.files)
+        self.parts: list[FrozenPart] = []
+        self.value_digests: list[str] = []
+        self.predicted_positives = 0
+        self.score_range = (np.inf, -np.inf)
+        self.segments: dict[str, Counter[str]] = {name: Counter() for name in spec.pool.segments}
+        self._spec, self._store, self._source = spec, store, source
+        self._keys: list[str] = []
+        self._seen = SeenIds()
+        self._scores: list[Floats] = []
+        self._probabilities: list[Floats] = []
+        self._predictions: list[Array] = []
+        self._tables: dict[str, list[Floats]] = {name: [] for name in cut_tables(spec)}
+
+    def run(self) -> Iterator[int]:
+        """Read, check and write everything; yields the rows written so far, after each part."""
+        checker = RowChecker(self._spec, [file.path for file in self._source.files])
+        waiting: list[pa.RecordBatch] = []
+        held = 0
+        for batch in self._source.batches(checker.columns):
+            rows = checker.check(batch)
+            self.rows_of_file[batch.file] += rows.num_rows
+            waiting.append(rows)
+            held += rows.num_rows
+            while held >= PART_ROWS:
+                table = pa.Table.from_batches(waiting)
+                self._write(table.slice(0, PART_ROWS))
+                waiting = table.slice(PART_ROWS).to_batches()
+                held -= PART_ROWS
+                yield self.rows
+        if held:
+            self._write(pa.Table.from_batches(waiting))
+            yield self.rows
+
+    def check(self) -> None:
+        """What can be judged only when all rows are in. Raises BadInput."""
+        files = ", ".join(file.path for file in self._source.files[:3])
+        if not self.rows:
+            raise BadInput(f"pool.source: {files}: no rows; an empty pool cannot be evaluated")
+        suspects = self._seen.suspects()
+        if len(suspects):
+            self._refuse_duplicates(suspects)
+        if self._spec.budget.labels > self.rows:
+            raise BadInput(
+                f"budget.labels is {self._spec.budget.labels} but the pool has {self.rows} items; "
+                f"lower it to {self.rows} or less"
+            )
+
+    def take_numbers(self) -> tuple[Floats, Floats, Array, dict[str, Floats]]:
+        """(N,) scores, probabilities, predictions; and the tables (N, D) the method cuts by (`cut_tables`).
+
+        Forgets them: they are most of what is held.
+        """
+        tables = {name: _joined(chunks) for name, chunks in self._tables.items()}
+        return _joined(self._scores), _joined(self._probabilities), _joined(self._predictions), tables
+
+    def _write(self, table: pa.Table) -> None:
+        table = table.combine_chunks()
+        blob = part_bytes(table)
+        digest = layout.digest(blob)
+        key = layout.pool_part(self._spec.name, len(self.parts), digest)
+        if self._store.put(key, blob) != blob:
+            raise DamagedRecord(f"{key}: holds other bytes than its name says; remove it and begin again")
+        self._keys.append(key)
+        self.parts.append(FrozenPart(file=digest, rows=table.num_rows, digest=part_digest(table)))
+        self.value_digests.append(part_digest(table, PROVENANCE))
+        self._count(table)
+
+    def _count(self, table: pa.Table) -> None:
+        self.rows += table.num_rows
+        self._seen.add(table.column("item_id"))
+        score = np.array(table.column("score"))
+        prediction = np.array(table.column("prediction"))
+        self._scores.append(score)
+        self._probabilities.append(np.array(table.column("probability")))
+        self._predictions.append(prediction)
+        for name, columns in cut_tables(self._spec).items():
+            self._tables[name].append(table_of(table, columns))
+        self.predicted_positives += int(np.count_nonzero(prediction))
+        low, high = self.score_range
+        self.score_range = (min(low, float(score.min())), max(high, float(score.max())))
+        for name, counts in self.segments.items():
+            for entry in pc.value_counts(table.column(name)).to_pylist():
+                counts[entry["values"]] += entry["counts"]
+            if len(counts) > _MOST_SEGMENT_VALUES:
+                raise BadInput(
+                    f"{self._spec.pool.source}: column {name!r} has more than {_MOST_SEGMENT_VALUES:,} "
+                    "different values; a segment splits the pool into a few parts: take it out of "
+                    "pool.segments, or group its values"
+                )
+
+    def _refuse_duplicates(self, suspects: Ints) -> None:
+        def ids() -> Iterator[pa.ChunkedArray]:
+            return (t.column("item_id") for t in frozen_parts(self._store, self._keys, ["item_id"]))
+
+        listed = []
+        for name, rows in islice(first_duplicates(suspects, ids), MOST_LISTED):
+            listed.append(f"{name!r} ({', '.join(self._place(row) for row in rows)})")
+        if listed:
+            raise BadInput(
+                f"pool.id: column {self._spec.pool.id!r} has ids that are there more than once: "
+                f"{'; '.join(listed)}; every item needs an id of its own: drop the repeats, or name another "
+                "column"
+            )
+
+    def _place(self, row: int) -> str:
+        part, place = divmod(row, PART_ROWS)
+        found = read_part_rows(self._store, self._keys[part], [place])[0]
+        return f"{self._source.files[found['source_file']].path} row {found['source_row'] + 1}"
+
+
+def _joined(chunks: list[Array]) -> Array:
+    whole: Array = np.concatenate(chunks)
+    chunks.clear()
+    return whole

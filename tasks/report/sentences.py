@@ -1,0 +1,143 @@
+"""The sentences of a report: the finding, the verdict, why it stopped, and what changed answers did."""
+
+from collections.abc import Sequence
+
+from assay.evalcore.measures.registry import named
+from assay.tasks.report import wording
+from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
+
+_INTERVALS = {
+    "ais-normal": "normal approximation, importance-weighted draws",
+    "delta-normal": "normal approximation, simple random sample",
+    "exact": "exact: every label that matters is known",
+}
+
+
+def measure_meaning(name: str, data: ReportData) -> str:
+    """The measure in half a sentence, with the classes' own names."""
+    return named(name).meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
+
+
+def interval_kind(kind: str) -> str:
+    """The kind of interval in words, with its name in the ledger."""
+    return f"{_INTERVALS[kind]} ({kind})" if kind in _INTERVALS else kind
+
+
+def threshold(data: ReportData) -> str | None:
+    """`at least 0.8`, or None when no threshold was set."""
+    return wording.allowed(data.threshold_min, data.threshold_max)
+
+
+def target(data: ReportData) -> str | None:
+    """The precision that was asked for."""
+    if data.target_half_width is not None:
+        return f"half-width of at most {wording.plain(data.target_half_width)}"
+    if data.target_variance is not None:
+        return f"variance of at most {wording.plain(data.target_variance)}"
+    return None
+
+
+def stopped(data: ReportData) -> str:
+    """Why it stopped, or that it has not."""
+    match data.stopped_by:
+        case "half_width" | "variance":
+            return f"The target was met at two looks in a row: {target(data) or data.stopped_by}."
+        case "budget":
+            spent = f"The budget of {wording.plural(data.budget, 'label', 'labels')} was spent"
+            unmet = target(data)
+            return spent + (f" before the target was met at two looks in a row ({unmet})." if unmet else ".")
+        case "pool":
+            return "Nothing was left whose label could change the measure."
+        case None:
+            return "It has not stopped: these are interim figures, and they will change."
+    return str(data.stopped_by)
+
+
+def verdict(data: ReportData) -> tuple[str, str] | None:
+    """The verdict in a word, and what it rests on; None when no threshold was set."""
+    allowed, first = threshold(data), data.estimates[0]
+    if allowed is None:
+        return None
+    name = wording.measure_name(first.measure)
+    match data.verdict:
+        case "ok":
+            return "OK", f"The whole interval for {name} meets the threshold: {allowed}."
+        case "breach":
+            return "Breach", f"The whole interval for {name} lies outside the threshold: {allowed}."
+        case "inconclusive":
+            if first.value is None:
+                why = f"{name} is undefined, so nothing can be said about the threshold: {allowed}."
+            else:
+                why = f"The interval for {name} reaches across the threshold ({allowed})."
+            if data.labels_to_decide:
+                more = wording.plural(data.labels_to_decide, "more label", "more labels")
+                why += f" About {more} would decide."
+            return "Inconclusive", why
+    return "Not yet decided", f"The threshold is judged when the evaluation finishes: {allowed}."
+
+
+def sampling(data: ReportData) -> str:
+    """How the labelled items were chosen."""
+    return data.sampling_note or f"Items were chosen by the method “{data.method}”."
+
+
+def headline(data: ReportData) -> str:
+    """The finding in one sentence."""
+    row = data.estimates[0]
+    name, of = wording.measure_name(row.measure), f"{wording.count(data.pool.n)} predictions"
+    based = f"from {wording.plural(row.labels, 'label', 'labels')} on a pool of {of}"
+    if row.value is None:
+        return f"{name} is undefined ({row.undefined_reason}), {based}."
+    if row.interval == "exact":
+        return f"{name} is {wording.value(row)} exactly, {based}."
+    if row.lower is None or row.upper is None:
+        return f"{name} is estimated at {wording.value(row)}, with no interval, {based}."
+    return (
+        f"{name} is estimated at {wording.value(row)}, with a nominal {wording.percent(row.confidence)} "
+        f"interval of {wording.interval(row)}, {based}."
+    )
+
+
+def people(
+    rows: Sequence[EstimateRow], revision: int, items: int, moved: Sequence[Moved]
+) -> list[str]:
+    """How changed, undecided and missing answers changed the estimates."""
+    lines = []
+    if revision:
+        changes = "; ".join(_moved(one) for one in moved)
+        one, many = "label differs from when its round was", "labels differ from when their rounds were"
+        differ = wording.plural(items, one, many)
+        lines.append(f"Revision {revision}: {differ} closed{': ' if changes else ''}{changes}.")
+    whole = [row for row in rows if row.segment is None]
+    bounds = [(row, row.undecided) for row in whole if row.undecided]
+    if bounds:
+        cannot = wording.plural(bounds[0][1].items, "item", "items")
+        lines.append(
+            f"People could not decide {cannot}, which the estimates leave out. If all of them were negative, "
+            f"or all positive: {'; '.join(_if_decided(row, given) for row, given in bounds)}."
+        )
+    gaps = next((row.nonresponse for row in whole if row.nonresponse), None)
+    if gaps:
+        lines.append(
+            f"{wording.plural(gaps.rounds, 'round was', 'rounds were')} closed early: "
+            f"{wording.plural(gaps.unanswered, 'item', 'items')} unanswered, a response rate of "
+            f"{wording.percent(round(gaps.response_rate, 3))}. Answered items stand for the unanswered ones "
+            f"of their cell, assuming {gaps.assumption} "
+            f"({wording.plural(gaps.cells, 'cell', 'cells')} weighted, "
+            f"{gaps.collapsed} collapsed with neighbours)."
+        )
+    return lines
+
+
+def _moved(one: Moved) -> str:
+    before, now = (wording.in_short(*ends) for ends in (
+        (one.value_before, one.lower_before, one.upper_before), (one.value, one.lower, one.upper)
+    ))
+    return f"{wording.measure_name(one.measure)} from {before} to {now}"
+
+
+def _if_decided(row: EstimateRow, given: Undecided) -> str:
+    negative, positive = (
+        wording.in_short(one.value, one.lower, one.upper) for one in (given.all_negative, given.all_positive)
+    )
+    return f"{wording.measure_name(row.measure)} {negative}, or {positive}"
