@@ -18,6 +18,7 @@ from assay.tasks.ledger import layout, open_store
 from assay.tasks.ledger.monitors import read_verdicts
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
+from assay.tasks.report import wording
 from assay.tasks.spec.monitor import MonitorSpec
 
 pytestmark = pytest.mark.services
@@ -57,9 +58,10 @@ def test_a_drop_pages_people_and_a_good_day_does_not(label_studio, tmp_path, mon
     (got,) = ops.received
     assert (got["kind"], got["severity"], got["owner"]) == ("breach", "critical", "monitors/paged")
     assert got["reference"] == "monitors/paged/verdict-000002"
-    assert "in window 2026-11-02: 0." in got["body"]
-    good = read_verdicts(monitors_ledger)[0].overall.measured.value
-    assert f"In window 2026-11-01 it was {good:.4f}" in got["body"]
+    assert got["body"].startswith("Accuracy is 0.")
+    assert "the window of 2026-11-02" in got["body"]
+    good = read_verdicts(monitors_ledger)[0].overall.measured
+    assert f"Before, it was {wording.shown(good.value, good.lower, good.upper)}" in got["body"]
     assert "95% interval 0." in got["body"]
     assert f"on {LABELS} labels" in got["body"]
     assert got["links"] == ["https://reports.example.com/paged-2026-11-02"]

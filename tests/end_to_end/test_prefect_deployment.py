@@ -13,6 +13,7 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.tasks.ledger import open_store
+from assay.tasks.report import wording
 
 pytestmark = pytest.mark.services
 
@@ -57,7 +58,8 @@ def test_the_deployments_run_and_leave_artifacts_and_events(server: PrefectServe
     of_rounds = [a for a in artifacts if a["type"] == "markdown" and "Deployed_1" in a["description"]]
     assert {a["description"] for a in of_rounds} == {f"Deployed_1, round {n}" for n in (1, 2, 3)}
     last = next(a for a in of_rounds if a["description"].endswith("3"))
-    assert f"{finished.known.estimates[0].value:.4f}" in last["data"]
+    first = finished.known.estimates[0]
+    assert f"| {wording.shown(first.value, first.lower, first.upper)} |" in last["data"]
 
     events = _events(server, {"Deployed_1", "swept"})
     closed = sorted(
