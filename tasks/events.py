@@ -19,6 +19,7 @@ The resource is `assay.evaluation.<name>`, or `assay.monitor.<name>`.
 import logging
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -27,6 +28,7 @@ from assay.tasks.effects.calls import in_flow_run
 from assay.tasks.ledger.ending import Ending
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.report import wording
+from assay.tasks.report.history.record import History
 
 ROUND_CLOSED = "assay.round.closed"
 EVALUATION_FINISHED = "assay.evaluation.finished"
@@ -83,24 +85,24 @@ def table(key: str, rows: Sequence[Mapping[str, Any]], description: str) -> None
 
 
 def monitor_ticked(
-    store_url: str, monitor: str, told: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]
+    store_url: str, history: History, verdicts: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Tell Prefect, if we run in a flow, how a monitor stands, and every new verdict.
-
-    told: the history, as `assay history --json` prints it.
-    """
+    """Tell Prefect, if we run in a flow, how a monitor stands, and every new verdict."""
     if not in_flow_run():
         return
     from prefect.artifacts import create_markdown_artifact
 
-    from assay.tasks.report.history import history_markdown, history_rows
+    from assay.tasks.report.history.table import history_markdown, place_rows
 
+    monitor = history.monitor
     key = artifact_key(f"monitor-{monitor}")
     try:
-        create_markdown_artifact(markdown=history_markdown(told), key=key, description=f"{monitor}: windows")
+        create_markdown_artifact(
+            markdown=history_markdown(history), key=key, description=f"{monitor}: windows"
+        )
     except Exception as error:
         _lost("artifact", key, error)
-    rows = [{k: v for k, v in row.items() if k != "signals"} for row in history_rows(told)]
+    rows = [{k: v for k, v in asdict(row).items() if k != "signals"} for row in place_rows(history)]
     if rows:
         table(f"{key}-table", rows, f"{monitor}: windows and segments")
     windows_judged(store_url, monitor, verdicts)

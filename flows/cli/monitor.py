@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
-from assay.flows.monitor.history import History, HistoryRow, read_monitor_history
+from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
 from assay.tasks.report import wording
+from assay.tasks.report.history.record import History, HistoryRow
 from assay.tasks.spec.monitor import load_monitor_spec
 
 
@@ -87,24 +88,23 @@ def history(name: str, out: Path | None, where: str | None, as_json: bool) -> in
         _print_history(told)
     if out is not None:
         from assay.tasks.report import write_files
-        from assay.tasks.report.history import history_files
+        from assay.tasks.report.history.files import history_files
 
-        write_files(history_files(told.to_json()), out)
+        write_files(history_files(told), out)
         for written in sorted(out.iterdir()):
             click.echo(f"wrote {file_link(written)}", err=as_json)
     return 0
 
 
 def _print_history(told: History) -> None:
-    measure = told.spec.measures[0].name
+    measure = told.measure
     if not told.rows:
         click.echo("  no window has been opened yet")
         return
     click.echo(f"  {'window':<14} {measure:<10} {'interval':<18} {'labels':>6} {'bought':>6}  verdict")
     for row in told.rows:
         click.echo("  " + _line(row))
-    spent = sum(row.bought for row in told.rows)
-    bought = wording.plural(spent, "label", "labels")
+    bought = wording.plural(told.bought, "label", "labels")
     windows = wording.plural(len(told.rows), "window", "windows")
     click.echo(f"  {bought} bought for {windows}")
 
@@ -123,7 +123,7 @@ def _line(row: HistoryRow) -> str:
     if called_out:
         hints.append(f"in breach: {', '.join(map(str, called_out))}")
     if row.raised:
-        hints.append(f"signals: {', '.join(row.raised)}")
+        hints.append(f"signals: {', '.join(signal.name for signal in row.raised)}")
     if row.revision:
         hints.append(f"revision {row.revision}")
     labels = m.labels if m else 0

@@ -112,8 +112,8 @@ def monitor(name: str, store: str = "") -> State:
     """
     opened_store = open_store(store or Settings().store)
     done = tick(opened_store, name, now=utc_now())
-    told = read_monitor_history(opened_store, name).to_json()
-    events.monitor_ticked(opened_store.url, name, told, [news_of(verdict) for verdict in done.verdicts])
+    history = read_monitor_history(opened_store, name)
+    events.monitor_ticked(opened_store.url, history, [news_of(verdict) for verdict in done.verdicts])
     deliver(opened_store, [layout.monitor(name)])
     if done.failed:
         first = sorted(done.failed)[0]

@@ -6,27 +6,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from doubles.history import history, row
 from doubles.report_data import estimate, report_data
 
 from assay.evalcore.measures.registry import named
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples
 from assay.tasks.report.figures.picture import Picture
 from assay.tasks.report.figures.region import region_figure
-from assay.tasks.report.figures.windows import windows_figure
+from assay.tasks.report.history.figure import windows_figure
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</text><script>alert(1)</script>$x$&\"'"
 CENTER, SHAPE = [0.8, 0.95], [[0.01, 0.006], [0.006, 0.01]]
-
-
-def window(name: str, value: float | None, state: str) -> dict:
-    ends = (None, None) if value is None else (value - 0.05, value + 0.05)
-    return {"window": name, "value": value, "lower": ends[0], "upper": ends[1], "state": state,
-            "limits": [{"name": "floor", "value": 0.8}]}
-
-
-def history(*windows: dict) -> dict:
-    return {"measure": "f1", "monitor": HOSTILE, "windows": windows}
 
 
 def figures() -> dict[str, Picture]:
@@ -38,8 +29,8 @@ def figures() -> dict[str, Picture]:
         "one": convergence_figure(data, data.estimates[0]),
         "several": small_multiples(data, data.estimates[1:]),
         "windows": windows_figure(history(
-            window("2026-11-01", 0.9, "ok"), window("2026-11-02", 0.7, "breach"),
-            window("2026-11-03", None, "waiting"),
+            row("2026-11-01", 0.9, "ok"), row("2026-11-02", 0.7, "breach"),
+            row("2026-11-03", None, "waiting"), monitor=HOSTILE,
         )),
         "region": region_figure((named("f1"), named("recall")), CENTER, SHAPE),
     }

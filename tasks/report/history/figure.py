@@ -1,0 +1,69 @@
+"""The figure of a monitor's history: estimate and interval of every window, its limits, and the verdict."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.tasks.report import wording
+from assay.tasks.report.figures.picture import LIMIT, LINE, Picture, picture
+from assay.tasks.report.history.record import History, HistoryRow
+
+_COLOURS = {"ok": LINE, "breach": LIMIT, "inconclusive": "#7b8794"}
+_MOST_TICKS = 12
+
+
+def windows_figure(history: History) -> Picture:
+    """Every window of a history, in order."""
+    rows = history.rows
+    in_words = " ".join(f"{row.window}: {_in_short(row)}, {row.state}." for row in rows)
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        for state, colour in _COLOURS.items():
+            _estimates(ax, rows, state, colour)
+        _limits(ax, rows)
+        step = -(-max(len(rows), 1) // _MOST_TICKS)
+        at = list(range(0, len(rows), step))
+        ax.set_xticks(at, [rows[i].window for i in at], rotation=30, ha="right")
+        ax.set_xlim(-0.6, max(len(rows), 1) - 0.4)
+        ax.set_ylabel(wording.measure_name(history.measure))
+        ax.grid(axis="y")
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5)
+
+    return picture(draw, (7.2, 3.5), f"{history.measure} of {history.monitor} over windows. {in_words}")
+
+
+def _in_short(row: HistoryRow) -> str:
+    if row.overall is None:
+        return wording.in_short(None, None, None)
+    m = row.overall.measured
+    return wording.in_short(m.value, m.lower, m.upper)
+
+
+def _estimates(ax: Any, rows: Sequence[HistoryRow], state: str, colour: str) -> None:
+    found = [
+        (i, row.overall.measured)
+        for i, row in enumerate(rows) if row.state == state and row.overall is not None
+    ]
+    drawn = [
+        (i, m.value, max(m.value - m.lower, 0.0), max(m.upper - m.value, 0.0))
+        for i, m in found if m.value is not None and m.lower is not None and m.upper is not None
+    ]
+    if not drawn:
+        return
+    at, values, low, high = zip(*drawn, strict=True)
+    ax.errorbar(
+        at, values, yerr=[low, high], fmt="o", markersize=4, linewidth=1.3, capsize=2.5, color=colour,
+        label=state,
+    )
+
+
+def _limits(ax: Any, rows: Sequence[HistoryRow]) -> None:
+    limits = [
+        {limit.name: limit.value for limit in row.overall.limits} if row.overall else {} for row in rows
+    ]
+    for name in dict.fromkeys(name for of_window in limits for name in of_window):
+        ax.plot(
+            range(len(rows)), [of_window.get(name, float("nan")) for of_window in limits],
+            color=LIMIT, linewidth=1.1, dashes=(1.5, 1.8), drawstyle="steps-mid", label=name,
+        )

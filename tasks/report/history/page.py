@@ -1,0 +1,68 @@
+"""A history as a page: a plot of the measure over windows, and a table."""
+
+from typing import Any
+
+from assay.evalcore.monitoring.verdicts import PlaceVerdict
+from assay.tasks.report import wording
+from assay.tasks.report.history.figure import windows_figure
+from assay.tasks.report.history.record import History, HistoryRow, held_against
+from assay.tasks.report.history.table import interval_of, value_of
+
+_STATES = {
+    "ok": "within the limits",
+    "breach": "in breach",
+    "inconclusive": "inconclusive",
+    "waiting": "people are working",
+    "unlabelled": "not labelled: the month's labels were spent",
+}
+
+
+def history_html(history: History) -> bytes:
+    """The page. Everything from outside is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    loader = PackageLoader("assay.tasks.report", "templates")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style = loader.get_source(environment, "style.css")[0]
+    page = environment.get_template("history.html.j2").render(
+        told=history,
+        style=Markup(style),  # noqa: S704  our own file
+        figure=windows_figure(history),
+        rows=[_window(row) for row in history.rows],
+        segments=[
+            {"window": row.window, "segment": place.segment, **_place(place)}
+            for row in history.rows for place in row.segments if place.verdict == "breach"
+        ],
+    )
+    return page.encode("utf-8", "replace")
+
+
+def _window(row: HistoryRow) -> dict[str, Any]:
+    return {
+        **_place(row.overall),
+        "window": row.window,
+        "bought": row.bought,
+        "said": _STATES[row.state],
+        "more": row.verdict.labels_to_decide if row.verdict else None,
+        "signals": ", ".join(f"{s.name} {_figure(s.value)}".rstrip() for s in row.raised),
+        "revision": row.revision,
+    }
+
+
+def _place(place: PlaceVerdict | None) -> dict[str, Any]:
+    limits = [] if place is None else held_against(place)
+    return {
+        "value": value_of(place),
+        "interval": interval_of(place),
+        "labels": place.measured.labels if place else 0,
+        "limit": ", ".join(f"{limit.name} {wording.limit(limit.value)}" for limit, _ in limits),
+        "evidence": ", ".join(f"{evidence:.2f}" for _, evidence in limits),
+        "needed": "" if place is None else f"{place.needed:.2f}",
+    }
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else wording.number(value, 4)

@@ -1,0 +1,129 @@
+"""A monitor's windows, in order, with the newest verdict on each; and the JSON of `assay history --json`."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
+from assay.tasks.ledger.monitors import Opening, WindowVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRow:
+    """One window; `verdict` is None while people are working, or where no label was left to buy."""
+
+    window: str
+    verdict: WindowVerdict | None
+    openings: tuple[Opening, ...]     # of its newest predictions
+    revision: int                     # of the window: verdicts reissued, and predictions replaced
+
+    @property
+    def state(self) -> str:
+        """ok, breach, inconclusive, waiting, or unlabelled (the month's labels were spent)."""
+        if self.verdict is not None:
+            return self.verdict.verdict
+        return "waiting" if any(o.evaluation for o in self.openings) else "unlabelled"
+
+    @property
+    def overall(self) -> PlaceVerdict | None:
+        """The verdict on the whole pool."""
+        return self.verdict.overall if self.verdict else None
+
+    @property
+    def segments(self) -> tuple[PlaceVerdict, ...]:
+        """The verdicts on its segments."""
+        return self.verdict.segments if self.verdict else ()
+
+    @property
+    def bought(self) -> int:
+        """Labels paid for."""
+        return 0 if self.verdict is None else sum(part.bought for part in self.verdict.parts)
+
+    @property
+    def asked(self) -> int:
+        """Labels asked for since the verdict: a follow-up that people still work on."""
+        known = {part.evaluation for part in self.verdict.parts} if self.verdict else set()
+        return sum(o.labels for o in self.openings if o.evaluation and o.evaluation not in known)
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """What was measured of its predictions before anybody labelled anything."""
+        return self.openings[0].signals if self.openings else ()
+
+    @property
+    def raised(self) -> tuple[Signal, ...]:
+        """The signals that were raised."""
+        return tuple(signal for signal in self.signals if signal.raised)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All windows of a monitor, in order of time."""
+
+    monitor: str
+    measure: str
+    error_rate: float
+    test: str                         # the rule that calls a breach
+    rows: tuple[HistoryRow, ...]
+
+    @property
+    def bought(self) -> int:
+        """Labels paid for, in all windows."""
+        return sum(row.bought for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `assay history --json` prints."""
+        return {
+            "monitor": self.monitor,
+            "measure": self.measure,
+            "error_rate": self.error_rate,
+            "test": self.test,
+            "labels": self.bought,
+            "windows": [_row_json(row) for row in self.rows],
+        }
+
+
+def held_against(place: PlaceVerdict) -> list[tuple[Limit, float]]:
+    """The limits of a place, each with the log evidence against it."""
+    return list(zip(place.limits, place.evidence, strict=True))
+
+
+def _row_json(row: HistoryRow) -> dict[str, Any]:
+    verdict = row.verdict
+    return {
+        "window": row.window,
+        "state": row.state,
+        **_place_json(row.overall),
+        "interval": verdict.interval if verdict else None,
+        "bought": row.bought,
+        "asked": row.asked,
+        "pool": verdict.pool if verdict else None,
+        "labels_to_decide": verdict.labels_to_decide if verdict else None,
+        "why": row.openings[0].why if row.openings else None,
+        "signals": [
+            {"name": s.name, "value": s.value, "by_chance": s.by_chance, "raised": s.raised}
+            for s in row.signals
+        ],
+        "revision": row.revision,
+        "evaluations": [o.evaluation for o in row.openings if o.evaluation],
+        "segments": [
+            {"segment": one.segment, "verdict": one.verdict, **_place_json(one)} for one in row.segments
+        ],
+    }
+
+
+def _place_json(place: PlaceVerdict | None) -> dict[str, Any]:
+    if place is None:
+        return {
+            "value": None, "lower": None, "upper": None, "confidence": None, "labels": 0, "limits": [],
+            "evidence_needed": None,
+        }
+    measured = asdict(place.measured)
+    return {
+        **{name: measured[name] for name in ("value", "lower", "upper", "confidence", "labels")},
+        "limits": [
+            {"name": limit.name, "side": limit.side, "value": limit.value, "evidence": evidence}
+            for limit, evidence in held_against(place)
+        ],
+        "evidence_needed": place.needed,
+    }

@@ -1,0 +1,108 @@
+"""A history as tables: one row for each window and place, ready for anybody's dashboard."""
+
+import io
+from dataclasses import asdict, dataclass
+
+from assay.evalcore.monitoring.verdicts import PlaceVerdict
+from assay.tasks.report import wording
+from assay.tasks.report.history.record import History, HistoryRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceRow:
+    """The whole pool of a window (`segment` is None), or one of its segments."""
+
+    monitor: str
+    window: str
+    measure: str
+    segment: str | None
+    verdict: str                      # of the whole pool: the state of the window
+    value: float | None
+    lower: float | None
+    upper: float | None
+    confidence: float | None
+    labels: int
+    limit: float | None               # the first
+    log_evidence: float | None        # against the limit that it says most against
+    log_evidence_needed: float | None
+    bought: int | None                # None for a segment
+    pool: int | None
+    revision: int
+    signals: tuple[str, ...]          # that were raised
+
+
+def place_rows(history: History) -> list[PlaceRow]:
+    """By window; its segments after its pool."""
+    return [
+        _place_row(history, row, place)
+        for row in history.rows for place in (row.overall, *row.segments)
+    ]
+
+
+def _place_row(history: History, row: HistoryRow, place: PlaceVerdict | None) -> PlaceRow:
+    measured = place.measured if place else None
+    segment = place.segment if place else None
+    return PlaceRow(
+        monitor=history.monitor,
+        window=row.window,
+        measure=history.measure,
+        segment=segment,
+        verdict=row.state if place is None or segment is None else place.verdict,
+        value=measured.value if measured else None,
+        lower=measured.lower if measured else None,
+        upper=measured.upper if measured else None,
+        confidence=measured.confidence if measured else None,
+        labels=measured.labels if measured else 0,
+        limit=place.limits[0].value if place and place.limits else None,
+        log_evidence=max(place.evidence, default=None) if place else None,
+        log_evidence_needed=place.needed if place else None,
+        bought=row.bought if segment is None else None,
+        pool=row.verdict.pool if row.verdict else None,
+        revision=row.revision,
+        signals=tuple(signal.name for signal in row.raised),
+    )
+
+
+def history_parquet(history: History) -> bytes:
+    """`place_rows` as Parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text, number, count = pa.string(), pa.float64(), pa.int64()
+    columns = {
+        "monitor": text, "window": text, "measure": text, "segment": text, "verdict": text,
+        "value": number, "lower": number, "upper": number, "confidence": number, "labels": count,
+        "limit": number, "log_evidence": number, "log_evidence_needed": number, "bought": count,
+        "pool": count, "revision": count, "signals": pa.list_(text),
+    }
+    rows = [asdict(row) for row in place_rows(history)]
+    table = pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    return sink.getvalue()
+
+
+def history_markdown(history: History, last: int = 20) -> str:
+    """The newest windows as a table, for an artifact."""
+    lines = [
+        f"### {history.monitor}: {history.measure} over windows", "",
+        "| window | estimate | interval | labels | bought | verdict |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in history.rows[-last:]:
+        labels = row.overall.measured.labels if row.overall else 0
+        cells = (row.window, value_of(row.overall), interval_of(row.overall), labels, row.bought, row.state)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines) + "\n"
+
+
+def value_of(place: PlaceVerdict | None) -> str:
+    """The estimate of a place; nothing where there is none."""
+    m = place.measured if place else None
+    return "" if m is None or m.value is None else wording.shown(m.value, m.lower, m.upper)
+
+
+def interval_of(place: PlaceVerdict | None) -> str:
+    """The interval of a place; nothing where there is none."""
+    m = place.measured if place else None
+    return "" if m is None or m.lower is None else wording.ends(m.value, m.lower, m.upper)
