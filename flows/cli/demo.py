@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.flows.cli.output import Progress, file_link, json_option, print_json, print_standing
+from assay.flows.cli.output import file_link, json_option, print_json
+from assay.flows.cli.progress import ProgressDisplay
+from assay.flows.cli.standing import print_standing
 
 if TYPE_CHECKING:
     from assay.flows.demo.run import Demo
@@ -32,7 +34,7 @@ def demo(label_studio: bool, out: Path, seed: int, as_json: bool) -> int:
     """
     from assay.flows.demo.run import run_demo
 
-    with Progress(500).running() as progress:
+    with ProgressDisplay(500).running() as progress:
         found = run_demo(
             out, seed=seed, label_studio=label_studio, on_round=progress.round, say=progress.say
         )

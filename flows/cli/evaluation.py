@@ -6,17 +6,9 @@ from textwrap import fill
 import click
 
 from assay.evalcore.forecast.outlook import Outlook
-from assay.flows.cli.output import (
-    Progress,
-    before_it_starts,
-    json_option,
-    print_json,
-    print_standing,
-    store_for,
-    store_named,
-    store_option,
-    with_outlook,
-)
+from assay.flows.cli.output import json_option, print_json, store_for, store_named, store_option
+from assay.flows.cli.progress import ProgressDisplay
+from assay.flows.cli.standing import before_it_starts, print_standing, with_outlook
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.report import wording
@@ -47,7 +39,7 @@ def run(spec: Path, where: str | None, wait: float | None, as_json: bool) -> int
 
     asked = load_spec(spec)
     store = store_for(where, asked)
-    with Progress(asked.budget.labels).running() as progress:
+    with ProgressDisplay(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
         try:
             opened = begin(store, asked, progress=progress.frozen)
@@ -82,7 +74,7 @@ def begin_command(spec: Path, where: str | None, as_json: bool) -> int:
 
     asked = load_spec(spec)
     store = store_for(where, asked)
-    with Progress(asked.budget.labels).running() as progress:
+    with ProgressDisplay(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
         opened = begin(store, asked, progress=progress.frozen)
         ahead = _outlook(opened, progress)
@@ -126,7 +118,7 @@ def advance_command(
         raise click.UsageError("--round says which round --close-round closes; give both, or neither")
     store = store_named(where)
     opened = open_evaluation(store, name)
-    with Progress(opened.spec.budget.labels).running() as progress:
+    with ProgressDisplay(opened.spec.budget.labels).running() as progress:
         progress.say(f"advancing {name}")
         standing = advance(
             store, name, on_round=progress.round, look_again=look_again, close_round=close_round,
@@ -136,7 +128,7 @@ def advance_command(
     return _say(opened, standing, as_json, ahead)
 
 
-def _outlook(opened: Opened, progress: Progress) -> Outlook | None:
+def _outlook(opened: Opened, progress: ProgressDisplay) -> Outlook | None:
     """The forecast from where it stands; None once it is finished."""
     from assay.flows.report.outlook import read_outlook
 

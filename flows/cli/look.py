@@ -6,15 +6,8 @@ from typing import Any
 import click
 
 from assay.evalcore.errors import AssayError
-from assay.flows.cli.output import (
-    file_link,
-    json_option,
-    print_json,
-    print_standing,
-    store_named,
-    store_option,
-    with_outlook,
-)
+from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
+from assay.flows.cli.standing import print_standing, with_outlook
 from assay.flows.record.opened import begun_evaluations, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.ledger.stores.protocol import Store

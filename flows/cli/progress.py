@@ -1,0 +1,49 @@
+"""What is going on, on standard error, while a command runs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assay.flows.cli.standing import state_in_words
+from assay.flows.record.standing import Standing
+from assay.tasks.ledger.rounds.estimate import RoundEstimate
+from assay.tasks.report import wording
+
+
+class ProgressDisplay:
+    """A line on standard error for every closed round, and a spinner while people are waited for."""
+
+    def __init__(self, budget: int) -> None:
+        from rich.console import Console
+
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._status = self._console.status("starting")
+        self._budget = budget
+
+    @contextmanager
+    def running(self) -> Iterator["ProgressDisplay"]:
+        """While the context lasts the spinner shows; nothing of it reaches a file or a pipe."""
+        with self._status:
+            yield self
+
+    def frozen(self, rows: int) -> None:
+        """Rows frozen so far."""
+        self._status.update(f"freezing the pool: {rows:,} rows")
+
+    def say(self, text: str) -> None:
+        """What is being done."""
+        self._status.update(text)
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        self._console.print(text, markup=False)
+
+    def round(self, known: RoundEstimate) -> None:
+        """A round has closed."""
+        e = known.estimates[0]
+        said = f"{e.measure} {wording.in_short(e.value, e.lower, e.upper)}"
+        self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
+        self._status.update(f"{known.labels:,} of at most {self._budget:,} labels")
+
+    def waiting(self, standing: Standing) -> None:
+        """People are working."""
+        self._status.update(state_in_words(standing))

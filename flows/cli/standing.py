@@ -1,0 +1,99 @@
+"""Where an evaluation stands, for people at a terminal."""
+
+from dataclasses import replace
+from textwrap import fill
+
+import click
+
+from assay.evalcore.forecast.outlook import Outlook
+from assay.flows.record.opened import Opened
+from assay.flows.record.standing import Standing
+from assay.tasks.report import EstimateRow, sentences, wording
+from assay.tasks.report.forecast import outlook_lines
+from assay.tasks.report.price import price_lines
+
+_REASONS = {
+    "half_width": "the target half-width was met",
+    "variance": "the target variance was met",
+    "budget": "the budget is spent",
+    "pool": "every label that matters is known",
+}
+
+
+def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
+    """The standing with its forecast; a finished evaluation waits for nothing."""
+    return standing if standing.state == "finished" else replace(standing, forecast=ahead)
+
+
+def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
+    """The method and why, where that was left to `auto`; then the forecast."""
+    chosen = [f"method {opened.question.method.name}: {opened.why_method}"] if opened.why_method else []
+    return chosen + (outlook_lines(ahead) if ahead else [])
+
+
+def print_standing(
+    standing: Standing, threshold: str = "", more: int | None = None, note: bool = True
+) -> None:
+    """Where an evaluation stands, for people; `note`: and what its kind of interval was measured to cover."""
+    click.echo(f"{standing.evaluation}: {state_in_words(standing)}")
+    rows = standing.rows()
+    for row in rows:
+        if row.segment is None:
+            click.echo(f"  {_estimate(row)}")
+    segments = len({row.segment for row in rows if row.value is not None} - {None})
+    if segments:
+        click.echo(f"  and by segment ({segments}): --json, or assay report {standing.evaluation}")
+    spent = f"{wording.plural(standing.labels, 'label', 'labels')} of a budget of {standing.budget:,}"
+    could_not = wording.plural(standing.undecided, "item", "items")
+    undecided = f"; people could not decide {could_not}" if standing.undecided else ""
+    click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
+    for line in price_lines(rows, standing.positive) if note else []:
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    for line in outlook_lines(standing.forecast) if standing.forecast else []:
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    for line in sentences.people(rows, standing.revision, standing.revised_items, standing.moved):
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))
+    if standing.verdict:
+        hint = f"; about {more:,} more labels would decide" if more else ""
+        click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")
+    if note and standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
+        about = f"About the interval: {standing.interval_note}"
+        click.echo(fill(about, 100, initial_indent="  ", subsequent_indent="  "))
+
+
+def _estimate(row: EstimateRow) -> str:
+    """A measure, its value, its interval and the kind of that."""
+    unknown = row.lower is None or row.upper is None
+    known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
+    kind = "" if row.interval == "exact" else f"   ({row.interval})"
+    what = row.measure if row.system is None else f"{row.measure} of {row.system}"
+    return f"{what:<18} {wording.value(row)}{known}{kind}"
+
+
+def state_in_words(standing: Standing) -> str:
+    """Finished and why, open, or what it waits for."""
+    if standing.stopped_by:
+        return f"finished, {_REASONS[standing.stopped_by]}"
+    if standing.waiting_for is None:
+        return "open; something is due: run `assay advance`"
+    waiting = standing.waiting_for
+    answered = "" if waiting.answered is None else f", {waiting.answered} answered"
+    unusual = "".join(
+        f"; {count} {text}"
+        for count, text in (
+            (waiting.tied, "tied, one more person is asked"),
+            (waiting.invalid, "answered with something that is no class: correct it on the desk"),
+            (waiting.not_on_desk, "not on the desk yet; they will be posted again"),
+            (waiting.asked_again, "asked once more: everybody skipped them"),
+        )
+        if count
+    )
+    if waiting.deadline is not None:
+        at = waiting.deadline.isoformat(timespec="seconds")
+        unusual += f"; {'overdue since' if waiting.overdue else 'until'} {at}"
+    if waiting.cannot_close is not None:
+        unusual += f"; it cannot be closed: {waiting.cannot_close}"
+    return (
+        f"waiting for people: round {waiting.round}, {waiting.items} items on the {waiting.desk} desk"
+        f"{answered}{unusual}"
+    )
