@@ -6,21 +6,19 @@ as often as anybody likes and at the same time: the outbox sees to it that a mes
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from assay.evalcore.errors import AssayError
 from assay.flows.alerts.verdicts import alert_choices
 from assay.flows.record.opened import UnknownEvaluation, open_evaluation, utc_now
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.channels import open_channels
-from assay.tasks.alerts.listing import outbox_rows
+from assay.tasks.alerts.listing import OutboxRow, outbox_rows
 from assay.tasks.alerts.outbox import Delivery, NotDelivered, deliver_due, outbox_index
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.report import wording
 
 _log = logging.getLogger("assay.alerts")
 
@@ -51,14 +49,14 @@ def deliver(
     return done
 
 
-def outbox_of_all(store: Store, owners: Iterable[str] | None = None) -> list[dict[str, Any]]:
+def outbox_of_all(store: Store, owners: Iterable[str] | None = None) -> list[OutboxRow]:
     """Every alert in the store, or of these owners: what it says, who was told, and whether it waits.
 
     Lists all keys below the owners, and enters into the index what it does not find there: this is how an
     index that was lost is rebuilt. Raises UnknownEvaluation for an owner nobody knows.
     """
     names = _owners(store) if owners is None else list(owners)
-    rows: list[dict[str, Any]] = []
+    rows: list[OutboxRow] = []
     for owner in names:
         if owners is not None:
             check_owner(store, owner)
@@ -98,15 +96,3 @@ def _owners(store: Store) -> list[str]:
     """Everybody with an outbox. Lists the whole store."""
     found = (layout.alert.match(key) for key in store.keys(""))
     return sorted({values[0] for values in found if values is not None})
-
-
-def summary(deliveries: Sequence[Delivery]) -> str:
-    """`2 alerts sent, 1 not delivered (spam/round-0003-breach to ops: ...)`; nothing for none."""
-    sent = sum(one.status == "sent" for one in deliveries)
-    failed = [one for one in deliveries if one.status in ("failed", "expired")]
-    said = [f"{wording.plural(sent, 'alert', 'alerts')} sent"] if sent else []
-    if failed:
-        first = failed[0]
-        where = f" to {first.channel}" if first.channel else ""
-        said.append(f"{len(failed)} not delivered ({first.owner}/{first.key}{where}: {first.why})")
-    return ", ".join(said)

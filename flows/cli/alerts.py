@@ -1,10 +1,11 @@
 """`assay alerts`: what people were told, what waits, and whether the channels work."""
 
-from typing import Any
+from dataclasses import asdict
 
 import click
 
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
+from assay.tasks.alerts.listing import OutboxRow
 
 
 @click.command()
@@ -41,11 +42,8 @@ def alerts(
     failed = any(one.status in ("failed", "expired") for one in done)
     if as_json:
         print_json({
-            "alerts": rows,
-            "deliveries": [
-                {"owner": one.owner, "key": one.key, "channel": one.channel, "status": one.status,
-                 "why": one.why} for one in done
-            ],
+            "alerts": [row.to_json() for row in rows],
+            "deliveries": [asdict(one) for one in done],
         })
         return int(failed)
     for row in rows:
@@ -58,10 +56,10 @@ def alerts(
     return int(failed)
 
 
-def _print(row: dict[str, Any]) -> None:
-    click.echo(f"{row['owner']}/{row['key']}  {row['severity']}  {row['subject']}")
-    for channel, told in sorted(row["channels"].items()):
-        why = f": {told['why']}" if told["why"] else ""
-        click.echo(f"  {channel}: {told['status']}, {told['at']}{why}")
-    if row["waiting"]:
+def _print(row: OutboxRow) -> None:
+    click.echo(f"{row.owner}/{row.alert.key}  {row.alert.severity}  {row.alert.subject}")
+    for channel, told in sorted(row.channels.items()):
+        why = f": {told.why}" if told.why else ""
+        click.echo(f"  {channel}: {told.status}, {told.at.isoformat()}{why}")
+    if row.waiting:
         click.echo("  waits to be delivered")

@@ -18,7 +18,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from assay.evalcore.errors import BadInput
-from assay.flows.alerts.delivery import deliver, summary
+from assay.flows.alerts.delivery import deliver
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
 from assay.flows.evaluation.drive import Patience, drive
@@ -27,6 +27,7 @@ from assay.flows.monitor.telling import news_of
 from assay.flows.monitor.tick import tick
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
+from assay.tasks.alerts.listing import deliveries_in_words
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.report import wording
 from assay.tasks.settings import Settings
@@ -81,7 +82,7 @@ def sweep(store: str = "", look_again: bool = False, look_back_days: float = 30.
     if rows:
         events.table("assay-sweep", rows, "Open evaluations")
     told = deliver(opened_store)
-    message = "; ".join(filter(None, [result.summary(), summary(told)]))
+    message = "; ".join(filter(None, [result.summary(), deliveries_in_words(told)]))
     if result.failed:
         first = sorted(result.failed)[0]
         return Failed(message=f"{message}; {first}: {result.failed[first]}")
@@ -99,8 +100,8 @@ def deliver_alerts(store: str = "", owner: str = "") -> State:
     """
     told = deliver(open_store(store or Settings().store), [owner] if owner else None)
     if any(one.status in ("failed", "expired") for one in told):
-        return Failed(message=summary(told))
-    return Completed(message=summary(told) or "nothing to send")
+        return Failed(message=deliveries_in_words(told))
+    return Completed(message=deliveries_in_words(told) or "nothing to send")
 
 
 @flow(name="assay-monitor", flow_run_name="{name}", persist_result=False)

@@ -1,29 +1,52 @@
-"""An outbox in full, for people to look at, and the way to make a lost index anew."""
+"""What people see of outboxes: every alert in full, and what became of deliveries.
 
+Reading an outbox in full also repairs an index that was lost.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.outbox import enter_index
+from assay.tasks.alerts.outbox import Delivery, enter_index
 from assay.tasks.alerts.tries import Settled
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import get_record
+from assay.tasks.report import wording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxRow:
+    """One alert, and what became of it."""
+
+    owner: str
+    alert: Alert
+    channels: Mapping[str, Settled]   # channel -> what it was told
+    waiting: bool                     # to be delivered
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        channels = {channel: codec.plain(told) for channel, told in self.channels.items()}
+        return {
+            "owner": self.owner, **codec.plain(self.alert), "channels": channels, "waiting": self.waiting,
+        }
 
 
 @retried
-def outbox_rows(ledger: Ledger) -> list[dict[str, Any]]:
-    """The outbox in full, as JSON: every alert, what each channel was told, and whether it still waits.
+def outbox_rows(ledger: Ledger) -> list[OutboxRow]:
+    """Every alert of an owner, what each channel was told, and whether it still waits.
 
     The keys are listed, not the index; an alert that nobody was told of and that is not in the index is
     entered again.
     """
     keys = list(ledger.keys(layout.alerts(ledger.name)))
-    told: dict[str, dict[str, Any]] = {}   # alert -> channel -> what became of it
+    told: dict[str, dict[str, Settled]] = {}   # alert -> channel -> what became of it
     for key in keys:
         sent = layout.alert_sent.match(key)
         if sent is not None:
-            told.setdefault(sent[1], {})[sent[2]] = codec.plain(get_record(ledger, key, Settled))
+            told.setdefault(sent[1], {})[sent[2]] = get_record(ledger, key, Settled)
     rows = []
     for key in filter(layout.alert.match, keys):
         alert = get_record(ledger, key, Alert)
@@ -32,7 +55,17 @@ def outbox_rows(ledger: Ledger) -> list[dict[str, Any]]:
         if not channels and not waiting:
             enter_index(ledger, alert.key, None)
             waiting = True
-        rows.append({
-            "owner": ledger.name, **codec.plain(alert), "channels": channels, "waiting": waiting
-        })
+        rows.append(OutboxRow(owner=ledger.name, alert=alert, channels=channels, waiting=waiting))
     return rows
+
+
+def deliveries_in_words(deliveries: Sequence[Delivery]) -> str:
+    """`2 alerts sent, 1 not delivered (spam/round-0003-breach to ops: ...)`; nothing for none."""
+    sent = sum(one.status == "sent" for one in deliveries)
+    failed = [one for one in deliveries if one.status in ("failed", "expired")]
+    said = [f"{wording.plural(sent, 'alert', 'alerts')} sent"] if sent else []
+    if failed:
+        first = failed[0]
+        where = f" to {first.channel}" if first.channel else ""
+        said.append(f"{len(failed)} not delivered ({first.owner}/{first.key}{where}: {first.why})")
+    return ", ".join(said)

@@ -13,7 +13,7 @@ from doubles.world import World
 from services.receivers import webhook_receiver
 
 from assay.evalcore.errors import BadInput
-from assay.flows.alerts.delivery import deliver, outbox_of_all, summary
+from assay.flows.alerts.delivery import deliver, outbox_of_all
 from assay.flows.alerts.verdicts import changes, raise_failure
 from assay.flows.cli.main import run_command_line
 from assay.flows.drivers.sweep import sweep_store
@@ -23,6 +23,7 @@ from assay.flows.record.moments import moments
 from assay.flows.record.opened import open_evaluations
 from assay.flows.verify.ledger import verify
 from assay.tasks.alerts.alert import Alert
+from assay.tasks.alerts.listing import deliveries_in_words
 from assay.tasks.alerts.message import Reading, verdict_alert
 from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
@@ -328,9 +329,11 @@ def test_channels_and_cooldown_come_from_the_owner_s_spec(tmp_path):
     assert sorted((one.key, one.channel, one.status) for one in done) == [
         ("again", "ops", "sent"), ("round-0002-breach", "ops", "sent"), ("w1", "other", "failed"),
     ]
-    assert "OTHER is not set" in summary(done)
-    assert summary(done).startswith("2 alerts sent, 1 not delivered (monitors/weekly/w1 to other: ")
-    assert summary([]) == ""
+    assert "OTHER is not set" in deliveries_in_words(done)
+    assert deliveries_in_words(done).startswith(
+        "2 alerts sent, 1 not delivered (monitors/weekly/w1 to other: "
+    )
+    assert deliveries_in_words([]) == ""
 
 
 def test_one_outbox_that_cannot_be_read_keeps_no_other_from_being_sent(tmp_path):
@@ -434,4 +437,4 @@ def test_a_listing_takes_only_outboxes_for_outboxes(tmp_path):
         spec = small_spec(tmp_path / name, **BREACH, name=name)
         begin(store, spec)
         assert advance(store, name).verdict == "breach"
-    assert sorted(row["owner"] for row in outbox_of_all(store)) == ["alerts", "index-2"]
+    assert sorted(row.owner for row in outbox_of_all(store)) == ["alerts", "index-2"]
