@@ -18,7 +18,7 @@ an elementary symmetric mean of the pool's factors, at most their arithmetic mea
 
 Where only an interval is known, its distance to the limit takes the place of the draws: with z such that the
 interval's end lies at its confidence, exp(λ z − λ²/2) is an e-value *if the interval is right at every level,
-as a normal one is*.  Intervals of few labels are not, and nothing here can mend that.
+as a normal one is*.  Intervals from few labels are not, and this module cannot correct that.
 
     G   shares on the grid;  the logarithm of a factor for each of them is what a window leaves behind
 """
@@ -45,14 +45,14 @@ _LEAST = 1e-3     # a bound is at least this share of the largest |X|
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bet:
-    """X = constant + weight · table[prediction, label]; its pool mean is at least 0 while all is well."""
+    """X = constant + weight · table[prediction, label]; its pool mean is ≥ 0 while the limit is kept."""
 
     constant: float
     table: Floats   # (2, 2)
 
 
 def bet_against(measure: Measure, limit: float, side: Side) -> Bet | None:
-    """The bet that the measure is beyond its limit; None for measures that are no mean in disguise."""
+    """The bet that the measure is beyond its limit; None for measures that no mean decides about."""
     form = measure.margin(limit)
     if form is None:
         return None
@@ -106,9 +106,9 @@ def draw_values(bet: Bet, cells: Cells, design: Design) -> tuple[Floats, Floats]
 
 
 def round_log_factors(bet: Bet, cells: Cells, design: Design, labelled: Ints, labels: RoundLabels) -> Floats:
-    """(R, G): what one round says.  labelled (R, C, 2): items labelled before it.
+    """(R, G) log factors of one round.  labelled (R, C, 2): items labelled before it.
 
-    A census is no sample and says nothing here; once it is complete the measure is known outright.
+    0 for a census, which is no sample; once it is complete the measure is known exactly.
     """
     bound = largest_gain(bet, cells, design, labelled)
     new, known = draw_values(bet, cells, design)
@@ -125,7 +125,10 @@ def round_log_factors(bet: Bet, cells: Cells, design: Design, labelled: Ints, la
 def interval_log_factors(
     value: float, lower: float, upper: float, confidence: float, limit: float, side: Side
 ) -> Floats:
-    """(G,): what an estimate with its interval says, taken for a normal one on the side of the limit."""
+    """(G,) log factors of an estimate with its interval, taken for normal on the side of the limit.
+
+    An interval without width on that side is taken for certain.
+    """
     distance, reach = (limit - value, upper - value) if side == "below" else (value - limit, value - lower)
     if reach <= 0:
         return np.full(len(TILTS), CERTAIN if distance > 0 else -CERTAIN)
@@ -147,6 +150,6 @@ def interval_surprise(
 
 
 def known_log_factors(value: float, limit: float, side: Side) -> Floats:
-    """(G,): what an exact value says: everything."""
+    """(G,) log factors of an exact value: CERTAIN for a breach, −CERTAIN where the limit is kept."""
     breached = value < limit if side == "below" else value > limit
     return np.full(len(SHARES), CERTAIN if breached else -CERTAIN)

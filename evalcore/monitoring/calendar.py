@@ -68,7 +68,7 @@ class Window:
 
 
 def kind_of(template: str) -> Kind:
-    """How long the windows of a source template are.  Raises BadInput for one that does not say."""
+    """How long the windows of a source template are.  Raises BadInput where the template leaves that open."""
     names = set(_PLACEHOLDER.findall(template))
     strange = sorted(names - set(_KNOWN))
     if strange:
@@ -94,7 +94,7 @@ def kind_of(template: str) -> Kind:
 
 
 def named(name: str, kind: Kind) -> Window:
-    """The window of this name.  Raises BadInput for a name that is none of its kind."""
+    """The window of this name.  Raises BadInput for a name of another kind."""
     pattern, example = _NAMES[kind]
     try:
         if not pattern.fullmatch(name):

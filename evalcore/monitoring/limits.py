@@ -5,9 +5,9 @@
     previous         worse than the mean of the last few windows by more than `by`
 
 The limits of one place share its error rate evenly.  A reference window is known from labels only, so half of
-that limit's share pays for how well it is known: the limit is the end of the reference's interval that
-accuses least.  The mean of the windows before is as uncertain as the window itself; there the two intervals
-are joined instead.
+that limit's share pays for how well it is known: the limit starts at the end of the reference's interval
+that makes a breach hardest to call.  The mean of the windows before is as uncertain as the window itself;
+there the two intervals are joined instead.
 """
 
 from collections.abc import Mapping

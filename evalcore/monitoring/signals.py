@@ -1,8 +1,8 @@
-"""Signals that cost no label: has the traffic moved, and would the model itself say that it got worse?
+"""Signals that cost no label: has the traffic moved, and do the model's own probabilities expect worse?
 
     psi          Σ (p_b − q_b) ln(p_b/q_b) over ten bins with equal shares of the reference.  Of two samples
                  of one population of sizes n and m it behaves like (1/n + 1/m) χ²₉ (Yurdakul 2018), so a
-                 small window has a large PSI by chance alone: what chance explains is said beside it
+                 small window has a large PSI by chance alone: what chance explains stands beside it
     ks           the largest distance between the two distribution functions, with the two-sample threshold of
                  Smirnov's limit law, c(α) √(1/n + 1/m), c(α) = √(−ln(α/2)/2)
     predictions  the share predicted positive, with the normal threshold of two proportions
@@ -76,7 +76,10 @@ def is_quiet(raised: Sequence[Signal]) -> bool:
 
 
 def population_stability(window: Floats, reference: Floats) -> float:
-    """PSI over bins that hold equal shares of the reference; half an item stands for an empty bin."""
+    """PSI of scores (n,) against a reference (m,), over bins that hold equal shares of the reference.
+
+    Half an item stands for an empty bin.
+    """
     edges = np.unique(np.quantile(reference, np.arange(1, BINS) / BINS))
     ours, theirs = (
         _shares(np.searchsorted(edges, x, side="right"), len(edges) + 1) for x in (window, reference)

@@ -1,10 +1,10 @@
 """What is said of a window: ok, breach or inconclusive.
 
-    breach          the evidence since the last breach reached 1/error_rate (`evalcore.monitoring.lifetime`):
-                    said wrongly even once between two real ones with chance error_rate at most.  Where a
-                    breach stands already, a window whose own interval lies beyond the limit confirms it
-    ok              this window's interval lies within the limits.  A claim about one window at the interval's
-                    own confidence: it pages nobody, and no lifetime is promised for it
+    breach          the evidence since the last breach reached 1/error_rate (`evalcore.monitoring.lifetime`).
+                    The chance of one or more false breaches between two real ones is at most error_rate.
+                    After a breach, a window whose own interval lies beyond the limit confirms it
+    ok              this window's interval lies within the limits.  This speaks of one window, at the
+                    confidence of its interval; it is not controlled over the life of a monitor
     inconclusive    neither
 
 An exact value decides by itself.
@@ -55,9 +55,10 @@ class PlaceVerdict:
 
 
 def pooled(parts: Sequence[Measured]) -> Measured:
-    """One estimate from independent samples of the same window, each with the say of its labels.
+    """One estimate from independent samples of the same window, each weighted by its number of labels.
 
-    The distances to the ends of the intervals add up like standard errors.  An exact part is the answer.
+    The distances to the ends of the intervals are added as standard errors are: as squares, weighted.  Where
+    a sample is exact, that one is returned.  At least one sample.
     """
     exact = [p for p in parts if p.exact]
     if exact:
@@ -84,8 +85,11 @@ def pooled(parts: Sequence[Measured]) -> Measured:
 def verdict_of(
     measured: Measured, limits: Sequence[Limit], alarm: bool, standing: bool = False
 ) -> Verdict:
-    """The verdict on a window; `alarm`: the evidence of its life is enough; `standing`: a breach was called
-    before it and nothing has been ok since."""
+    """The verdict on a place of a window.
+
+    alarm      the evidence over the monitor's life is enough for a breach
+    standing   a breach was called before, and nothing has been ok since
+    """
     if alarm:
         return "breach"
     if measured.lower is None or measured.upper is None:
@@ -104,7 +108,11 @@ def verdict_of(
 
 
 def cautious(measured: Measured, side: Side, error: float) -> float | None:
-    """The end of a one-sided interval of another window, at `error`, on the side that accuses least."""
+    """The end of a one-sided interval of another window, to compare this one with.
+
+    error: the chance that the interval misses its value; side: of a breach.  The end is the one that makes a
+    breach hardest to call.  None without an estimate and an interval.
+    """
     if measured.value is None or measured.lower is None or measured.upper is None:
         return None
     scale = float(ndtri(1 - error) / ndtri(0.5 + measured.confidence / 2))

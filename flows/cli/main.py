@@ -6,7 +6,7 @@ then holds {"error": {"kind", "message", "exit_code"}}.
 
     0  done: target met, or budget or pool exhausted, and no threshold, or the threshold is ok
     1  failure          2  usage, or bad input
-    3  the metric breached its threshold          4  inconclusive against its threshold
+    3  the measure breached its threshold          4  inconclusive against its threshold
     5  not finished: waiting for people
 """
 

@@ -1,9 +1,9 @@
-"""Wakes: hints that an evaluation may have something to do, turned into calls of `advance`, few and soon.
+"""Wakes: hints that an evaluation may have something to do become calls of `advance`.
 
-However many hints arrive, an evaluation is advanced once for all of them, a moment after the first, never
-twice at the same time and never within `gap` seconds of the last time; a hint that arrives while it is being
-advanced makes it go again. So the last hint of a burst is always followed by a look at the desk, and a busy
-desk is read every `gap` seconds at most.
+Hints that arrive together cause one call, a moment after the first of them. An evaluation is never advanced
+twice at the same time, and not again within `gap` seconds. A hint that arrives while it is being advanced
+causes another call afterwards. So the last hint of a burst is always followed by a look at the desk, and a
+busy desk is read at most every `gap` seconds.
 """
 
 import logging

@@ -1,8 +1,8 @@
-"""A window whose people are done is judged at once, not only when the monitor's schedule comes round.
+"""A window is judged as soon as its evaluations have finished, without waiting for the monitor's schedule.
 
-Sweeps and the receiver of webhooks advance evaluations, whoever they belong to. When one of a monitor's
-finishes, they call `judge_window_of`, and a breach pages people now instead of tomorrow morning. It is a hint
-like any other: what is lost between the two is found by the monitor's own schedule.
+Sweeps and the receiver of webhooks advance all evaluations. When one of a monitor's finishes, they call
+`judge_window_of`, so people hear of a breach at once. If that call is lost, the monitor's next scheduled run
+judges the window.
 """
 
 from collections.abc import Callable
