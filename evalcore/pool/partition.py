@@ -27,6 +27,11 @@ class Cutter(Protocol):
         """Its name, for messages."""
         ...
 
+    @property
+    def feature_tree(self) -> FeatureTree | None:
+        """The tree of features it cuts by; None for a cut by score."""
+        ...
+
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Interior strata edges for a pool, and the number of leaf slots of its tree; scores (N,)."""
         ...
@@ -80,7 +85,7 @@ def build_partition(
     """
     if len(scores) == 0:
         raise BadInput("the pool is empty: there is nothing to evaluate")
-    tree = cut_by_features(method)
+    tree = method.feature_tree
     if tree is not None:
         if features is None:
             raise without_features(method.name)
@@ -95,12 +100,6 @@ def build_partition(
     return partition_by(
         edges, scores, probabilities, predictions, n_slots=n_slots, boundary=boundary
     )
-
-
-def cut_by_features(method: Cutter) -> FeatureTree | None:
-    """The tree of features a method cuts by; None for the methods that cut by score."""
-    tree: FeatureTree | None = getattr(method, "feature_tree", None)
-    return tree
 
 
 def partition_by(
