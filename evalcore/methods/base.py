@@ -34,6 +34,8 @@ class Method(ABC):
     name: str                                             # in specs, ledgers and tables, settings included
 
     capabilities: ClassVar[Capabilities] = Capabilities()
+    # how far below its confidence an interval may cover before a replay calls it too narrow
+    coverage_slack: ClassVar[float] = 0.02
 
     # --- what every method does ---
 
@@ -51,6 +53,10 @@ class Method(ABC):
     def sampling_note(self) -> str:
         """How items are chosen, in sentences for a report; empty where the name says enough."""
         return ""
+
+    def least_coverage(self, confidence: float) -> float:
+        """The coverage that a replay holds its intervals of this confidence to."""
+        return round(confidence - self.coverage_slack, 9)
 
     @property
     def feature_tree(self) -> FeatureTree | None:

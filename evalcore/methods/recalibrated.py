@@ -94,6 +94,7 @@ class Recalibrated(Method):
     capabilities: ClassVar[Capabilities] = Capabilities(
         starts_warm=True, negatively_associated=True, forecast_worlds=12
     )
+    coverage_slack: ClassVar[float] = 0.01
 
     configurations: tuple[Configuration, ...] = CONFIGURATIONS
     n_strata: int = 64

@@ -13,11 +13,11 @@ from assay.flows.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from assay.tasks.replay.request import NamedMeasure
-    from assay.tasks.replay.result import ReplayResult
 
-_HEADINGS = "    labels        mse      ± se      bias  coverage   width  no value"
 # flags that are not called as the argument is
-_FLAGS = {"methods": "--method", "measures": "--measure", "people": "--annotators"}
+_FLAGS = {
+    "methods": "--method", "measures": "--measure", "people": "--annotators", "half_widths": "--half-width"
+}
 _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 
 
@@ -37,6 +37,8 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
               help="Newly asked items in a round.")
 @click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
               show_default=True, help="Of the intervals.")
+@click.option("--half-width", "half_widths", default="0.10,0.05", show_default=True, metavar="H[,H]",
+              help="Half-widths of intervals, to which the labels are told.")
 @click.option("--positive", default=None, metavar="CLASS",
               help="The positive class, where predictions and labels are class names.")
 @click.option("--features", default="", metavar="NAME[,NAME]",
@@ -52,10 +54,11 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 @json_option
 def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
-    confidence: float, positive: str | None, features: str, systems: str, annotators: int,
+    confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
     processes: int | None, plot: Path | None, as_json: bool,
 ) -> int:
-    """Simulate methods on a labelled pool: how far off they are, and how often their intervals cover.
+    """Simulate methods on a labelled pool: how far off they are, how often their intervals cover, and how
+    many labels it takes until these are narrow.
 
     POOL is Parquet, CSV or JSONL with the columns item_id, score and/or probability, prediction and label (or
     label_probability, the chance that an annotator calls the item positive).
@@ -69,6 +72,7 @@ def replay(
     from assay.tasks.replay.labelled_pool import read_labelled_pool
     from assay.tasks.replay.request import ReplayRequest
     from assay.tasks.replay.run import run_replay
+    from assay.tasks.replay.table import as_text
 
     request = ReplayRequest(
         methods=tuple(_listed(methods)),
@@ -80,6 +84,7 @@ def replay(
         confidence=confidence,
         systems=tuple(_listed(systems)),
         people=annotators,
+        half_widths=tuple(_number("--half-width", text) for text in _listed(half_widths)),
     )
     with _naming_flags():
         if plot is not None:
@@ -95,7 +100,7 @@ def replay(
     if as_json:
         print_json(result.to_json())
     else:
-        _print(result)
+        click.echo(as_text(result))
     return 0
 
 
@@ -123,6 +128,13 @@ def _whole(option: str, text: str) -> int:
         raise BadInput(f"{option}: {text!r} is not a whole number; write them with commas: 50,100") from None
 
 
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(f"{option}: {text!r} is not a number; write them with commas: 0.10,0.05") from None
+
+
 @contextmanager
 def _naming_flags() -> Iterator[None]:
     """Errors about an argument name the flag that it came from."""
@@ -144,23 +156,3 @@ def _counting() -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _print(result: "ReplayResult") -> None:
-    click.echo(f"{result.pool}: {result.n:,} items, {result.repeats} evaluations of each method")
-    from assay.tasks.replay.result import name_of
-
-    for entry in result.methods:
-        what = name_of(entry.measure, entry.system)
-        click.echo(
-            f"\n{entry.method}, {what} (true value {result.truth[what]:.4f}), "
-            f"{1000 * entry.seconds_per_round:.1f} ms a round"
-        )
-        wide = any(b.coverage_wide is not None for b in entry.budgets)
-        click.echo(_HEADINGS + ("  wide coverage  wide width" if wide else ""))
-        for b in entry.budgets:
-            click.echo(
-                f"  {b.labels:>8,} {b.mse:>10.6f} {b.mse_se:>9.6f} {b.bias:>9.4f} {b.coverage:>9.3f} "
-                f"{b.width:>7.3f} {b.undefined:>9.3f}"
-                + (f" {b.coverage_wide:>14.3f} {b.width_wide:>11.3f}" if wide else "")
-            )

@@ -1,6 +1,7 @@
 """What to simulate: methods, measures, budgets and repeats."""
 
 from dataclasses import dataclass
+from math import inf
 
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.measures.base import Measure
@@ -33,6 +34,7 @@ class ReplayRequest:
     confidence: float = 0.95
     systems: tuple[str, ...] = ()        # names of the pool's further systems, for methods that judge several
     people: int = 1                      # annotators who answer about each item, where they differ
+    half_widths: tuple[float, ...] = (0.10, 0.05)   # of intervals, to which the labels are told
 
     def check(self) -> None:
         """Raises BadArgument for what makes no sense on any pool, and UnknownName for an unknown method.
@@ -45,6 +47,9 @@ class ReplayRequest:
             raise BadArgument("confidence", f"must lie between 0 and 1, got {self.confidence:g}")
         _check_names("methods", self.methods)
         _check_names("measures", self.measures)
+        _check_names("half_widths", self.half_widths)
+        if not all(0 < h < inf for h in self.half_widths):
+            raise BadArgument("half_widths", f"must be positive numbers, got {list(self.half_widths)}")
         one_system = [name for name in self.methods if not method(name).capabilities.judges_systems]
         if self.systems and one_system:
             able = " or ".join(map(repr, methods_that("judges_systems")))

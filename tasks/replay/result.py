@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from assay.evalcore.replay.labels_to import LabelsTo
 from assay.evalcore.replay.summary import BudgetSummary
 
 
@@ -14,7 +15,37 @@ class MethodResult:
     measure: str
     budgets: tuple[BudgetSummary, ...]
     seconds_per_round: float             # of one evaluation: planning, drawing, learning and estimating
+    least_coverage: float                # what its intervals are held to
+    labels_to: tuple[LabelsTo, ...]      # one for each half-width asked for
     system: str | None = None            # one of the further systems; None for the pool's own predictions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleBudget:
+    """The oracle at one budget."""
+
+    labels: int
+    width: float                         # not cut to the measure's range
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleLabels:
+    """The oracle at one half-width."""
+
+    half_width: float
+    labels: int                          # 0 where the rates alone tell the measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleResult:
+    """What a stratified sample needs that knows the rate of every cell: see `evalcore.replay.oracle`."""
+
+    measure: str
+    cells_of: str                        # the method whose cells it samples
+    cells: int                           # how many they are
+    budgets: tuple[OracleBudget, ...]
+    labels_to: tuple[OracleLabels, ...]  # one for each half-width asked for
+    system: str | None = None            # as in `MethodResult`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +59,7 @@ class ReplayResult:
     confidence: float
     truth: dict[str, float]              # by measure; of a further system by "measure of system"
     methods: tuple[MethodResult, ...]
+    oracle: tuple[OracleResult, ...]     # by system and measure; empty where annotators differ
 
     @property
     def of_systems(self) -> bool:
@@ -43,6 +75,7 @@ class ReplayResult:
             "seed": self.seed,
             "truth": self.truth,
             "methods": [self._method_json(entry) for entry in self.methods],
+            "oracle": [self._oracle_json(entry) for entry in self.oracle],
         }
 
     def _method_json(self, entry: MethodResult) -> dict[str, Any]:
@@ -55,7 +88,14 @@ class ReplayResult:
                 {name: x for name, x in asdict(summary).items() if x is not None} for summary in entry.budgets
             ],
             "seconds_per_round": entry.seconds_per_round,
+            "least_coverage": entry.least_coverage,
+            "labels_to": [reached.to_json() for reached in entry.labels_to],
         }
+
+    def _oracle_json(self, entry: OracleResult) -> dict[str, Any]:
+        plain = asdict(entry)
+        system = plain.pop("system")
+        return {**({"system": system} if self.of_systems else {}), **plain}
 
 
 def name_of(measure: str, system: str | None) -> str:

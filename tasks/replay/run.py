@@ -1,19 +1,21 @@
 """A replay from a labelled pool to a table of results."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.registry import method
+from assay.evalcore.replay.labels_to import LabelsTo, labels_to
 from assay.evalcore.replay.pool import LabelledPool, annotators_of, prepare
 from assay.evalcore.replay.run import blocks
-from assay.evalcore.replay.summary import summarise
+from assay.evalcore.replay.summary import BudgetSummary, summarise
 from assay.evalcore.replay.trace import join
 from assay.tasks.replay.processes import Block, BlockRun, run_blocks
 from assay.tasks.replay.request import ReplayRequest
-from assay.tasks.replay.result import MethodResult, ReplayResult, name_of
+from assay.tasks.replay.result import MethodResult, OracleResult, ReplayResult, name_of
+from assay.tasks.replay.yardstick import measured_oracles
 
 Progress = Callable[[int, int], None]                 # evaluations done, evaluations in all
 
@@ -44,6 +46,7 @@ def run_replay(
         done += block.repeats
         if progress:
             progress(done, total)
+    oracles = measured_oracles(pool, measures, request)
     return ReplayResult(
         pool=pool_name,
         n=len(pool.label),
@@ -54,8 +57,11 @@ def run_replay(
         methods=tuple(
             entry
             for name, by_index in runs.items()
-            for entry in _summaries(name, measures, truth, request, [by_index[i] for i in sorted(by_index)])
+            for entry in _summaries(
+                name, measures, truth, request, [by_index[i] for i in sorted(by_index)], oracles
+            )
         ),
+        oracle=tuple(oracles.values()),
     )
 
 
@@ -98,19 +104,42 @@ def _summaries(
     truth: dict[str, float],
     request: ReplayRequest,
     parts: Sequence[BlockRun],
+    oracles: Mapping[str, OracleResult],
 ) -> Iterator[MethodResult]:
-    """One method's results, by system and measure; parts: its blocks in order."""
+    """One method's results, by system and measure; parts: its blocks in order; oracles: by `name_of`."""
     seconds = sum(part.seconds for part in parts) / (request.repeats * _rounds(request))
     traces = [join(several) for several in zip(*(part.traces(measures) for part in parts), strict=True)]
     systems = (None, *request.systems)
+    least = method(name).least_coverage(request.confidence)
     for trace in traces:
         system = systems[trace.system]
+        what = name_of(trace.measure.name, system)
+        budgets = summarise(trace, truth[what], request.budgets)
         yield MethodResult(
             method=name,
             measure=trace.measure.name,
-            budgets=tuple(summarise(trace, truth[name_of(trace.measure.name, system)], request.budgets)),
+            budgets=tuple(budgets),
             seconds_per_round=seconds,
+            least_coverage=least,
+            labels_to=tuple(_reached(budgets, least, request, oracles.get(what))),
             system=system,
+        )
+
+
+def _reached(
+    budgets: Sequence[BudgetSummary], least: float, request: ReplayRequest, oracle: OracleResult | None
+) -> Iterator[LabelsTo]:
+    """The labels to each half-width asked for."""
+    needs = {o.half_width: o.labels for o in oracle.labels_to} if oracle else {}
+    for half_width in request.half_widths:
+        yield labels_to(
+            half_width,
+            [b.labels for b in budgets],
+            [b.width for b in budgets],
+            [b.coverage for b in budgets],
+            repeats=request.repeats,
+            least_coverage=least,
+            oracle=needs.get(half_width),
         )
 
 

@@ -258,7 +258,7 @@ def test_replay_prints_the_contract_object(desk):
         "--budgets", "20,40", "--repeats", "10", "--seed", "1", "--processes", "1",
     )
     assert code == 0
-    assert set(found) == {"pool", "n", "repeats", "seed", "truth", "methods"}
+    assert set(found) == {"pool", "n", "repeats", "seed", "truth", "methods", "oracle"}
     assert [(m["method"], m["measure"]) for m in found["methods"]] == [
         ("passive", "f1"), ("passive", "fbeta(2)"), ("dirichlet-tree", "f1"), ("dirichlet-tree", "fbeta(2)"),
     ]

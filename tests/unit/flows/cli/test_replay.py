@@ -23,6 +23,8 @@ def pool(tmp_path):
         (["--measure", ""], "--measure: name at least one"),
         (["--annotators", "2"], "--annotators: must be an odd number, so that a majority is a label; got 2"),
         (["--method", "oasis:partition=kd-tree"], "--features: method 'oasis:partition=kd-tree' cuts"),
+        (["--half-width", "0.1,-1"], "--half-width: must be positive numbers, got [0.1, -1.0]"),
+        (["--half-width", "narrow"], "--half-width: 'narrow' is not a number; write them with commas"),
         (["--plot", "plot.pdf"], "--plot: plot.pdf: the name must end in .svg or .png"),
         (["--systems", "prediction"], "--systems: need the method 'recycle' alone"),
     ],

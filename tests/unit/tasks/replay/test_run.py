@@ -15,6 +15,7 @@ from assay.evalcore.replay.summary import summarise
 from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
 from assay.tasks.replay.request import NamedMeasure, ReplayRequest
 from assay.tasks.replay.run import run_replay
+from assay.tasks.replay.table import as_text
 
 F1 = NamedMeasure(name="f1")
 REQUEST = ReplayRequest(
@@ -60,7 +61,7 @@ def test_the_numbers_are_those_of_a_plain_replay(pool, result):
 
 def test_the_json_is_the_contract(pool, result):
     data = json.loads(json.dumps(result.to_json(), allow_nan=False))
-    assert list(data) == ["pool", "n", "repeats", "seed", "truth", "methods"]
+    assert list(data) == ["pool", "n", "repeats", "seed", "truth", "methods", "oracle"]
     assert (data["pool"], data["n"], data["repeats"], data["seed"]) == ("made", 400, 120, 5)
     assert list(data["truth"]) == ["f1", "fbeta(2)"]
     assert [(m["method"], m["measure"]) for m in data["methods"]] == [
@@ -73,6 +74,68 @@ def test_the_json_is_the_contract(pool, result):
                 "labels", "labels_mean", "mse", "mse_se", "bias", "undefined", "coverage", "width"
             ]
             assert budget["labels"] == expected == budget["labels_mean"]
+        assert entry["least_coverage"] == 0.93
+        for reached, target in zip(entry["labels_to"], (0.10, 0.05), strict=True):
+            assert list(reached) == [
+                "half_width", "labels", "at_most", "more_than", "coverage", "covers", "oracle", "times_oracle"
+            ]
+            assert reached["half_width"] == target
+            assert (reached["labels"] is None) == (reached["more_than"] == 60)
+
+
+def test_the_oracle_is_in_the_json_beside_the_methods(result):
+    data = result.to_json()
+    assert [entry["measure"] for entry in data["oracle"]] == ["f1", "fbeta(2)"]
+    for entry in data["oracle"]:
+        assert list(entry) == ["measure", "cells_of", "cells", "budgets", "labels_to"]
+        assert entry["cells_of"] == "recalibrated"
+        assert [b["labels"] for b in entry["budgets"]] == [20, 60]
+        assert entry["budgets"][0]["width"] > entry["budgets"][1]["width"] > 0
+        needs = {one["half_width"]: one["labels"] for one in entry["labels_to"]}
+        assert needs[0.05] > needs[0.10] > 0
+        of_methods = [m for m in data["methods"] if m["measure"] == entry["measure"]]
+        assert all(r["oracle"] == needs[r["half_width"]] for m in of_methods for r in m["labels_to"])
+
+
+def test_labels_to_a_half_width_follow_the_widths_that_are_printed(pool):
+    # one that is met between the budgets, one at the first, one not at all
+    request = replace(REQUEST, methods=("passive",), measures=(F1,), repeats=50)
+    (entry,) = run_replay(pool, request, pool_name="made", processes=1).methods
+    first, last = (b.width / 2 for b in entry.budgets)
+    targets = ((first + last) / 2, first * 1.01, last * 0.99)
+    (entry,) = run_replay(pool, replace(request, half_widths=targets), pool_name="made", processes=1).methods
+    between, at_first, never = entry.labels_to
+    assert 20 < between.labels < 60
+    assert between.coverage == entry.budgets[1].coverage
+    assert (at_first.labels, at_first.at_most, at_first.coverage) == (20, True, entry.budgets[0].coverage)
+    assert (never.labels, never.more_than) == (None, 60)
+
+
+def test_where_annotators_differ_there_is_no_oracle(pool):
+    blurred = replace(pool, label_probability=np.clip(pool.label, 0.1, 0.9))
+    request = replace(REQUEST, methods=("passive",), measures=(F1,), repeats=5, people=3)
+    result = run_replay(blurred, request, pool_name="made", processes=1)
+    assert result.oracle == ()
+    assert all(reached.oracle is None for reached in result.methods[0].labels_to)
+    assert "oracle knows" not in as_text(result)
+
+
+def test_the_text_has_a_row_for_every_method_and_the_oracle(result):
+    text = as_text(result)
+    assert "passive, f1 (true value " in text
+    table = text[text.index("f1, labels to a half-width"):text.index("fbeta(2), labels to a half-width")]
+    rows = [line.split()[0] for line in table.splitlines()[2:5]]
+    assert rows == ["passive", "topk", "oracle"]
+    assert "±0.1 " in table
+    assert "±0.05" in table
+    # what does not cover is marked in the table and under it
+    narrow = [
+        replace(entry, labels_to=tuple(replace(r, covers=False, coverage=0.5) for r in entry.labels_to))
+        for entry in result.methods
+    ]
+    marked = as_text(replace(result, methods=tuple(narrow)))
+    assert "0.500*" in marked
+    assert "(held to 0.93 for passive, 0.93 for topk)" in marked
 
 
 @pytest.mark.parametrize(
@@ -85,6 +148,10 @@ def test_the_json_is_the_contract(pool, result):
         ({"measures": (F1, F1)}, "^measures: the same one is named twice"),
         ({"budgets": (50, 20)}, "^budgets: must be rising"),
         ({"budgets": (401,)}, "^budgets: 401 labels are more than the pool's 400"),
+        ({"half_widths": ()}, "^half_widths: name at least one"),
+        ({"half_widths": (0.1, 0.1)}, "^half_widths: the same one is named twice"),
+        ({"half_widths": (0.1, 0.0)}, r"^half_widths: must be positive numbers, got \[0.1, 0.0\]"),
+        ({"half_widths": (float("nan"),)}, r"^half_widths: must be positive numbers, got \[nan\]"),
         ({"batch_size": 0}, "^batch_size: must be at least 1"),
         ({"systems": ("child",)}, "^systems: need the method 'recycle' alone; 'passive' judges one"),
     ],
