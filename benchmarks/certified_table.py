@@ -1,12 +1,13 @@
 """`evalcore/methods/certified.py` from the totals of a certification: the table by which `auto` chooses."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from assay.evalcore.methods.choice import CANDIDATES, Certified
+from benchmarks.half_widths import HALF_WIDTHS, Row
 
 OUT = Path(__file__).parent.parent / "evalcore" / "methods" / "certified.py"
 
@@ -67,13 +68,20 @@ def source(table: list[Certified], budgets: tuple[int, ...]) -> str:
     return head + "\n".join(lines) + ("\n" if lines else "") + ")\n"
 
 
-def verdicts(table: list[Certified]) -> str:
-    """The rows held against the bar of `evalcore.methods.choice`, as a table."""
-    told = ["| pool | kind | ratio | lowest coverage | width | below the bar |", "|---|---|---|---|---|---|"]
+def verdicts(table: list[Certified], reached: Sequence[Row]) -> str:
+    """The rows held against the bar of `evalcore.methods.choice`, as a table, with labels to half-widths."""
+    to = {(row.method, row.pool, row.measure): row.reached for row in reached}
+    targets = "".join(f" labels to ±{h:.2f} | x oracle |" for h in HALF_WIDTHS)
+    told = [
+        f"| pool | kind | ratio | lowest coverage | width |{targets} below the bar |",
+        "|" + "---|" * (6 + 2 * len(HALF_WIDTHS)),
+    ]
     for r in table:
         ratio, width = (f"{x:.2f}" if x is not None else "-" for x in (r.ratio, r.width))
         below = "; ".join(r.failings()) or "nowhere"
-        told.append(f"| {r.pool} | {r.kind} | {ratio} | {r.coverage:.3f} | {width} | {below} |")
+        columns = [one.columns() for one in to[r.method, r.pool, r.measure]]
+        labels = "".join(f" {number} | {times} |" for number, _, times in columns)
+        told.append(f"| {r.pool} | {r.kind} | {ratio} | {r.coverage:.3f} | {width} |{labels} {below} |")
     return "\n".join(told) + "\n"
 
 

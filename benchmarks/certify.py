@@ -18,7 +18,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,9 +26,6 @@ import numpy as np
 
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import usual
-from assay.evalcore.methods.importance.static_is import StaticIS
-from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.families import FAMILIES, pool
 from assay.evalcore.replay.pool import LabelledPool, prepare
 from assay.evalcore.replay.run import BLOCK, run_block
@@ -37,22 +33,23 @@ from assay.evalcore.replay.trace import Trace
 from benchmarks import certified_table
 from benchmarks.certification_doc import (
     BUDGETS,
-    DEFENSIVE,
     KIND_OF,
     REAL,
     SUMS,
-    UNBIASED,
     best,
     document,
     doubtful,
     lines,
+    narrowing,
     summary,
     totals,
     write_csv,
 )
+from benchmarks.contenders import NARROW, UNBIASED, contender
+from benchmarks.half_widths import Needs, oracle_needs, table
+from benchmarks.half_widths import write_csv as write_half_widths
 from benchmarks.real_pools import real_pool
 
-REPORT_DRAWS = 600           # a live report takes 2,000: slower, and less noisy than what is certified here
 OUT = Path(__file__).parent.parent / "docs" / "certification.md"
 
 
@@ -111,9 +108,7 @@ def _cell(
     key: tuple[str, str, str, int], data: LabelledPool, measures: Sequence[Measure], until: int
 ) -> dict[str, Any]:
     pool_name, method_name, names, block = key
-    how = StaticIS(name=DEFENSIVE, epsilon=0.1) if method_name == DEFENSIVE else method(method_name)
-    if isinstance(how, Recalibrated):
-        how = replace(how, report_draws=REPORT_DRAWS)
+    how = contender(method_name)
     cells, by_label = prepare(how, data)
     budgets = [b for b in BUDGETS if b < cells.n_items and b <= until]
     traces = run_block(
@@ -132,15 +127,30 @@ def _key(line: dict[str, Any]) -> tuple[str, str, str, int]:
     return line["pool"], line["method"], line["measures"], line["block"]
 
 
+def needs(cache: Path) -> Needs:
+    """The oracle's labels on every pool of a cache, for every measure that has a value there."""
+    asked: dict[str, set[str]] = {}
+    for line in lines(cache):
+        asked.setdefault(line["pool"], set()).update(line["sums"])
+    return {
+        (name, measure): by_target
+        for name, measures in asked.items()
+        for measure, by_target in oracle_needs(load(name), sorted(measures)).items()
+    }
+
+
 def write(cache: Path, names: Sequence[str]) -> None:
     """docs/certification.md and .csv; and the table by which `auto` chooses, from `names`."""
     found = totals(cache, "+".join(names))
+    reached = narrowing(cache, needs(cache))
     rows = certified_table.rows(found, lambda *where: best(found, *where), KIND_OF)
     measured = {key[3] for key in found if key[1] == "recalibrated"}
     budgets = tuple(b for b in BUDGETS if b in measured) or BUDGETS
     certified_table.OUT.write_text(certified_table.source(rows, budgets), encoding="utf-8")
-    OUT.write_text(document(cache, certified_table.verdicts(rows)), encoding="utf-8")
+    verdicts = certified_table.verdicts(rows, reached["+".join(names)])
+    OUT.write_text(document(cache, verdicts, reached), encoding="utf-8")
     write_csv(cache, OUT.with_suffix(".csv"))
+    write_half_widths(reached, OUT.with_name("certification-half-widths.csv"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -149,7 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cache", type=Path, required=True, help="JSON lines of finished cells")
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--pools", default=",".join([*REAL, *FAMILIES]))
-    parser.add_argument("--methods", default=";".join(["recalibrated", *UNBIASED]), help="joined with ;")
+    every = ";".join(["recalibrated", *UNBIASED, *NARROW])
+    parser.add_argument("--methods", default=every, help="joined with ;")
     parser.add_argument("--measures", default="f1", help="asked for together; the first drives sampling")
     parser.add_argument("--until", type=int, default=BUDGETS[-1], help="the largest budget of these cells")
     parser.add_argument("--write", action="store_true", help="only write the tables")
@@ -164,7 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             given.until)
     found = totals(given.cache, "+".join(names))
     print(doubtful(found))
-    print(summary(found))
+    reached = narrowing(given.cache, needs(given.cache)).get("+".join(names), [])
+    print(summary(found, reached))
+    print(table(reached))
 
 
 if __name__ == "__main__":

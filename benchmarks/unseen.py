@@ -14,32 +14,33 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import usual
-from assay.evalcore.methods.importance.static_is import StaticIS
 from assay.evalcore.methods.recalibrated import Recalibrated
-from assay.evalcore.methods.registry import method
 from assay.evalcore.randomness import stream
 from assay.evalcore.replay.pool import LabelledPool, prepare
 from assay.evalcore.replay.run import run_block
 from assay.evalcore.replay.trace import Trace
-from assay.evalcore.types import Floats
-from benchmarks.certification_doc import DEFENSIVE
+from benchmarks.contenders import contender
+from benchmarks.half_widths import oracle_needs
 from benchmarks.lottery import draw
+from benchmarks.unseen_doc import (
+    BESIDE,
+    BUDGETS,
+    coverage_table,
+    document,
+    half_width_table,
+    ratio_table,
+    worst,
+)
 
-BUDGETS = (50, 100, 200, 300, 500, 1000)
-REPORT_DRAWS = 600
 # in the order in which docs/unseen.md was drawn
 MEASURES = ("accuracy", "precision", "recall", "f1", "fbeta", "specificity", "balanced_accuracy", "mcc")
-BESIDE = ("passive", DEFENSIVE, "dirichlet-tree")
-WANTED = 0.93
 FULL, SHORT = 4, 300         # every fourth pool is run to the largest budget, the others to this one
 SUMS = ("n", "squared", "error", "covers", "wide", "width", "undefined")
 OUT = Path(__file__).parent.parent / "docs" / "unseen.md"
@@ -65,11 +66,14 @@ def run(index: int, repeats: int, beside: bool, budgets: Sequence[int] = BUDGETS
     batch, measures = asked(index)
     line: dict[str, Any] = {
         "pool": index, "kind": ticket.kind, "says": ticket.says, "batch": batch,
-        "asked": [m.name for m in measures], "methods": {},
+        "asked": [m.name for m in measures], "methods": {}, "oracle": {},
     }
-    hows: list[Any] = [replace(Recalibrated(), report_draws=REPORT_DRAWS)]
+    if np.isfinite(usual("f1").of_confusion(ticket.pool.confusion())):
+        needs = oracle_needs(ticket.pool, ["f1"])["f1"]
+        line["oracle"]["f1"] = {str(target): labels for target, labels in needs.items()}
+    hows = [contender("recalibrated")]
     if beside and measures[0].name == "f1":
-        hows += [StaticIS(name=DEFENSIVE, epsilon=0.1) if m == DEFENSIVE else method(m) for m in BESIDE]
+        hows += [contender(name) for name in BESIDE]
     for how in hows:
         start = time.time()
         cells, by_label = prepare(how, ticket.pool)
@@ -112,104 +116,6 @@ def _lines(cache: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()]
 
 
-def by_line(entry: dict[str, float]) -> str:
-    """What one entry of the sums says, for the list of the worst."""
-    covers, wide, error, undefined = (entry[x] / entry["n"] for x in ("covers", "wide", "error", "undefined"))
-    return f"{covers:.2f} wide {wide:.2f} bias {error:+.3f} undefined {undefined:.2f}"
-
-
-def coverage_table(lines: Sequence[dict[str, Any]], by: str = "kind", only: str = "") -> str:
-    """Coverage by kind (or measure) and budget, pools pooled: covered share, and the wide interval's."""
-    totals: dict[tuple[str, int], Floats] = {}
-    for line in lines:
-        for name, budgets in line["methods"]["recalibrated"].items():
-            if name == "seconds" or (only and name != only):
-                continue
-            group = line["kind"] if by == "kind" else name if by == "measure" else str(line["batch"])
-            for budget, entry in budgets.items():
-                so_far = totals.setdefault((group, int(budget)), np.zeros(5))
-                n = entry["n"]
-                so_far += [n, entry["covers"], entry["wide"], entry["width"], entry["undefined"]]
-    rows = [f"| {by} | " + " | ".join(f"{b}" for b in BUDGETS) + " |", "|---" * (len(BUDGETS) + 1) + "|"]
-    for group in sorted({g for g, _ in totals}):
-        cells = []
-        for budget in BUDGETS:
-            if (group, budget) not in totals:
-                cells.append("-")
-                continue
-            n, covers, wide, width, undefined = totals[group, budget]
-            star = "*" if binom.cdf(covers, n, WANTED) < 0.01 else ""
-            note = f" ({undefined / n:.2f} undefined)" if undefined / n >= 0.005 else ""
-            cells.append(f"{covers / n:.3f}{star} / {wide / n:.3f} w {width / n:.2f}{note}")
-        rows.append(f"| {group} | " + " | ".join(cells) + " |")
-    return "\n".join(rows) + "\n"
-
-
-def ratio_table(lines: Sequence[dict[str, Any]]) -> str:
-    """Geometric mean over pools of MSE over the smallest of the published ones', by kind and budget."""
-    logs: dict[tuple[str, int], list[float]] = {}
-    for line in lines:
-        methods = line["methods"]
-        if len(methods) == 1:
-            continue
-        for budget, own in methods["recalibrated"].get("f1", {}).items():
-            best = min(methods[m]["f1"][budget]["squared"] for m in BESIDE if budget in methods[m]["f1"])
-            # errors below 0.002 are nobody's trouble, and ratios of nothing to nothing are noise
-            floor = own["n"] * 4e-6
-            value = np.log(max(own["squared"], floor) / max(best, floor))
-            logs.setdefault((line["kind"], int(budget)), []).append(value)
-    rows = ["| kind | pools | " + " | ".join(f"{b}" for b in BUDGETS) + " | all |", "|---" * 9 + "|"]
-    for kind in sorted({k for k, _ in logs}):
-        cells = [f"{np.exp(np.mean(logs[kind, b])):.2f}" if (kind, b) in logs else "-" for b in BUDGETS]
-        every = [x for (k, _), several in logs.items() if k == kind for x in several]
-        rows.append(f"| {kind} | {len(logs[kind, 50])} | " + " | ".join(cells)
-                    + f" | {np.exp(np.mean(every)):.2f} |")
-    return "\n".join(rows) + "\n"
-
-
-def worst(lines: Sequence[dict[str, Any]], several: int = 25) -> str:
-    """The (pool, measure, budget) whose intervals failed most often."""
-    found = []
-    for line in lines:
-        for name, budgets in line["methods"]["recalibrated"].items():
-            if name == "seconds":
-                continue
-            lowest = min(budgets.items(), key=lambda item: item[1]["covers"] / item[1]["n"])
-            entry = lowest[1]
-            found.append((
-                entry["covers"] / entry["n"],
-                f"{by_line(entry)} at {lowest[0]} {name}, pool {line['pool']}, batch {line['batch']}, "
-                f"{line['kind']}: {line['says']}",
-            ))
-    return "\n".join(text for _, text in sorted(found)[:several])
-
-
-def document(lines: Sequence[dict[str, Any]]) -> str:
-    """docs/unseen.md from the cache."""
-    beside = [line for line in lines if len(line["methods"]) > 1]
-    several = round(np.mean([line["methods"]["recalibrated"]["f1"]["50"]["n"] for line in lines]))
-    return "\n".join([
-        "# `recalibrated` on pools nobody chose\n",
-        f"Made by `python -m benchmarks.unseen` on {len(lines)} pools drawn by lot (`benchmarks.lottery`, "
-        f"numbers {min(x['pool'] for x in lines)} to {max(x['pool'] for x in lines)}, looked at for nothing "
-        "else): "
-        f"about {several} repeats each, in batches of 10, 25, 50 or 100, nominal 95% intervals. A cell says "
-        "coverage / coverage of the wide interval, w mean width; a star marks coverage significantly below "
-        "0.93 (binomial, p < 0.01). Every fourth pool goes to 1,000 labels, the others to 300.\n",
-        "## F1, by kind of pool\n", coverage_table(lines, "kind", "f1"),
-        "## All measures asked for, by kind of pool\n", coverage_table(lines, "kind"),
-        "## By measure, whichever drove the sampling\n", coverage_table(lines, "measure"),
-        "## F1, by batch size\n", coverage_table(lines, "batch", "f1"),
-        "## Error of F1 beside the best of three published methods\n",
-        f"{len(beside)} of the pools, geometric means over pools of MSE over the smallest MSE of "
-        f"{', '.join(BESIDE)} with the same scores at the same budget. The smallest of three noisy errors is "
-        "too small, so the ratios are too large. Errors below 0.002 count as 0.002.\n",
-        ratio_table(lines),
-        "## Where intervals failed most often\n",
-        *(f"- {row}" for row in worst(lines, 12).splitlines()), "",
-    ])
-
-
 def main() -> None:
     """Run pools, show the cache, or write docs/unseen.md."""
     parser = argparse.ArgumentParser(description="Many pools, few repeats.")
@@ -243,6 +149,7 @@ def main() -> None:
     print(coverage_table(lines, "measure"))
     print(coverage_table(lines, "batch", "f1"))
     print(ratio_table(lines))
+    print(half_width_table(lines))
     print(worst(lines))
 
 

@@ -59,14 +59,15 @@ def labels_to(
     widths: Sequence[float],
     coverage: Sequence[float],
     *,
-    repeats: int,
+    repeats: Sequence[int],
     least_coverage: float,
     oracle: int | None = None,
 ) -> LabelsTo:
     """When half the mean width has come down to a half-width.
 
-    budgets (B,) rising; widths, coverage (B,) mean width and covered share at each, of so many repeats.
-    least_coverage: what the interval is held to.  oracle: labels the oracle needs.
+    budgets (B,) rising; widths, coverage, repeats (B,): at each the mean width, the covered share, and the
+    number of repeats behind them.  least_coverage: what the interval is held to.  oracle: labels that the
+    oracle needs.
     """
     halves = np.asarray(widths, np.float64) / 2
     above = np.flatnonzero(halves > half_width)
@@ -88,7 +89,7 @@ def labels_to(
         at_most=reached == 0,
         more_than=None,
         coverage=coverage[reached],
-        covers=not falls_short(coverage[reached], repeats, least_coverage),
+        covers=not falls_short(coverage[reached], repeats[reached], least_coverage),
         oracle=oracle,
     )
 

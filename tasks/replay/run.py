@@ -137,7 +137,7 @@ def _reached(
             [b.labels for b in budgets],
             [b.width for b in budgets],
             [b.coverage for b in budgets],
-            repeats=request.repeats,
+            repeats=[request.repeats] * len(budgets),
             least_coverage=least,
             oracle=needs.get(half_width),
         )

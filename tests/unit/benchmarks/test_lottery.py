@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.lottery import EDGE, FAULTS, draw
-from benchmarks.unseen import asked, coverage_table, ratio_table, run, worst
+from benchmarks.unseen import asked, run
+from benchmarks.unseen_doc import coverage_table, half_width_table, ratio_table, worst
 
 SOME = (0, 1, 2, 5, 9, 19, 24, 35, 44, 50)   # none above 50,000 items
 
@@ -44,3 +45,21 @@ def test_one_pool_gives_one_line_of_every_table():
     assert line["kind"] in worst([line])
     assert line["kind"] in coverage_table([line])
     assert "kind" in ratio_table([line])
+    told = half_width_table([line])
+    assert set(line["oracle"]["f1"]) == {"0.1", "0.05"}
+    assert "| 0.1 | recalibrated |" in told
+    assert "| 0.05 | stratified-neyman |" in told
+
+
+def test_labels_to_a_half_width_are_compared_pool_by_pool():
+    def line(own, other):
+        def by_budget(width, covers):
+            return {"f1": {str(b): {"n": 10, "covers": covers * 10, "width": width * 10 * (100 / b) ** 0.5}
+                           for b in (50, 200, 800)}}
+        return {"oracle": {"f1": {"0.1": 100, "0.05": 400}},
+                "methods": {"recalibrated": by_budget(*own), "passive": by_budget(*other)}}
+
+    # to 0.10: ours 400 and 100 labels, theirs 225 and more than 800: of the two pools one can be compared
+    told = half_width_table([line((0.4, 1.0), (0.3, 0.9)), line((0.2, 0.9), (0.8, 1.0))]).splitlines()
+    assert told[2] == "| 0.1 | recalibrated | 2 of 2 | 0.950 | 2.50 | 1.00 | 2 |"
+    assert told[3] == "| 0.1 | passive | 1 of 2 | 0.900 | 2.25 | 1.78 | 1 |"
