@@ -1,5 +1,6 @@
-"""The array types of this package, by what they hold."""
+"""The array types of this package, by what they hold, and what is said beside an estimate."""
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -8,4 +9,8 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+Texts: TypeAlias = NDArray[np.str_]
 Array: TypeAlias = NDArray[Any]
+
+Diagnostic: TypeAlias = int | float | bool | str | None      # one number or word about an estimate
+DiagnosticArrays: TypeAlias = Mapping[str, Floats | Ints | Bools | Texts]   # name -> (R,), one a repeat

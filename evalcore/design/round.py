@@ -10,11 +10,11 @@ labelled 1.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,7 +30,7 @@ class Design:
     gradient: Floats     # (R, C) influence on the first measure of a label 1 instead of 0, times N
     census: Bools        # (R,) every item whose label matters and is still missing is asked
 
-    def to_columns(self) -> dict[str, Any]:
+    def to_columns(self) -> dict[str, Floats | Ints | Bools]:
         """Columns of length C for the ledger (R = 1)."""
         return {
             "size": self.size[0],
@@ -45,7 +45,7 @@ class Design:
         }
 
     @staticmethod
-    def from_columns(columns: Mapping[str, Any]) -> "Design":
+    def from_columns(columns: Mapping[str, ArrayLike]) -> "Design":
         """The inverse of `to_columns`."""
         one = {name: np.asarray(values)[None] for name, values in columns.items()}
         return Design(
@@ -90,4 +90,4 @@ class EstimateArrays:
     lower: Floats        # (R,)
     upper: Floats        # (R,)
     variance: Floats     # (R,) of the estimator; 0 where it is not known, and after a census
-    diagnostics: Mapping[str, Any]  # name -> (R,) array or one value for all
+    diagnostics: DiagnosticArrays

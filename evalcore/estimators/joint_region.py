@@ -14,7 +14,6 @@ the quantile has the rank of Σ for degrees of freedom, and directions without v
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import chdtri
@@ -29,6 +28,22 @@ _NEGLIGIBLE = 1e-10  # eigenvalues below this share of the largest are rounding
 
 class NoRegion(AssayError):
     """The draws so far do not determine a region."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointRegion:
+    """{ G : (G - center)ᵀ shape⁻¹ (G - center) ≤ 1 } of M measures, in plain numbers.
+
+    Where `rank` is below M the inverse is the pseudo-inverse, and directions outside the range of `shape`
+    allow no deviation.
+    """
+
+    measures: tuple[str, ...]
+    center: tuple[float, ...]               # (M,)
+    shape: tuple[tuple[float, ...], ...]    # (M, M) χ² Σ
+    reach: tuple[float, ...]                # (M,) how far it extends from its center along each measure
+    rank: int                               # dimensions in which it has any extent
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,21 +70,16 @@ class Region:
         """How far (M,) the region reaches from its centre along each measure."""
         return np.asarray(np.sqrt(self.radius_squared * np.diagonal(self.covariance)))
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values.  The region is { G : (G - center)ᵀ shape⁻¹ (G - center) ≤ 1 }.
-
-        shape = χ² Σ; where `rank` is below the number of measures the inverse is the pseudo-inverse, and
-        directions outside the range of `shape` allow no deviation.  `reach`: how far the region extends from
-        its center along each measure.
-        """
-        return {
-            "measures": list(self.measures),
-            "center": self.centre.tolist(),
-            "shape": (self.radius_squared * self.covariance).tolist(),
-            "reach": self.half_widths().tolist(),
-            "rank": self.rank,
-            "confidence": self.confidence,
-        }
+    def in_plain_numbers(self) -> JointRegion:
+        """The region as it is recorded and reported."""
+        return JointRegion(
+            measures=self.measures,
+            center=tuple(self.centre.tolist()),
+            shape=tuple(tuple(row) for row in (self.radius_squared * self.covariance).tolist()),
+            reach=tuple(self.half_widths().tolist()),
+            rank=self.rank,
+            confidence=self.confidence,
+        )
 
     def axes(self) -> tuple[Floats, Floats]:
         """Half-lengths (M,) and directions (M, M) by column of the principal axes, longest first.

@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.errors import BadInput
-from assay.evalcore.evaluation.price_tag import price_tag
+from assay.evalcore.evaluation.nonresponse import ResponseRate
+from assay.evalcore.evaluation.price_tag import PriceTag, price_tag
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.exact import is_exact, with_exact_values
 from assay.evalcore.randomness import stream
+from assay.evalcore.types import Array, Diagnostic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +29,11 @@ class Estimate:
     interval: str        # the kind of interval
     labels: int
     variance: float | None
-    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    diagnostics: Mapping[str, Diagnostic] = field(default_factory=dict)   # what the method says besides
     segment: str | None = None  # "column=value", or None for the whole pool
-    price_tag: Mapping[str, Any] = field(default_factory=dict)  # evalcore.evaluation.price_tag, of the pool
+    price_tag: PriceTag | None = None    # of an estimate of the whole pool
     system: str | None = None   # one of the pool's further systems; None for the pool's own predictions
+    nonresponse: ResponseRate | None = None   # where rounds were closed with items unanswered
 
 
 def estimates(question: Question, state: State) -> list[Estimate]:
@@ -69,8 +71,6 @@ def _present(
     diagnostics = {name: _plain(entry) for name, entry in arrays.diagnostics.items()}
     if state.undecided:
         diagnostics["undecided"] = state.undecided
-    if state.nonresponse.rounds:
-        diagnostics["nonresponse"] = state.nonresponse.diagnostics(state.labels + state.undecided)
     reason = None
     if value is None:
         reason = measure.undefined_when if exact else f"among the labels so far, {measure.undefined_when}"
@@ -88,7 +88,7 @@ def _present(
         labels=state.labels,
         variance=_number(arrays.variance[0]) if value is not None else None,
         diagnostics=diagnostics,
-        price_tag={} if system is not None else price_tag(
+        price_tag=None if system is not None else price_tag(
             measure,
             question.cells,
             state.inner.labelled[0],
@@ -100,6 +100,7 @@ def _present(
             diagnostics=diagnostics,
         ),
         system=system,
+        nonresponse=state.nonresponse.rate(state.labels + state.undecided),
     )
 
 
@@ -107,9 +108,6 @@ def _number(x: float, instead: float | None = None) -> float | None:
     return float(x) if np.isfinite(x) else instead
 
 
-def _plain(entry: Any) -> Any:
-    if isinstance(entry, np.ndarray):
-        entry = entry[0]
-    if isinstance(entry, np.generic):
-        entry = entry.item()
-    return entry if not isinstance(entry, float) or np.isfinite(entry) else None
+def _plain(by_repeat: Array) -> Diagnostic:
+    value: Diagnostic = by_repeat[0].item()
+    return value if not isinstance(value, float) or np.isfinite(value) else None

@@ -118,6 +118,18 @@ def adjusted(design: Design, cells: Cells, found: Response, certain: Bools) -> D
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseRate:
+    """What stands beside an estimate whose rounds were closed with items unanswered."""
+
+    response_rate: float     # items answered, of all asked in any round
+    unanswered: int          # items asked in vain
+    rounds: int              # closed early
+    cells: int               # whose answers stand for unanswered items
+    collapsed: int           # that were joined with neighbours
+    assumption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Nonresponse:
     """What is reported of all rounds so far."""
 
@@ -135,13 +147,15 @@ class Nonresponse:
             collapsed=self.collapsed + found.collapsed,
         )
 
-    def diagnostics(self, answered: int) -> dict[str, object]:
-        """For an estimate; `answered`: items answered in all rounds."""
-        return {
-            "response_rate": answered / (answered + self.unanswered),
-            "unanswered": self.unanswered,
-            "rounds": self.rounds,
-            "cells": self.cells,
-            "collapsed": self.collapsed,
-            "assumption": ASSUMPTION,
-        }
+    def rate(self, answered: int) -> ResponseRate | None:
+        """What an estimate says of them; None without a gap.  `answered`: items answered in all rounds."""
+        if not self.rounds:
+            return None
+        return ResponseRate(
+            response_rate=answered / (answered + self.unanswered),
+            unanswered=self.unanswered,
+            rounds=self.rounds,
+            cells=self.cells,
+            collapsed=self.collapsed,
+            assumption=ASSUMPTION,
+        )

@@ -12,8 +12,9 @@ diagnostics (`random_labels`).
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,7 +22,27 @@ from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
 from assay.evalcore.evaluation.unseen import unseen_bound
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Diagnostic, Floats, Ints
+
+T = TypeVar("T", float, bool, str)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceTag:
+    """What stands beside an estimate of the whole pool."""
+
+    random_labels: int | None           # labels random sampling would have needed
+    random_labels_reason: str | None    # why there is no such number
+    no_positive_found: bool             # among all labels
+    unlabelled_share: float             # of the pool's items, in cells where nobody labelled anything
+    unseen_bound: int | None            # the most positives that are unseen by the draws alone
+    unseen_items: int                   # unlabelled items that bound is about
+    unseen_bound_reason: str | None     # why there is no bound
+    wide_lower: float | None            # the interval under the wide contamination prior
+    wide_upper: float | None
+    wide_announced: bool | None         # whether it reaches further than the interval
+    regime: str | None                  # what a method with a model of the labels says of it
+    broken_chance: float | None
 
 
 def price_tag(
@@ -34,41 +55,35 @@ def price_tag(
     ends: tuple[float | None, float | None],
     exact: bool,
     confidence: float,
-    diagnostics: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Plain JSON values to stand beside the estimate of `measure`.
+    diagnostics: Mapping[str, Diagnostic],
+) -> PriceTag:
+    """What stands beside the estimate of `measure`.
 
     labelled (C, 2), left (C,): items; reached (C,): Σ h of `evalcore.evaluation.unseen`; ends: of the
     estimate's interval; exact: every label that can change it is known; diagnostics: the method's.
-
-    random_labels, random_labels_reason   the number, or why there is none
-    no_positive_found, unlabelled_share   among all labels; of the pool's items
-    unseen_bound, unseen_items, unseen_bound_reason   `evalcore.evaluation.unseen`; items it is about
-    wide_lower, wide_upper                the interval under the wide contamination prior, or None
-    wide_announced                        whether that reaches further than the interval, or None
-    regime, broken_chance                 what a method with a model of the labels says of it, or None
     """
     matters = measure.label_matters()
     labels, reason = _random_labels(
-        measure, cells, labelled, left, reached, ends, exact, confidence, diagnostics.get("random_labels")
+        measure, cells, labelled, left, reached, ends, exact, confidence,
+        _said(diagnostics, "random_labels", float),
     )
     untouched = (labelled.sum(axis=1) == 0) & matters[cells.prediction]
     bound = unseen_bound(cells, labelled, left, reached, confidence, matters)
-    wide = (None, None) if exact else tuple(diagnostics.get(f"wide_{end}") for end in ("lower", "upper"))
-    return {
-        "random_labels": labels,
-        "random_labels_reason": reason,
-        "no_positive_found": bool(labelled[:, 1].sum() == 0),
-        "unlabelled_share": float(left[untouched].sum() / cells.n_items),
-        "unseen_bound": bound.positives,
-        "unseen_items": bound.items,
-        "unseen_bound_reason": bound.reason,
-        "wide_lower": wide[0],
-        "wide_upper": wide[1],
-        "wide_announced": None if exact else diagnostics.get("wide_announced"),
-        "regime": None if exact else diagnostics.get("regime"),
-        "broken_chance": None if exact else diagnostics.get("broken_chance"),
-    }
+    said: Mapping[str, Diagnostic] = {} if exact else diagnostics   # an exact value rests on no model
+    return PriceTag(
+        random_labels=labels,
+        random_labels_reason=reason,
+        no_positive_found=bool(labelled[:, 1].sum() == 0),
+        unlabelled_share=float(left[untouched].sum() / cells.n_items),
+        unseen_bound=bound.positives,
+        unseen_items=bound.items,
+        unseen_bound_reason=bound.reason,
+        wide_lower=_said(said, "wide_lower", float),
+        wide_upper=_said(said, "wide_upper", float),
+        wide_announced=_said(said, "wide_announced", bool),
+        regime=_said(said, "regime", str),
+        broken_chance=_said(said, "broken_chance", float),
+    )
 
 
 def weighted_confusion(cells: Cells, labelled: Ints, left: Ints, reached: Floats) -> Floats:
@@ -98,7 +113,7 @@ def _random_labels(
     ends: tuple[float | None, float | None],
     exact: bool,
     confidence: float,
-    known_better: object,
+    known_better: float | None,
 ) -> tuple[int | None, str | None]:
     if exact:
         return cells.n_items, None               # only all of them give width 0
@@ -110,7 +125,7 @@ def _random_labels(
     if labelled[:, 1].sum() == 0:
         return None, "no positive was found yet, so the error of random sampling cannot be told"
     half_width = (upper - lower) / 2
-    if isinstance(known_better, int | float) and isfinite(known_better) and known_better >= 1:
+    if known_better is not None and isfinite(known_better) and known_better >= 1:
         return min(round(known_better), cells.n_items), None
     counts = weighted_confusion(cells, labelled, left, reached)
     matters = measure.label_matters()
@@ -125,3 +140,9 @@ def _random_labels(
         return None, "the labels show no error yet, so the error of random sampling cannot be told"
     needed = random_sampling_equivalent(measure, counts, cells.n_items, 1, confidence, half_width)
     return needed.labels_needed, None
+
+
+def _said(diagnostics: Mapping[str, Diagnostic], name: str, kind: type[T]) -> T | None:
+    """One of the method's diagnostics, which is of this kind wherever the method has it."""
+    value = diagnostics.get(name)
+    return value if isinstance(value, kind) else None

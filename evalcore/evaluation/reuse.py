@@ -9,11 +9,10 @@ the answer is unbiased but may rest on a few enormous weights: look at its `effe
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.errors import BadInput
-from assay.evalcore.estimators.joint_region import NoRegion, Region
+from assay.evalcore.estimators.joint_region import JointRegion, NoRegion, Region
 from assay.evalcore.evaluation.estimates import Estimate, estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
@@ -50,8 +49,8 @@ def joint_region(question: Question, state: State) -> Region:
     return question.method.region(state.inner, question.confidence)
 
 
-def joint_json(question: Question, state: State) -> dict[str, Any] | None:
-    """The joint region in plain values (`Region.to_json`), where there are several measures and a region.
+def reported_region(question: Question, state: State) -> JointRegion | None:
+    """The joint region in plain numbers, where there are several measures and a region.
 
     None for one measure, for a method without a region, before the draws determine one, and once every value
     is exact.
@@ -60,6 +59,6 @@ def joint_json(question: Question, state: State) -> dict[str, Any] | None:
     if len(question.measures) < 2 or exact or not question.method.capabilities.joint_region:
         return None
     try:
-        return joint_region(question, state).to_json()
+        return joint_region(question, state).in_plain_numbers()
     except NoRegion:
         return None

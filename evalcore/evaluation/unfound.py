@@ -21,7 +21,7 @@ def withheld(estimate: Estimate, positives: int) -> Estimate:
         return estimate
     if estimate.value not in named(estimate.measure).bounds:
         return estimate
-    bound = estimate.price_tag.get("unseen_bound")
+    bound = estimate.price_tag.unseen_bound if estimate.price_tag else None
     unseen = f"; at most {bound:,} positives are unseen by the draws alone" if bound is not None else ""
     return replace(
         estimate,

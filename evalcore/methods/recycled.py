@@ -38,7 +38,7 @@ from assay.evalcore.methods.fixed_size import fixed_size_design
 from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recycled.shares import Groups, behind, groups_of, level, predictions_of, separate_labels
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
 _FEW = 5   # labels below which an atom cannot tell its own spread, and gets that of its side
 
@@ -124,17 +124,17 @@ class Recycled(Method):
         return [_estimate(m, state, state.predicted[system], confidence, told) for m in state.measures]
 
     @staticmethod
-    def _diagnostics(state: RecycledState, system: int) -> dict[str, Any]:
+    def _diagnostics(state: RecycledState, system: int) -> DiagnosticArrays:
         n, called = state.labelled.sum(axis=2), state.predicted[system] == 1
-        said: dict[str, Any] = {
+        samples: DiagnosticArrays = {
             "positive_sample": n[:, called].sum(axis=1), "negative_sample": n[:, ~called].sum(axis=1)
         }
-        if len(state.predicted) > 1:
-            labels = n.sum(axis=1)
-            separate = separate_labels(state.groups, level(state.groups, labels))
-            saved = 1 - labels / np.maximum(separate, 1)
-            said |= {"separate": separate, "saved": np.maximum(saved, 0.0)}
-        return said
+        if len(state.predicted) == 1:
+            return samples
+        labels = n.sum(axis=1)
+        separate = separate_labels(state.groups, level(state.groups, labels))
+        saved = 1 - labels / np.maximum(separate, 1)
+        return {**samples, "separate": separate, "saved": np.maximum(saved, 0.0)}
 
 
 def _halves(wanted: Ints, size: Ints) -> Ints:
@@ -148,7 +148,7 @@ def _halves(wanted: Ints, size: Ints) -> Ints:
 
 
 def _estimate(
-    measure: Measure, state: RecycledState, predicted: Ints, confidence: float, told_of: dict[str, Any]
+    measure: Measure, state: RecycledState, predicted: Ints, confidence: float, told_of: DiagnosticArrays
 ) -> EstimateArrays:
     """predicted (C,): what the system in question calls each atom."""
     cells = state.cells

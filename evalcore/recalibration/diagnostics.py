@@ -9,8 +9,6 @@ positives there would all have been missed with probability at most (1 − Q_min
 It is vacuous when it is not below the number of items it speaks of, which is usual on rare pools.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.special import ndtri
 
@@ -18,7 +16,7 @@ from assay.evalcore.estimators.random_sampling import unit_variance
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.posterior import Posterior
-from assay.evalcore.types import Array, Bools, Floats
+from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Texts
 
 DOUBT = 4.0              # squared gap between design and model, in units of their variances
 SETTLED = 100            # labels below which the prior still speaks
@@ -33,7 +31,7 @@ NO_POSITIVE = "no-positive"      # found yet: the value rests on the prior
 BROKEN_SCORE = "broken-score"    # the labels say that it tells nothing, or the opposite
 
 
-def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Array:
+def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Texts:
     """The regime (R,) of each run.
 
     gap: squared difference over the sum of the variances; broken: from `broken_chance`; usable: whether the
@@ -66,7 +64,7 @@ def broken_chance(e: Evidence, post: Posterior) -> Floats:
     return np.asarray(post.by_configuration[:, e.model.broken].sum(axis=1))
 
 
-def not_excluded(e: Evidence, post: Posterior, confidence: float) -> dict[str, Any]:
+def not_excluded(e: Evidence, post: Posterior, confidence: float) -> DiagnosticArrays:
     """What rests on the model alone, and what the design alone can say of positives unseen; (R,) each.
 
     unlabelled_share: share of the pool's items in cells without a label; model_positives: share of the

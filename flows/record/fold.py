@@ -11,7 +11,7 @@ from assay.evalcore.evaluation.by_segment import estimates_by_segment
 from assay.evalcore.evaluation.estimates import Estimate, estimates, system_estimates
 from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.observe import observe
-from assay.evalcore.evaluation.reuse import joint_json
+from assay.evalcore.evaluation.reuse import reported_region
 from assay.evalcore.evaluation.revision import as_if_decided
 from assay.evalcore.evaluation.state import UNDECIDED, Question, State, begin
 from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
@@ -22,7 +22,6 @@ from assay.tasks.ledger.rounds.estimate import (
     Ends,
     RoundEstimate,
     Sensitivity,
-    joint_region_of,
     read_estimate,
 )
 from assay.tasks.ledger.rounds.labels import Decided, labels_of_draws, read_labels, shares_of_draws
@@ -91,7 +90,7 @@ class Fold:
             segments=estimates_by_segment(
                 question, self.state, [closed.labelled(segments) for closed in self.closed], segments
             ),
-            joint=joint_region_of(joint_json(question, self.state)),
+            joint=reported_region(question, self.state),
             systems=tuple(system_estimates(question, self.state)),
             unanswered=self.state.nonresponse.unanswered,
             sensitivity=_sensitivity(question, self.as_if),

@@ -11,13 +11,7 @@ from assay.flows.record.reissued import Reissued, moved, reissued_at
 from assay.flows.record.waiting import WaitingFor
 from assay.tasks.ledger.ending import Ending, read_ending
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.rounds.estimate import (
-    RoundEstimate,
-    Sensitivity,
-    price_tag_of,
-    read_estimate,
-    response_rate_of,
-)
+from assay.tasks.ledger.rounds.estimate import RoundEstimate, Sensitivity, read_estimate
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import EstimateRow
@@ -95,11 +89,11 @@ def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
         EstimateRow(
             measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
             interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, segment=e.segment,
-            price_tag=price_tag_of(e), system=e.system, revision=revision,
+            price_tag=e.price_tag, system=e.system, revision=revision,
             undecided=(
                 None if e.segment or e.system else _undecided(known, bounds.get(e.measure))
             ),
-            nonresponse=response_rate_of(e),
+            nonresponse=e.nonresponse,
         )
         for e in (*known.estimates, *known.systems, *known.segments)
     ]
@@ -158,9 +152,9 @@ def _note(opened: Opened, known: RoundEstimate | None) -> str:
     note = opened.question.method.interval_note
     wide = []
     for e in known.estimates if known else ():
-        lower, upper = (e.diagnostics.get(end) for end in ("wide_lower", "wide_upper"))
-        if e.interval != "exact" and lower is not None and upper is not None:
-            ends = number(lower, 3, ROUND_FLOOR), number(upper, 3, ROUND_CEILING)
+        tag = e.price_tag
+        if tag and tag.wide_lower is not None and tag.wide_upper is not None:
+            ends = number(tag.wide_lower, 3, ROUND_FLOOR), number(tag.wide_upper, 3, ROUND_CEILING)
             wide.append(f"{e.measure} {ends[0]} to {ends[1]}")
     return f"{note} Wide intervals: {', '.join(wide)}." if wide else note
 

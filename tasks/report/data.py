@@ -11,8 +11,11 @@ from typing import Any
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
+from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.estimators.random_sampling import RandomSampling
-from assay.tasks.ledger.rounds.estimate import Ends, JointRegion, PriceTag, ResponseRate
+from assay.evalcore.evaluation.nonresponse import ResponseRate
+from assay.evalcore.evaluation.price_tag import PriceTag
+from assay.tasks.ledger.rounds.estimate import Ends
 
 
 class BadReport(AssayError):

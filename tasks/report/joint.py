@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
+from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.measures.registry import named
-from assay.tasks.ledger.rounds.estimate import JointRegion
 from assay.tasks.report import wording
 from assay.tasks.report.figures.region import region_figure
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from assay.evalcore.estimators.joint_region import JointRegion
+from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.tasks.ledger.codec import plain
-from assay.tasks.ledger.rounds.estimate import JointRegion, ResponseRate
 from assay.tasks.report.data import EstimateRow, Moved, ReportData, RoundRow, Undecided
 
 NOT_EXCLUDED = (

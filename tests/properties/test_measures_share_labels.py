@@ -72,4 +72,4 @@ def test_one_label_set_gives_each_measure_its_value_and_interval(name):
         assert m.bounds[0] <= e.lower <= e.value <= e.upper <= m.bounds[1], (name, e.measure)
         assert e.upper > e.lower or e.interval == "exact"
         assert abs(e.value - true) < 0.5
-        assert e.price_tag["random_labels"] or e.price_tag["random_labels_reason"]
+        assert e.price_tag.random_labels or e.price_tag.random_labels_reason

@@ -79,7 +79,7 @@ def test_the_estimate_is_unbiased_whoever_answers(pool, name):
         # against the same round fully answered: the adjustment itself, without the noise of the draw
         differences.append(e.value - full)
         naive.append((label == pool.prediction[items(draws)])[given >= 0].mean())
-        assert e.diagnostics["nonresponse"]["unanswered"] == len(silent)
+        assert e.nonresponse.unanswered == len(silent)
     differences = np.array(differences)
     # ratio estimates (self-normalised, post-stratified) have a bias of the order of 1/n, within 1/SIZE of a
     # standard deviation

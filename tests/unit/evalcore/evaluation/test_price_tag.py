@@ -9,7 +9,7 @@ import pytest
 
 from assay.evalcore.design.round import Design
 from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.evaluation.price_tag import price_tag, weighted_confusion
+from assay.evalcore.evaluation.price_tag import PriceTag, price_tag, weighted_confusion
 from assay.evalcore.evaluation.unfound import withheld
 from assay.evalcore.evaluation.unseen import reach, unseen_bound
 from assay.evalcore.measures.registry import measure
@@ -124,11 +124,11 @@ def tag(ends, labelled, exact=False, name="f1", diagnostics=None):
 
 def test_the_price_is_the_sample_size_of_the_same_half_width_or_the_reason_there_is_none():
     seen = [[38, 2], [5, 15]]
-    needed = tag((0.5, 0.7), seen)["random_labels"]
+    needed = tag((0.5, 0.7), seen).random_labels
     # half the half-width takes about four times the labels, the finite pool helping
-    assert 1 < needed < tag((0.55, 0.65), seen)["random_labels"] <= 4 * needed
-    assert tag((0.5, 0.7), seen, diagnostics={"random_labels": 1234.0})["random_labels"] == 1234
-    assert tag((0.6, 0.6), seen, exact=True)["random_labels"] == 4080
+    assert 1 < needed < tag((0.55, 0.65), seen).random_labels <= 4 * needed
+    assert tag((0.5, 0.7), seen, diagnostics={"random_labels": 1234.0}).random_labels == 1234
+    assert tag((0.6, 0.6), seen, exact=True).random_labels == 4080
     for ends, labelled, reason in (
         ((None, None), seen, "no interval"),
         ((0.0, 1.0), seen, "whole range"),
@@ -137,19 +137,33 @@ def test_the_price_is_the_sample_size_of_the_same_half_width_or_the_reason_there
         ((0.5, 1.0), [[0, 0], [5, 20]], "one of the two predictions"),
     ):
         got = tag(ends, labelled)
-        assert got["random_labels"] is None
-        assert reason in got["random_labels_reason"]
+        assert got.random_labels is None
+        assert reason in got.random_labels_reason
+
+
+def test_what_the_method_says_of_its_model_stands_beside_it_and_not_beside_an_exact_value():
+    said = {"wide_lower": 0.4, "wide_upper": 0.9, "wide_announced": True, "regime": "agree", "draws": 60}
+    told = tag((0.5, 0.7), [[38, 2], [5, 15]], diagnostics=said)
+    assert (told.wide_lower, told.wide_upper, told.wide_announced) == (0.4, 0.9, True)
+    assert (told.regime, told.broken_chance) == ("agree", None)
+    exact = tag((0.6, 0.6), [[38, 2], [5, 15]], exact=True, diagnostics=said)
+    assert (exact.wide_lower, exact.wide_announced, exact.regime) == (None, None, None)
 
 
 def test_the_share_that_rests_on_the_model_is_that_of_cells_without_a_label():
-    assert tag((0.5, 0.7), [[0, 0], [5, 15]])["unlabelled_share"] == pytest.approx(4000 / 4080)
-    assert tag((0.5, 0.7), [[0, 0], [5, 15]], name="precision")["unlabelled_share"] == 0
-    assert tag((0.5, 0.7), [[1, 0], [5, 15]])["no_positive_found"] is False
+    assert tag((0.5, 0.7), [[0, 0], [5, 15]]).unlabelled_share == pytest.approx(4000 / 4080)
+    assert tag((0.5, 0.7), [[0, 0], [5, 15]], name="precision").unlabelled_share == 0
+    assert tag((0.5, 0.7), [[1, 0], [5, 15]]).no_positive_found is False
 
 
+TAG = PriceTag(
+    random_labels=None, random_labels_reason="no positive", no_positive_found=True, unlabelled_share=0.5,
+    unseen_bound=240, unseen_items=4000, unseen_bound_reason=None, wide_lower=None, wide_upper=None,
+    wide_announced=None, regime=None, broken_chance=None,
+)
 FOUND_NOTHING = Estimate(
     measure="f1", value=0.0, undefined_reason=None, lower=0.0, upper=1.0, confidence=0.95,
-    interval="delta-normal", labels=50, variance=0.0, price_tag={"unseen_bound": 240},
+    interval="delta-normal", labels=50, variance=0.0, price_tag=TAG,
 )
 
 
@@ -160,7 +174,7 @@ def test_nothing_found_is_not_reported_as_0_or_1():
         "no positive found yet among 50 labels; at most 240 positives are unseen by the draws alone"
     )
     assert (said.lower, said.upper) == (0.0, 1.0)
-    perfect = replace(FOUND_NOTHING, measure="accuracy", value=1.0, price_tag={})
+    perfect = replace(FOUND_NOTHING, measure="accuracy", value=1.0, price_tag=None)
     assert withheld(perfect, positives=0).undefined_reason == "no positive found yet among 50 labels"
 
 

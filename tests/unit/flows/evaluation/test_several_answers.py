@@ -172,8 +172,8 @@ def test_one_answer_an_item_is_its_label():
         labels = pool.label[order[offset[p.cell] + p.rank]]
         silent = observe(question, silent, p, labels)
         told = observe(question, told, p, labels, labels.astype(float))
-    assert [replace(e, price_tag={}) for e in estimates(question, silent)] == [
-        replace(e, price_tag={}) for e in estimates(question, told)
+    assert [replace(e, price_tag=None) for e in estimates(question, silent)] == [
+        replace(e, price_tag=None) for e in estimates(question, told)
     ]
 
 

@@ -21,12 +21,12 @@ def test_the_region_in_plain_values_is_the_region():
         measures=("f1", "precision"), centre=np.array([0.6, 0.7]), covariance=covariance,
         radius_squared=5.991464547107979, rank=2, confidence=0.95,
     )
-    said = region.to_json()
-    shape, center = np.array(said["shape"]), np.array(said["center"])
+    said = region.in_plain_numbers()
+    shape, center = np.array(said.shape), np.array(said.center)
     for point in ([0.6, 0.7], [0.8, 0.8], [0.85, 0.7], [0.5, 1.0], [0.6, 1.05]):
         inside = (point - center) @ np.linalg.solve(shape, point - center) <= 1
         assert inside == bool(region.contains(np.array(point)))
-    assert said["reach"] == pytest.approx([np.sqrt(5.991464547107979 * v) for v in (0.01, 0.02)])
+    assert said.reach == pytest.approx([np.sqrt(5.991464547107979 * v) for v in (0.01, 0.02)])
 
 
 @pytest.mark.parametrize("method", ["dirichlet-tree", "dirichlet-flat", "dirichlet-tree-stochastic"])

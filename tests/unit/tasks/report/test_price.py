@@ -3,8 +3,8 @@
 import pytest
 from doubles.report_data import estimate
 
+from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.recalibration import diagnostics
-from assay.tasks.ledger.rounds.estimate import PriceTag
 from assay.tasks.report import price
 
 REGIMES = [diagnostics.AGREE, diagnostics.DISAGREE, diagnostics.EARLY, diagnostics.MODEL_ONLY,

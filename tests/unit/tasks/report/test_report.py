@@ -11,8 +11,9 @@ import pytest
 from doubles.report_data import REASON, estimate, report_data
 
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
+from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.measures.registry import measure
-from assay.tasks.ledger.rounds.estimate import Ends, ResponseRate
+from assay.tasks.ledger.rounds.estimate import Ends
 from assay.tasks.report import (
     BadReport,
     PoolSummary,

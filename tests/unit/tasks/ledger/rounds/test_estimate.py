@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import pytest
 
+from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.nonresponse import ResponseRate
+from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.estimate import (
     Ends,
-    JointRegion,
     RoundEstimate,
     Sensitivity,
-    price_tag_of,
     read_estimate,
     write_estimate,
 )
@@ -35,11 +36,14 @@ def test_estimates_survive_and_the_first_writer_wins():
     assert not known.look().both_outcomes     # no positive among 19 labels
 
 
-TAG = {
-    "random_labels": 900, "random_labels_reason": None, "no_positive_found": False, "unlabelled_share": 0.25,
-    "unseen_bound": 3, "unseen_items": 70, "unseen_bound_reason": None, "wide_lower": None,
-    "wide_upper": None, "wide_announced": None, "regime": None, "broken_chance": None,
-}
+TAG = PriceTag(
+    random_labels=900, random_labels_reason=None, no_positive_found=False, unlabelled_share=0.25,
+    unseen_bound=3, unseen_items=70, unseen_bound_reason=None, wide_lower=None, wide_upper=None,
+    wide_announced=None, regime="agree", broken_chance=None,
+)
+GAPS = ResponseRate(
+    response_rate=0.5, unanswered=20, rounds=1, cells=2, collapsed=0, assumption="missing at random"
+)
 
 
 def known(**changes):
@@ -62,22 +66,31 @@ def known(**changes):
 
 def test_what_stands_beside_the_estimates_survives():
     store = MemoryStore()
-    assert write_estimate(Ledger(store, "e"), known(price_tag=TAG)) == known(price_tag=TAG)
+    whole = known(
+        price_tag=TAG, nonresponse=GAPS,
+        diagnostics={"ess": 3.0, "draws": 3, "regime": "agree", "wide": False, "gap": None},
+    )
+    assert write_estimate(Ledger(store, "e"), whole) == whole
     read = read_estimate(Ledger(store, "e"), 1)
-    assert read == known(price_tag=TAG)
-    assert price_tag_of(read.estimates[0]).random_labels == 900
-    assert price_tag_of(known().estimates[0]) is None
+    assert read == whole
+    said = read.estimates[0].diagnostics
+    assert [type(said[name]) for name in ("ess", "draws", "wide")] == [float, int, bool]
 
 
 @pytest.mark.parametrize(("changes", "said"), [
-    ({"price_tag": TAG | {"unseen_bound": "3"}}, "unseen_bound: "),
-    ({"price_tag": {name: TAG[name] for name in list(TAG)[1:]}}, "random_labels: is missing"),
-    ({"diagnostics": {"nonresponse": {"rounds": 1}}}, "response_rate: is missing"),
+    ((b'"unseen_bound":3', b'"unseen_bound":"3"'), "price_tag.unseen_bound: "),
+    ((b'"random_labels":900,', b""), "price_tag.random_labels: is missing"),
+    ((b'"response_rate":0.5,', b""), "nonresponse.response_rate: is missing"),
+    ((b'"regime":"agree"', b'"regime":[]'), "price_tag.regime: "),
+    ((b'{"draws":3}', b'{"draws":[3]}'), "diagnostics.draws"),
 ])
 def test_what_stands_beside_an_estimate_is_validated(changes, said):
-    store = MemoryStore()
-    with pytest.raises(DamagedRecord, match=f"{layout.estimate('e', 1)}: .*{said}"):
-        write_estimate(Ledger(store, "e"), known(**changes))
+    store, damaged, key = MemoryStore(), MemoryStore(), layout.estimate("e", 1)
+    write_estimate(Ledger(store, "e"), known(price_tag=TAG, nonresponse=GAPS, diagnostics={"draws": 3}))
+    assert changes[0] in store.get(key)
+    damaged.put(key, store.get(key).replace(*changes))
+    with pytest.raises(DamagedRecord, match=f"{key}: .*{said}"):
+        read_estimate(Ledger(damaged, "e"), 1)
 
 
 @pytest.mark.parametrize(("old", "new", "said"), [
