@@ -7,7 +7,6 @@ the estimate rests on.  The three beliefs are about positives that the score doe
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -44,7 +43,7 @@ from assay.evalcore.recalibration.hull_of_four import (
     within,
 )
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posteriors
-from assay.evalcore.types import Floats
+from assay.evalcore.types import DiagnosticArrays, Floats
 
 ENOUGH_DRAWS, MORE_DRAWS = 50, 4   # below so many effective draws, look again with four times as many
 
@@ -140,7 +139,7 @@ def _estimate(
 
 def _agreement(
     e: Evidence, post: Posterior, posterior: ByPosterior, design: ByDesign, combined: Combined
-) -> dict[str, Any]:
+) -> DiagnosticArrays:
     """What posterior and design say apart, and which of them to believe; (R,) each."""
     broken = broken_chance(e, post)
     return {
@@ -154,7 +153,7 @@ def _agreement(
     }
 
 
-def _beside(ends: Ends, wide: Ends, always: Ends) -> dict[str, Any]:
+def _beside(ends: Ends, wide: Ends, always: Ends) -> DiagnosticArrays:
     """The other intervals, (R,) each; the wide one holds the main one."""
     return {
         "wide_lower": np.fmin(ends[0], wide[0]),
