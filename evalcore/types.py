@@ -1,6 +1,6 @@
-"""The array types of this package, by what they hold, and what is said beside an estimate."""
+"""The array types of this package by what they hold, what is said beside an estimate, and JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,3 +14,6 @@ Array: TypeAlias = NDArray[Any]
 
 Diagnostic: TypeAlias = int | float | bool | str | None      # one number or word about an estimate
 DiagnosticArrays: TypeAlias = Mapping[str, Floats | Ints | Bools | Texts]   # name -> (R,), one a repeat
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+JsonObject: TypeAlias = dict[str, Json]

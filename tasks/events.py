@@ -24,6 +24,7 @@ from hashlib import sha256
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from assay.evalcore.types import JsonObject
 from assay.tasks.effects.calls import in_flow_run
 from assay.tasks.ledger.ending import Ending
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
@@ -141,7 +142,7 @@ def round_markdown(evaluation: str, known: RoundEstimate) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _payload(evaluation: str, known: RoundEstimate) -> dict[str, Any]:
+def _payload(evaluation: str, known: RoundEstimate) -> JsonObject:
     first = known.estimates[0]
     return {
         "evaluation": evaluation,
@@ -174,7 +175,7 @@ def _artifact(evaluation: str, known: RoundEstimate) -> None:
         _lost("artifact", evaluation, error)
 
 
-def _event(name: str, store_url: str, owner: str, moment: str, payload: dict[str, Any]) -> None:
+def _event(name: str, store_url: str, owner: str, moment: str, payload: JsonObject) -> None:
     if not (_from_anywhere or in_flow_run()):
         return
     from prefect.events import emit_event

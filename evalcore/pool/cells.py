@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Array, Floats, Ints, JsonObject
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,7 +59,7 @@ class Cells:
         """C, the number of occupied cells."""
         return len(self.size)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain lists and numbers; floats keep every bit through JSON's shortest form."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
 
@@ -67,7 +67,7 @@ class Cells:
     def from_json(data: Mapping[str, Any]) -> "Cells":
         """The inverse of `to_json`."""
         whole = {"stratum", "prediction", "size"}
-        arrays: dict[str, Any] = {
+        arrays: dict[str, Array] = {
             f.name: np.asarray(data[f.name], dtype=np.int64 if f.name in whole else np.float64)
             for f in fields(Cells)
             if f.name != "n_slots"

@@ -16,7 +16,7 @@ from assay.evalcore.pool.feature_strata import cells_of
 from assay.evalcore.pool.partition_kinds import FeatureTree, without_features
 from assay.evalcore.pool.patterns import pattern_of
 from assay.evalcore.pool.strata import assign, log_density
-from assay.evalcore.types import Array, Floats, Ints
+from assay.evalcore.types import Array, Floats, Ints, JsonObject
 
 
 class Cutter(Protocol):
@@ -44,7 +44,7 @@ class Partition:
     edges: Floats  # interior edges, increasing; none where features were cut
     cells: Cells
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain JSON values; `from_json` gives the same bits back."""
         return {"edges": self.edges.tolist(), "cells": self.cells.to_json()}
 

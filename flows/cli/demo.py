@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.evalcore.types import JsonObject
 from assay.flows.cli.output import file_link, json_option, print_json
 from assay.flows.cli.progress import ProgressDisplay
 from assay.flows.cli.standing import print_standing
@@ -45,8 +46,8 @@ def demo(label_studio: bool, out: Path, seed: int, as_json: bool) -> int:
     return found.standing.exit_code
 
 
-def _to_json(found: "Demo") -> dict[str, object]:
-    sampling = {
+def _to_json(found: "Demo") -> JsonObject:
+    sampling: JsonObject = {
         r.measure: {
             "labels": r.labels, "half_width": r.half_width, "chance_undefined": r.chance_undefined,
             "labels_needed": r.labels_needed,

@@ -1,11 +1,11 @@
 """The commands that only look: status, report."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.types import JsonObject
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
 from assay.flows.cli.standing import print_standing, with_outlook
 from assay.flows.record.opened import begun_evaluations, open_evaluation
@@ -55,7 +55,7 @@ def _all(store: Store, as_json: bool) -> int:
         except AssayError as error:   # one damaged record must not hide the others
             damaged[name] = str(error)
     if as_json:
-        listed: list[dict[str, Any]] = [standing.to_json() for standing in standings]
+        listed: list[JsonObject] = [standing.to_json() for standing in standings]
         print_json({"store": store.url, "evaluations": listed, **({"damaged": damaged} if damaged else {})})
     elif not standings and not damaged:
         click.echo(f"no evaluation has begun in {store.url}")

@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
+from assay.evalcore.types import JsonObject
 from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import register
@@ -130,7 +130,7 @@ def _line(row: HistoryRow) -> str:
     return f"{row.window:<14} {value:<10} {interval:<18} {labels:>6} {row.bought:>6}  {'; '.join(hints)}"
 
 
-def _tick_json(done: Tick) -> dict[str, Any]:
+def _tick_json(done: Tick) -> JsonObject:
     return {
         "opened": [o.evaluation for o in done.opened],
         "verdicts": [

@@ -3,10 +3,10 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
+from assay.evalcore.types import JsonObject
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.settings import Settings
@@ -29,7 +29,7 @@ def store_for(where: str | None, spec: Spec) -> Store:
     return store_named(where or spec.store)
 
 
-def print_json(value: dict[str, Any]) -> None:
+def print_json(value: JsonObject) -> None:
     """One object, on standard output."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 

@@ -9,10 +9,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.random_sampling import RandomSampling, random_sampling_equivalent
+from assay.evalcore.types import JsonObject
 from assay.flows.evaluation.begin import begin
 from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.evaluation.estimate import OnRound
@@ -89,7 +90,7 @@ def run_demo(
 
 
 def _spec(pool: febrl.FebrlPool, seed: int, server: "LocalLabelStudio | None") -> Spec:
-    desk: dict[str, Any] = {"kind": "simulated", "labels": str(pool.labels)}
+    desk: JsonObject = {"kind": "simulated", "labels": str(pool.labels)}
     if server is not None:
         desk = {"kind": "label-studio", "url": server.url}
     return Spec.from_json(

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.types import JsonObject
 from assay.flows.alerts.verdicts import raise_failure
 from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.waking import judge_window_of
@@ -48,16 +48,17 @@ class Sweep:
         }
         return ", ".join(f"{n} {what}" for what, n in counts.items() if n) or "nothing is open"
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """One row per evaluation, for a table."""
-        rows = [
+        rows: list[JsonObject] = [
             {"evaluation": name, "state": it.state, "rounds": it.rounds, "labels": it.labels, "why": ""}
             for name, it in sorted((self.finished | self.waiting).items())
         ]
-        return rows + [
+        rows += [
             {"evaluation": name, "state": "failed", "rounds": None, "labels": None, "why": why}
             for name, why in sorted(self.failed.items())
         ]
+        return rows
 
 
 def sweep_store(

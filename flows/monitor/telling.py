@@ -6,9 +6,9 @@ outbox's business.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
+from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.message import Reading, window_alert
 from assay.tasks.alerts.outbox import raise_alert
@@ -32,7 +32,7 @@ def tell(
             raise_alert(ledger, alert)
 
 
-def news_of(verdict: WindowVerdict) -> dict[str, Any]:
+def news_of(verdict: WindowVerdict) -> JsonObject:
     """What the event of a verdict carries."""
     measured = verdict.overall.measured
     return {

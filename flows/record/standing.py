@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR
-from typing import Any, Literal
+from typing import Literal
 
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
 from assay.flows.record.reissued import Reissued, moved, reissued_at
 from assay.flows.record.waiting import WaitingFor
@@ -55,7 +56,7 @@ class Standing:
         """The estimates, first measure first."""
         return estimate_rows(self.known, self.revision) if self.known else []
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The contract's object."""
         return {
             "evaluation": self.evaluation,

@@ -2,7 +2,8 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+
+from assay.evalcore.types import JsonObject
 
 _ONLY_IF_SO = ("tied", "invalid", "not_on_desk", "asked_again", "overdue")
 
@@ -24,7 +25,7 @@ class WaitingFor:
     cannot_close: str | None = None   # why the round is not closed although it should be
     desk: str                         # the kind of desk
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The contract's object: counts of unusual things only where there are any."""
         told = {
             name: value for name, value in asdict(self).items()

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
+from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
 from assay.flows.record.versions import versions
 from assay.tasks.effects.calls import retried
@@ -114,7 +114,7 @@ def _revised(
     return rows
 
 
-def _revision(ledger: Ledger, revision: Revision) -> dict[str, Any]:
+def _revision(ledger: Ledger, revision: Revision) -> JsonObject:
     """A revision in numbers and digests."""
     known = read_revised_estimate(ledger, revision.number)
     written = (
@@ -135,7 +135,7 @@ def _revision(ledger: Ledger, revision: Revision) -> dict[str, Any]:
     }
 
 
-def _facts(opened: Opened, rounds: int) -> dict[str, Any]:
+def _facts(opened: Opened, rounds: int) -> JsonObject:
     name, manifest = opened.name, opened.manifest
     ending = read_ending(opened.ledger)
     seals = {str(n): _digest(opened.ledger, layout.seal(name, n)) for n in range(1, rounds + 1)}

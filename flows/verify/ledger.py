@@ -11,9 +11,9 @@ still running is verified as far as it goes.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
 from assay.flows.record.versions import versions
 from assay.flows.verify.checking import UNREADABLE
@@ -49,7 +49,7 @@ class Verification:
         """Nothing differs."""
         return not self.differences
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """What `--json` prints."""
         return {
             "evaluation": self.evaluation,

@@ -14,6 +14,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Channel, NotDelivered
 from assay.tasks.alerts.quiet import quiet
@@ -157,7 +158,7 @@ def _awaited(result: Any) -> Any:
     return run_coro_as_sync(result) if inspect.iscoroutine(result) else result
 
 
-def payload(alert: Alert, owner: str) -> dict[str, Any]:
+def payload(alert: Alert, owner: str) -> JsonObject:
     """What a webhook of one's own is sent: `reference` is the same whenever the same alert is sent again."""
     return {
         "reference": f"{owner}/{alert.key}", "owner": owner, "key": alert.key, "kind": alert.kind,
@@ -172,7 +173,7 @@ def _post(address: str, alert: Alert, owner: str) -> str:
     what = payload(alert, owner)
     try:
         reply = httpx.post(
-            address, json=what, headers={"Idempotency-Key": what["reference"]}, timeout=TIMEOUT
+            address, json=what, headers={"Idempotency-Key": str(what["reference"])}, timeout=TIMEOUT
         )
     except Exception as error:   # the text of some of them holds the address
         return f"it could not be reached ({type(error).__name__})"

@@ -5,8 +5,8 @@ Reading an outbox in full also repairs an index that was lost.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Delivery, enter_index
 from assay.tasks.alerts.tries import Settled
@@ -26,7 +26,7 @@ class OutboxRow:
     channels: Mapping[str, Settled]   # channel -> what it was told
     waiting: bool                     # to be delivered
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain values."""
         channels = {channel: codec.plain(told) for channel, told in self.channels.items()}
         return {

@@ -1,16 +1,16 @@
 """What a pool would cost, in words and as JSON."""
 
 from dataclasses import asdict
-from typing import Any
 
 from assay.evalcore.forecast.prognosis import Prognosis
+from assay.evalcore.types import JsonObject
 from assay.tasks.report.forecast import forecast_in_words, forecast_json
 from assay.tasks.report.price import two_figures
 
 _WORTH_SAYING = 0.05    # chance that a random sample says nothing, from which on it is told
 
 
-def prognosis_json(ahead: Prognosis) -> dict[str, Any]:
+def prognosis_json(ahead: Prognosis) -> JsonObject:
     """The keys it adds to an examination."""
     return {
         "method": {"name": ahead.method.method, "reason": ahead.method.reason},

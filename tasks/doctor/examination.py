@@ -1,9 +1,9 @@
 """All findings about one file or spec."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from assay.evalcore.forecast.prognosis import Prognosis
+from assay.evalcore.types import JsonObject
 from assay.tasks.doctor.cost import prognosis_json
 from assay.tasks.doctor.finding import Finding
 from assay.tasks.doctor.roles import Roles
@@ -27,7 +27,7 @@ class Examination:
         """Whether nothing stands in the way."""
         return all(finding.level != "problem" for finding in self.findings)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """One object."""
         roles = self.roles
         return {

@@ -1,7 +1,9 @@
 """One thing a check found."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
+
+from assay.evalcore.types import JsonObject
 
 Level = Literal["ok", "warning", "problem"]
 
@@ -15,7 +17,7 @@ class Finding:
     says: str
     remedy: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain values."""
         return {"level": self.level, "about": self.about, "says": self.says, "remedy": self.remedy}
 

@@ -1,10 +1,10 @@
 """A spec to start from, with the names that were found."""
 
 from pathlib import PurePosixPath
-from typing import Any
 
 import yaml
 
+from assay.evalcore.types import JsonObject
 from assay.tasks.doctor.numbers import Numbers
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.ledger.layout import check_name
@@ -14,7 +14,7 @@ _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
 
 def suggest_spec(source: str, roles: Roles, numbers: Numbers, budget: int, half_width: float) -> str:
     """YAML that loads as it stands. Where every row is labelled, the desk is simulated with those labels."""
-    pool: dict[str, Any] = {"source": source, "id": roles.id}
+    pool: JsonObject = {"source": source, "id": roles.id}
     if roles.score is not None:
         pool["score"] = roles.score
     if roles.probability is not None:
@@ -29,7 +29,7 @@ def suggest_spec(source: str, roles: Roles, numbers: Numbers, budget: int, half_
         pool["segments"] = list(roles.segments)
     known = numbers.label is not None and roles.label is not None
     numeric = {numbers.positive, numbers.negative} <= {"0", "1", "0.0", "1.0", "true", "false"}
-    desk: dict[str, Any] = {"kind": "simulated", "labels": source}
+    desk: JsonObject = {"kind": "simulated", "labels": source}
     if known and roles.label != "label":
         desk["label"] = roles.label
     if not known:

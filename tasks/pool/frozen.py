@@ -18,7 +18,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -107,7 +106,7 @@ def read_part(store: Store, key: str, columns: Sequence[str] | None = None) -> p
             raise codec.damaged(key, str(error)) from None
 
 
-def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> list[dict[str, Any]]:
+def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> pa.Table:
     """These rows of a part (numbered within it), in the order asked, reading only their row groups."""
     groups = sorted({row // GROUP_ROWS for row in rows})
     with open_reader(store, key) as stream:
@@ -119,8 +118,7 @@ def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> list[dict[str
     places = [start[row // GROUP_ROWS] + row % GROUP_ROWS for row in rows]
     if max(places, default=-1) >= table.num_rows:
         raise codec.damaged(key, "it has fewer rows than the manifest says")
-    taken: list[dict[str, Any]] = table.take(pa.array(places, pa.int64())).to_pylist()
-    return taken
+    return table.take(pa.array(places, pa.int64()))
 
 
 def _column_digest(column: pa.Array) -> str:

@@ -64,7 +64,7 @@ class PoolIndex:
         for part, wanted in of_part.items():
             in_part = [number % PART_ROWS for number in wanted]
             read = read_part_rows(self._ledger.store, part_keys[part], in_part)
-            for number, values in zip(wanted, read, strict=True):
+            for number, values in zip(wanted, read.to_pylist(), strict=True):
                 segments = {name: values.pop(name) for name in self._segments}
                 for name in self._cut:           # they decided the cells; a round has no use for them
                     del values[name]

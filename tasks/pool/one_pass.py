@@ -136,7 +136,7 @@ class FreezingPass:
 
     def _place(self, row: int) -> str:
         part, place = divmod(row, PART_ROWS)
-        found = read_part_rows(self._store, self._keys[part], [place])[0]
+        [found] = read_part_rows(self._store, self._keys[part], [place]).to_pylist()
         return f"{self._source.files[found['source_file']].path} row {found['source_row'] + 1}"
 
 

@@ -1,10 +1,10 @@
 """What a replay says: how every method did on every measure, and its JSON."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from assay.evalcore.replay.labels_to import LabelsTo
 from assay.evalcore.replay.summary import BudgetSummary
+from assay.evalcore.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class ReplayResult:
         """Whether several systems were judged."""
         return any(entry.system is not None for entry in self.methods)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """What `assay replay --json` prints: plain JSON values."""
         return {
             "pool": self.pool,
@@ -78,7 +78,7 @@ class ReplayResult:
             "oracle": [self._oracle_json(entry) for entry in self.oracle],
         }
 
-    def _method_json(self, entry: MethodResult) -> dict[str, Any]:
+    def _method_json(self, entry: MethodResult) -> JsonObject:
         return {
             "method": entry.method,
             **({"system": entry.system} if self.of_systems else {}),

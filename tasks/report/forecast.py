@@ -1,12 +1,12 @@
 """Forecasts in words and as JSON."""
 
-from typing import Any
 
 from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.types import JsonObject
 
 
-def outlook_json(ahead: Outlook) -> dict[str, Any]:
+def outlook_json(ahead: Outlook) -> JsonObject:
     """{"target": ..., "verdict": ...}, each null or a forecast."""
     return {
         "target": None if ahead.target is None else forecast_json(ahead.target),
@@ -20,7 +20,7 @@ def outlook_lines(ahead: Outlook) -> list[str]:
     return [f"forecast: {forecast_in_words(found, ahead.budget)}" for found in told]
 
 
-def forecast_json(found: Forecast) -> dict[str, Any]:
+def forecast_json(found: Forecast) -> JsonObject:
     """Plain values; "labels", "low" and "high" are null where they lie beyond the horizon."""
     goal = found.goal
     return {

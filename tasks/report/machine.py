@@ -4,10 +4,10 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.nonresponse import ResponseRate
+from assay.evalcore.types import JsonObject
 from assay.tasks.ledger.codec import plain
 from assay.tasks.report.data import EstimateRow, Moved, ReportData, RoundRow, Undecided
 
@@ -18,7 +18,7 @@ NOT_EXCLUDED = (
 MODEL_CHECK = ("regime", "broken_chance")
 
 
-def contract(data: ReportData) -> dict[str, Any]:
+def contract(data: ReportData) -> JsonObject:
     """The object that `run`, `advance`, `status` and `report` print with `--json`.
 
     `joint_region` is there only where the method gives several measures a region, `revised` only after a
@@ -39,17 +39,17 @@ def contract(data: ReportData) -> dict[str, Any]:
     }
 
 
-def joint_part(joint: JointRegion | None) -> dict[str, Any]:
+def joint_part(joint: JointRegion | None) -> JsonObject:
     """The contract's `joint_region`, or nothing."""
     return {} if joint is None else {"joint_region": plain(joint)}
 
 
-def revision_part(revision: int, items: int, moved: Sequence[Moved]) -> dict[str, Any]:
+def revision_part(revision: int, items: int, moved: Sequence[Moved]) -> JsonObject:
     """The contract's `revised`: how many labels differ, and what that did; or nothing."""
     return {"revised": {"items": items, "moved": [asdict(one) for one in moved]}} if revision else {}
 
 
-def estimate_json(row: EstimateRow) -> dict[str, Any]:
+def estimate_json(row: EstimateRow) -> JsonObject:
     """One estimate of the contract.
 
     `undecided` and `nonresponse` are there only where items were undecided, or rounds closed early.
@@ -74,7 +74,7 @@ def estimate_json(row: EstimateRow) -> dict[str, Any]:
     }
 
 
-def price_json(row: EstimateRow) -> dict[str, Any]:
+def price_json(row: EstimateRow) -> JsonObject:
     """What random sampling would have needed, and what the labels cannot exclude; null where unknown."""
     tag = row.price_tag
     if tag is None:
@@ -88,7 +88,7 @@ def price_json(row: EstimateRow) -> dict[str, Any]:
     }
 
 
-def _people(data: ReportData) -> dict[str, Any]:
+def _people(data: ReportData) -> JsonObject:
     """How people did, where it is known."""
     return {} if data.annotators is None else {"annotators": asdict(data.annotators)}
 

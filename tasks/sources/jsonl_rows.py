@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.types import JsonObject
 from assay.tasks.sources.columns import check_columns
 from assay.tasks.sources.csv_rows import opened
 from assay.tasks.sources.files.protocol import SourceFile, unreadable
@@ -47,10 +48,10 @@ def first_keys(file: SourceFile) -> list[str]:
         return list(dict.fromkeys(key for row in next(batches, []) for key in row))
 
 
-def _batches(file: SourceFile) -> Generator[list[dict[str, Any]]]:
+def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
     try:
         with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
-            rows: list[dict[str, Any]] = []
+            rows: list[JsonObject] = []
             for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE), b""), start=1):
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
@@ -66,7 +67,7 @@ def _batches(file: SourceFile) -> Generator[list[dict[str, Any]]]:
         raise unreadable(file.path, str(error) or type(error).__name__) from None
 
 
-def _row(file: SourceFile, number: int, line: bytes) -> dict[str, Any]:
+def _row(file: SourceFile, number: int, line: bytes) -> JsonObject:
     try:
         row = json.loads(line)
     except RecursionError:

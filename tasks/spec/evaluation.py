@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from assay.evalcore.annotators.rules import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure
+from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
 from assay.tasks.ledger.layout import check_name
@@ -108,7 +109,7 @@ class Spec(Part):
         """The measures asked for, in order; the first drives sampling."""
         return tuple(choice.resolve() for choice in self.measure)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """What is recorded: plain JSON values, defaults included, without the store."""
         return self.model_dump(mode="json", exclude={"store"}, exclude_none=True)
 

@@ -151,7 +151,7 @@ class MonitorSpec(Spec):
 
     def evaluation(self, window: Window, name: str, labels: int, inherits: str | None, carry: float) -> Spec:
         """The spec of an evaluation of a window; `inherits`: whose labels its label model starts from."""
-        data = self.to_json()
+        data: dict[str, Any] = self.to_json()
         del data["monitor"]
         data.pop("threshold", None)
         data["name"] = name

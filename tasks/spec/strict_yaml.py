@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.types import JsonObject
 
 _LONGEST = 1_000_000      # characters of a file
 _MOST_VALUES = 10_000
@@ -97,8 +98,8 @@ def _float(loader: _CoreLoader, node: yaml.ScalarNode) -> float:
     return float(_number(loader, node).replace(".inf", "inf").replace(".nan", "nan").lower())
 
 
-def _mapping(loader: _CoreLoader, node: yaml.MappingNode) -> dict[str, Any]:
-    result: dict[str, Any] = {}
+def _mapping(loader: _CoreLoader, node: yaml.MappingNode) -> JsonObject:
+    result: JsonObject = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):

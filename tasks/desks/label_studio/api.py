@@ -16,11 +16,12 @@ Importing the SDK takes seconds, so it is done when the first desk is opened and
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 import tenacity
 
+from assay.evalcore.types import JsonObject
 from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address
 from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
 from assay.tasks.effects.retrying import retrying
@@ -35,6 +36,7 @@ LONGEST_PAUSE = 8.0
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})   # maybe processed, maybe not
 Condition = tuple[str, str, str, Any]   # field, operator, type, value: one filter of the task list
+Listed: TypeAlias = Mapping[str, Any]   # a task or project as the server lists it, unchecked
 
 
 class LabelStudioApi:
@@ -88,7 +90,7 @@ class LabelStudioApi:
         except AmbiguousPost as error:
             raise DeskUnreachable(str(error)) from None
 
-    def tasks(self, project: int, *conditions: Condition) -> Iterator[dict[str, Any]]:
+    def tasks(self, project: int, *conditions: Condition) -> Iterator[Listed]:
         """Every task of the project that meets all conditions, with its annotations, in order of id.
 
         Paged by key: an offset skips rows when something before it is deleted meanwhile.
@@ -107,9 +109,9 @@ class LabelStudioApi:
         """How many tasks of the project meet all conditions."""
         return int(self._task_page(project, list(conditions), "task_only", 1)["total"])
 
-    def projects(self, title: str | None = None) -> Iterator[dict[str, Any]]:
+    def projects(self, title: str | None = None) -> Iterator[Listed]:
         """Id, title and description of every project, or of those whose title contains `title`."""
-        params: dict[str, Any] = {
+        params: JsonObject = {
             "include": "id,title,description", "ordering": "id", "page_size": PROJECT_PAGE_SIZE
         }
         if title is not None:
@@ -124,7 +126,7 @@ class LabelStudioApi:
 
     def _task_page(
         self, project: int, conditions: list[Condition], fields: str, size: int
-    ) -> dict[str, Any]:
+    ) -> Listed:
         items = [
             {"filter": f"filter:tasks:{field}", "operator": operator, "type": kind, "value": value}
             for field, operator, kind, value in conditions

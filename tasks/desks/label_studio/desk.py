@@ -17,12 +17,11 @@ disappear: it is then missing, and is posted again.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.answers import annotation, touched
-from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi
+from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.project import EvaluationProject
 from assay.tasks.desks.label_studio.replies import NotThere
 from assay.tasks.desks.label_studio.shown_fields import Field, shown_value
@@ -123,10 +122,10 @@ class LabelStudioDesk:
                 more = {"overlap": annotators, "is_labeled": False}
                 self._api.change("PATCH", f"api/tasks/{tasks[0]['id']}/", more)
 
-    def _copies(self, batch: Batch) -> dict[str, list[dict[str, Any]]]:
+    def _copies(self, batch: Batch) -> dict[str, list[Listed]]:
         """Item id -> its tasks, the first project's lowest id first, from a full read of the batch."""
         ids = {self._key(batch, item.item_id): item.item_id for item in batch.items}
-        copies: dict[str, list[dict[str, Any]]] = {}
+        copies: dict[str, list[Listed]] = {}
         try:
             for project in self._project.ids():
                 for task in self._api.tasks(project, self._in_batch(batch)):
@@ -151,7 +150,7 @@ class LabelStudioDesk:
     def _in_batch(batch: Batch) -> Condition:
         return ("data.assay_batch", "equal", "String", batch_name(batch))
 
-    def _remove_untouched_twins(self, tasks: Sequence[Mapping[str, Any]]) -> int:
+    def _remove_untouched_twins(self, tasks: Sequence[Listed]) -> int:
         """Delete the copies nobody touched, as long as one copy stays: the touched ones, or the first."""
         untouched = [task for task in tasks if not touched(task)]
         spare = untouched if len(untouched) < len(tasks) else untouched[1:]

@@ -10,10 +10,9 @@ answers are read from every project with the mark and items are posted to the lo
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from assay.tasks.desks.digests import digest
-from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.api import LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.labelling_config import labelling_config
 from assay.tasks.desks.label_studio.replies import NotThere
 from assay.tasks.desks.label_studio.shown_fields import Field, Kind, shown_fields
@@ -96,7 +95,7 @@ class EvaluationProject:
             found = [project for project in self._api.projects() if self._has_mark(project)]
         return sorted(int(project["id"]) for project in found)
 
-    def _has_mark(self, project: Mapping[str, Any]) -> bool:
+    def _has_mark(self, project: Listed) -> bool:
         in_description = self.mark in str(project.get("description") or "")
         return in_description or str(project.get("title") or "").endswith(" " + self._short)
 

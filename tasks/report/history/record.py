@@ -1,10 +1,10 @@
 """A monitor's windows, in order, with the newest verdict on each; and the JSON of `assay history --json`."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
+from assay.evalcore.types import JsonObject
 from assay.tasks.ledger.monitors import Opening, WindowVerdict
 
 
@@ -71,7 +71,7 @@ class History:
         """Labels paid for, in all windows."""
         return sum(row.bought for row in self.rows)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """What `assay history --json` prints."""
         return {
             "monitor": self.monitor,
@@ -88,7 +88,7 @@ def held_against(place: PlaceVerdict) -> list[tuple[Limit, float]]:
     return list(zip(place.limits, place.evidence, strict=True))
 
 
-def _row_json(row: HistoryRow) -> dict[str, Any]:
+def _row_json(row: HistoryRow) -> JsonObject:
     verdict = row.verdict
     return {
         "window": row.window,
@@ -112,7 +112,7 @@ def _row_json(row: HistoryRow) -> dict[str, Any]:
     }
 
 
-def _place_json(place: PlaceVerdict | None) -> dict[str, Any]:
+def _place_json(place: PlaceVerdict | None) -> JsonObject:
     if place is None:
         return {
             "value": None, "lower": None, "upper": None, "confidence": None, "labels": 0, "limits": [],
