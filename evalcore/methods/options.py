@@ -6,7 +6,7 @@ ledgers and tables as it is written, and gives the same method again.
 
 from dataclasses import fields, replace
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.methods.base import Method
@@ -21,7 +21,7 @@ def with_options(chosen: Method, written: str) -> Method:
     Raises UnknownName for a setting the method does not have, BadInput for a value of the wrong kind.
     """
     known = _settings(chosen)
-    values: dict[str, Any] = {}
+    values: dict[str, bool | int | float | str] = {}
     for part in written.split(":")[1:]:
         key, equals, text = part.partition("=")
         key = key.replace("-", "_")
@@ -33,18 +33,18 @@ def with_options(chosen: Method, written: str) -> Method:
     return replace(chosen, name=written, **values)
 
 
-def _settings(chosen: Method) -> dict[str, Any]:
+def _settings(chosen: Method) -> dict[str, object]:
     """The settings that can be written in a name, in alphabetical order, and their types."""
     hints = get_type_hints(type(chosen), include_extras=True)
     names = sorted(f.name for f in fields(chosen) if f.name != "name")
     return {name: hints[name] for name in names if _is_written(hints[name])}
 
 
-def _is_written(kind: Any) -> bool:
+def _is_written(kind: object) -> bool:
     return kind in (bool, int, float, Share) or get_origin(kind) is Literal
 
 
-def _parse(kind: Any, text: str, where: str) -> Any:
+def _parse(kind: object, text: str, where: str) -> bool | int | float | str:
     if get_origin(kind) is Literal:
         if text not in get_args(kind):
             raise BadInput(f"{where} must be one of {', '.join(get_args(kind))}, got {text!r}")

@@ -6,7 +6,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self, TypedDict
 
 import numpy as np
 
@@ -52,7 +52,16 @@ class MethodState:
         )
 
 
-def unlabelled(cells: Cells, measures: Sequence[Measure], repeats: int) -> dict[str, Any]:
+class Unlabelled(TypedDict):
+    """The fields of `MethodState` before any label."""
+
+    cells: Cells
+    measures: tuple[Measure, ...]
+    labelled: Ints
+    excluded: Ints
+
+
+def unlabelled(cells: Cells, measures: Sequence[Measure], repeats: int) -> Unlabelled:
     """The fields of `MethodState` before any label, for a method's own state to begin with."""
     shape = (repeats, cells.n_cells)
     return {

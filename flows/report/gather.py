@@ -17,7 +17,7 @@ from assay.tasks.ledger.rounds.annotators import read_annotators
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.times import read_begun, read_closed
 from assay.tasks.report import PoolSummary, ReportData, RoundRow
-from assay.tasks.report.annotators import pseudonymous
+from assay.tasks.report.pseudonyms import pseudonymous
 
 
 class NothingToReport(BadInput):

@@ -23,18 +23,20 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.randomness import stream
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Array, Floats, Ints
 
 POSITIVE, NEGATIVE = "match", "no match"
 SHOWN = ("given_name", "surname", "date_of_birth", "address", "suburb", "postcode")
 DISPLAY = tuple(f"{field}_{side}" for field in SHOWN for side in ("a", "b"))   # what people see, in order
 SEGMENTS = ("state", "completeness")
+
+Columns: TypeAlias = dict[str, Sequence[str] | Array]   # by name, of one length
 
 _COMPARED = ("given_name", "surname", "suburb")
 _INTAKE = 200
@@ -85,7 +87,7 @@ def write_febrl_pool(
     predictions, labels = folder / "predictions.parquet", folder / "labels.parquet"
     say(f"writing {predictions}")
     ids = [f"pair-{row:06d}" for row in range(len(a))]
-    columns: dict[str, Any] = {"item_id": ids, "score": score, "prediction": _class_names(prediction)}
+    columns: Columns = {"item_id": ids, "score": score, "prediction": _class_names(prediction)}
     columns |= _displayed(register, intake, a, b) | _segments(register, intake, a, b)
     _write(predictions, columns)
     _write(labels, {"item_id": ids, "label": _class_names(label)})
@@ -154,7 +156,7 @@ def _dice(left: Sequence[str], right: Sequence[str], a: Ints, b: Ints) -> Floats
     return similarity
 
 
-def _displayed(register: Any, intake: Any, a: Ints, b: Ints) -> dict[str, Any]:
+def _displayed(register: Any, intake: Any, a: Ints, b: Ints) -> Columns:
     """Every shown field of both records, side by side; what is missing is an empty string."""
     import pyarrow as pa
 
@@ -170,7 +172,7 @@ def _displayed(register: Any, intake: Any, a: Ints, b: Ints) -> dict[str, Any]:
     return {name: shown[name] for name in DISPLAY}
 
 
-def _segments(register: Any, intake: Any, a: Ints, b: Ints) -> dict[str, Any]:
+def _segments(register: Any, intake: Any, a: Ints, b: Ints) -> Columns:
     complete = (
         register[list(_COMPARED)].notna().all(axis=1).to_numpy()[a]
         & intake[list(_COMPARED)].notna().all(axis=1).to_numpy()[b]
@@ -185,7 +187,7 @@ def _class_names(values: Ints) -> Any:
     return np.where(values == 1, POSITIVE, NEGATIVE)
 
 
-def _write(path: Path, columns: dict[str, Any]) -> None:
+def _write(path: Path, columns: Columns) -> None:
     """Write under another name and rename: a reader never meets half a file."""
     import pyarrow as pa
     import pyarrow.parquet as pq

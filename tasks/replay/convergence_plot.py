@@ -84,7 +84,7 @@ def _draw(result: ReplayResult, format: str) -> bytes:
     return sink.getvalue()
 
 
-def _style(index: int) -> dict[str, Any]:
+def _style(index: int) -> dict[str, str | float]:
     return {
         "color": _COLOURS[index % len(_COLOURS)],
         "marker": _MARKERS[index % len(_MARKERS)],

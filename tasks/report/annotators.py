@@ -1,16 +1,14 @@
 """How the people who label do, in words: agreement, gold, errors, and the estimates without those errors.
 
-People appear under names made for the report: a digest of the desk's name of them and of the evaluation's own
-random word, so that the same person has one name in an evaluation and another one in the next.
+People appear under names made for the report (`tasks.report.pseudonyms`).
 """
 
-from dataclasses import replace
-from hashlib import sha256
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from assay.evalcore.annotators.agreement import Agreement
 from assay.evalcore.annotators.correction import Corrected
-from assay.evalcore.annotators.people import Person, RateInterval
+from assay.evalcore.annotators.people import AskedAgain, Person, RateInterval
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow
@@ -22,35 +20,71 @@ _STATISTICS = {
 }
 
 
-def pseudonymous(quality: AnnotatorQuality, salt: str) -> AnnotatorQuality:
-    """The same with everybody's name replaced, and in the order of the new names."""
-    def name(annotator: str) -> str:
-        return "person-" + sha256(f"{len(salt)}:{salt}:{annotator}".encode()).hexdigest()[:8]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonLine:
+    """One person."""
 
-    people = [replace(person, annotator=name(person.annotator)) for person in quality.people]
-    return replace(
-        quality,
-        people=tuple(sorted(people, key=lambda person: person.annotator)),
-        agreement=tuple(replace(a, between=tuple(name(who) for who in a.between)) for a in quality.agreement),
-    )
+    name: str
+    answers: str
+    skips: str
+    agreed: str              # with the label
+    gold: str                # answered right
+    false_positive: str
+    miss: str
 
 
-def annotators_in_words(quality: AnnotatorQuality, estimates: list[EstimateRow]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementLine:
+    """One statistic of agreement."""
+
+    name: str
+    items: str
+    agreed: str
+    value: str
+    interval: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedLine:
+    """A measure without annotators' errors, beside the estimate that takes every label for the truth."""
+
+    name: str
+    naive: str
+    naive_interval: str
+    value: str
+    interval: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorsSection:
     """What the page's section needs."""
+
+    note: str | None
+    answers_of: str
+    known_from: str
+    people: tuple[PersonLine, ...]
+    agreement: tuple[AgreementLine, ...]
+    again: AskedAgain
+    differ: int              # labels of closed rounds that would come out otherwise today
+    estimates: tuple[CorrectedLine, ...]
+
+
+def annotators_in_words(quality: AnnotatorQuality, estimates: Sequence[EstimateRow]) -> AnnotatorsSection:
+    """The section in words; estimates: the naive ones."""
     correction = quality.correction
     newest = max((row.revision for row in estimates), default=0)
     naive = {row.measure: row for row in estimates}
-    return {
-        "note": correction.reason,
-        "answers_of": _answers_of(quality.revision, newest) if quality.people else "",
-        "known_from": " and ".join(correction.known_from),
-        "people": [_person(person) for person in quality.people],
-        "agreement": [_agreement(a) for a in quality.agreement],
-        "again": quality.asked_again,
-        "differ": len(quality.would_differ),
-        "estimates": [_corrected(e, naive.get(e.measure)) for e in correction.estimates]
-        if correction.reason is None else [],
-    }
+    return AnnotatorsSection(
+        note=correction.reason,
+        answers_of=_answers_of(quality.revision, newest) if quality.people else "",
+        known_from=" and ".join(correction.known_from),
+        people=tuple(_person(person) for person in quality.people),
+        agreement=tuple(_agreement(a) for a in quality.agreement),
+        again=quality.asked_again,
+        differ=len(quality.would_differ),
+        estimates=tuple(_corrected(e, naive.get(e.measure)) for e in correction.estimates)
+        if correction.reason is None else (),
+    )
 
 
 def _answers_of(revision: int, newest: int) -> str:
@@ -62,18 +96,18 @@ def _answers_of(revision: int, newest: int) -> str:
     return f"By the answers the rounds were closed with: there is no record for revision {newest}."
 
 
-def _person(person: Person) -> dict[str, Any]:
+def _person(person: Person) -> PersonLine:
     gold, labels, errors = person.gold, person.labels, person.errors
     met, wrong = gold.negatives + gold.positives, gold.false_positives + gold.misses
-    return {
-        "name": person.annotator,
-        "answers": wording.count(person.answers),
-        "skips": wording.count(person.skips),
-        "agreed": f"{labels.agreed} of {labels.items}",
-        "gold": f"{met - wrong} of {met}" if met else "–",
-        "false_positive": _rate(errors.false_positive if errors else None),
-        "miss": _rate(errors.miss if errors else None),
-    }
+    return PersonLine(
+        name=person.annotator,
+        answers=wording.count(person.answers),
+        skips=wording.count(person.skips),
+        agreed=f"{labels.agreed} of {labels.items}",
+        gold=f"{met - wrong} of {met}" if met else "–",
+        false_positive=_rate(errors.false_positive if errors else None),
+        miss=_rate(errors.miss if errors else None),
+    )
 
 
 def _rate(rate: RateInterval | None) -> str:
@@ -83,26 +117,25 @@ def _rate(rate: RateInterval | None) -> str:
     )
 
 
-def _agreement(a: Agreement) -> dict[str, Any]:
-    return {
-        "name": _STATISTICS[a.statistic] + (f": {' and '.join(a.between)}" if a.between else ""),
-        "items": wording.count(a.items),
-        "agreed": "–" if a.agreed is None else wording.percent(round(a.agreed, 3)),
-        "value": f"undefined: {a.undefined_reason}" if a.value is None else wording.number(a.value, 2),
-        "interval": _ends(a, 2),
-    }
+def _agreement(a: Agreement) -> AgreementLine:
+    return AgreementLine(
+        name=_STATISTICS[a.statistic] + (f": {' and '.join(a.between)}" if a.between else ""),
+        items=wording.count(a.items),
+        agreed="–" if a.agreed is None else wording.percent(round(a.agreed, 3)),
+        value=f"undefined: {a.undefined_reason}" if a.value is None else wording.number(a.value, 2),
+        interval=_ends(a, 2),
+    )
 
 
-def _corrected(corrected: Corrected, naive: EstimateRow | None) -> dict[str, Any]:
-    """A measure without annotators' errors, beside the estimate that takes every label for the truth."""
-    return {
-        "name": wording.measure_name(corrected.measure),
-        "naive": "–" if naive is None else wording.value(naive),
-        "naive_interval": "–" if naive is None else wording.interval(naive),
-        "value": corrected.undefined_reason
+def _corrected(corrected: Corrected, naive: EstimateRow | None) -> CorrectedLine:
+    return CorrectedLine(
+        name=wording.measure_name(corrected.measure),
+        naive="–" if naive is None else wording.value(naive),
+        naive_interval="–" if naive is None else wording.interval(naive),
+        value=corrected.undefined_reason
         or wording.shown(corrected.value, corrected.lower, corrected.upper),
-        "interval": _ends(corrected),
-    }
+        interval=_ends(corrected),
+    )
 
 
 def _ends(found: Agreement | Corrected, places: int | None = None) -> str:

@@ -137,7 +137,7 @@ class ReportData:
     negative: str = "negative"
     sampling_note: str = ""                      # how items were chosen; empty: the method is named
     undecided: int = 0                           # items people could not decide
-    annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.annotators
+    annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.pseudonyms
     unanswered: int = 0                          # items whose round was closed before they were answered
     moved: Sequence[Moved] = ()                  # what the revision did to the estimates
     revised_items: int = 0                       # items with another label than their round was closed with

@@ -1,6 +1,6 @@
 """A history as a page: a plot of the measure over windows, and a table."""
 
-from typing import Any
+from dataclasses import dataclass
 
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
@@ -15,6 +15,40 @@ _STATES = {
     "waiting": "people are working",
     "unlabelled": "not labelled: the month's labels were spent",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceCells:
+    """What is known of one window of the whole pool, or of a segment, as it is printed."""
+
+    value: str
+    interval: str
+    labels: int
+    limit: str
+    evidence: str        # log evidence against each limit
+    needed: str          # log evidence that calls a breach
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowLine:
+    """One window of the table."""
+
+    window: str
+    place: PlaceCells
+    bought: int
+    said: str
+    more: int | None     # labels that would decide it
+    signals: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentLine:
+    """One segment in breach."""
+
+    window: str
+    segment: str | None
+    place: PlaceCells
 
 
 def history_html(history: History) -> bytes:
@@ -33,35 +67,35 @@ def history_html(history: History) -> bytes:
         figure=windows_figure(history),
         rows=[_window(row) for row in history.rows],
         segments=[
-            {"window": row.window, "segment": place.segment, **_place(place)}
+            SegmentLine(window=row.window, segment=place.segment, place=_place(place))
             for row in history.rows for place in row.segments if place.verdict == "breach"
         ],
     )
     return page.encode("utf-8", "replace")
 
 
-def _window(row: HistoryRow) -> dict[str, Any]:
-    return {
-        **_place(row.overall),
-        "window": row.window,
-        "bought": row.bought,
-        "said": _STATES[row.state],
-        "more": row.verdict.labels_to_decide if row.verdict else None,
-        "signals": ", ".join(f"{s.name} {_figure(s.value)}".rstrip() for s in row.raised),
-        "revision": row.revision,
-    }
+def _window(row: HistoryRow) -> WindowLine:
+    return WindowLine(
+        window=row.window,
+        place=_place(row.overall),
+        bought=row.bought,
+        said=_STATES[row.state],
+        more=row.verdict.labels_to_decide if row.verdict else None,
+        signals=", ".join(f"{s.name} {_figure(s.value)}".rstrip() for s in row.raised),
+        revision=row.revision,
+    )
 
 
-def _place(place: PlaceVerdict | None) -> dict[str, Any]:
+def _place(place: PlaceVerdict | None) -> PlaceCells:
     limits = [] if place is None else held_against(place)
-    return {
-        "value": value_of(place),
-        "interval": interval_of(place),
-        "labels": place.measured.labels if place else 0,
-        "limit": ", ".join(f"{limit.name} {wording.limit(limit.value)}" for limit, _ in limits),
-        "evidence": ", ".join(f"{evidence:.2f}" for _, evidence in limits),
-        "needed": "" if place is None else f"{place.needed:.2f}",
-    }
+    return PlaceCells(
+        value=value_of(place),
+        interval=interval_of(place),
+        labels=place.measured.labels if place else 0,
+        limit=", ".join(f"{limit.name} {wording.limit(limit.value)}" for limit, _ in limits),
+        evidence=", ".join(f"{evidence:.2f}" for _, evidence in limits),
+        needed="" if place is None else f"{place.needed:.2f}",
+    )
 
 
 def _figure(value: float | None) -> str:

@@ -16,7 +16,8 @@ from assay.evalcore.annotators.people import (
     RateInterval,
 )
 from assay.evalcore.annotators.quality import UNTESTED, AnnotatorQuality, Correction, Differing, nothing_known
-from assay.tasks.report.annotators import annotators_in_words, pseudonymous
+from assay.tasks.report.annotators import annotators_in_words
+from assay.tasks.report.pseudonyms import pseudonymous
 
 
 def a_person(name, errors=None):
@@ -61,23 +62,23 @@ def test_the_same_person_has_one_name_in_an_evaluation_and_another_in_the_next()
 
 def test_people_agreement_and_corrected_measures_in_words():
     told = annotators_in_words(a_quality(), [estimate("f1", 0.75, 0.1, 75)])
-    ann, bob = told["people"]
-    assert (ann["answers"], ann["agreed"], ann["gold"]) == ("1,200", "9 of 10", "7 of 10")
-    assert ann["miss"].startswith("5.1% (1%")
-    assert bob["miss"] == "unknown"
-    assert told["agreement"][0]["name"] == "Cohen’s κ: ann and bob"
-    assert told["known_from"] == "gold and repeated answers"
-    assert (told["note"], told["differ"], len(told["estimates"])) == (None, 1, 1)
-    assert told["answers_of"] == ""
+    ann, bob = told.people
+    assert (ann.answers, ann.agreed, ann.gold) == ("1,200", "9 of 10", "7 of 10")
+    assert ann.miss.startswith("5.1% (1%")
+    assert bob.miss == "unknown"
+    assert told.agreement[0].name == "Cohen’s κ: ann and bob"
+    assert told.known_from == "gold and repeated answers"
+    assert (told.note, told.differ, len(told.estimates)) == (None, 1, 1)
+    assert told.answers_of == ""
 
 
 def test_which_answers_it_goes_by_is_said_once_labels_were_revised():
     revised = [estimate("f1", 0.75, 0.1, 75, revision=3)]
-    assert "no record for revision 3" in annotators_in_words(a_quality(), revised)["answers_of"]
+    assert "no record for revision 3" in annotators_in_words(a_quality(), revised).answers_of
     by_them = annotators_in_words(replace(a_quality(), revision=3), revised)
-    assert by_them["answers_of"].startswith("By the answers of revision 3")
+    assert by_them.answers_of.startswith("By the answers of revision 3")
 
 
 def test_where_nothing_is_known_that_is_the_note():
     told = annotators_in_words(nothing_known(2, "majority", 1), [])
-    assert (told["note"], told["people"], told["estimates"]) == (UNTESTED, [], [])
+    assert (told.note, told.people, told.estimates) == (UNTESTED, (), ())
