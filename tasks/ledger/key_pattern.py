@@ -27,6 +27,7 @@ _TEXT = {
     "window": NAME,
     "alert": r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}",
     "channel": r"[a-z0-9][a-z0-9-]*",
+    "desk": r"[a-z][a-z-]*",
 }
 
 

@@ -76,13 +76,27 @@ monitor_opening = KeyPattern[str, str, int]("{monitor}/windows/{window}/openings
 monitor_verdicts = KeyPattern[str]("{monitor}/verdicts/")
 monitor_verdict = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.json")
 
+# Of a desk without a server of its own, by round and asking (1: for the first time).
+desk_of_evaluation = KeyPattern[str, str]("desks/{desk}/{evaluation}/")
+desk_posts = KeyPattern[str, str, int, int]("desks/{desk}/{evaluation}/{round:04d}/{asking:d}/posted/")
+desk_post = KeyPattern[str, str, int, int, str](          # what one post put on the desk
+    "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/posted/{digest:.16}.json"
+)
+desk_mores = KeyPattern[str, str, int, int]("desks/{desk}/{evaluation}/{round:04d}/{asking:d}/more/")
+desk_more = KeyPattern[str, str, int, int, int, str](     # items that are to be answered by so many people
+    "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/more/{annotators:04d}-{digest:.16}.json"
+)
+desk_tellings = KeyPattern[str, str, int, int]("desks/{desk}/{evaluation}/{round:04d}/{asking:d}/told/")
+desk_telling = KeyPattern[str, str, int, int, int](       # the answers of one call of `tell`
+    "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/told/{telling:06d}.json"
+)
+
 # Of the store: evaluations that have begun and not ended, and alerts that some channel waits for.
 open_index = KeyPattern[str]("index/open/{evaluation}")
 alert_index = KeyPattern[str, str]("index/alerts/{owner}/{alert}")
 OPEN_PREFIX = "index/open/"
 ALERTS_PREFIX = "index/alerts/"
 MONITORS_PREFIX = "monitors/"
-DESKS_PREFIX = "desks/"
 
 KINDS: tuple[KeyPattern[*tuple[Any, ...]], ...] = tuple(
     kind for kind in globals().values() if isinstance(kind, KeyPattern) and not kind.template.endswith("/")

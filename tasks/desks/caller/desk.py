@@ -5,28 +5,27 @@
 
 Posting puts items where `ask` finds them, and `collect` reads what was told. Both are kept in the ledger's
 store, outside the record (`kept_batches`), so asking and telling may happen in different processes, at any
-time, and both survive a crash:
-
-    desks/caller/<evaluation>/<round>/told-000001.json    the answers of one call of `tell`; a later answer
-                                                          by the same person about the same item counts
+time, and both survive a crash. Each call of `tell` is one key; of several answers by one person about one
+item the latest counts.
 
 An answer is about the latest question about its item. People are named by the caller; the ledger gets a
 digest of the name, never the name.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.kept_batches import KeptBatches
 from assay.tasks.desks.protocol import Batch, Collected, Item
+from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.stores.protocol import Store
+
+_DESK = "caller"   # in the keys of what it keeps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +47,22 @@ class _Said:
     at: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Posted:
+    """What one post put on the desk."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """The answers of one call of `tell`."""
+
+    person: str
+    at: str
+    answers: Mapping[str, str | None]   # item -> class, or None: skipped
+
+
 class CallerDesk:
     """A desk for one evaluation. Any number of processes may ask and tell."""
 
@@ -59,7 +74,7 @@ class CallerDesk:
         self._store, self._evaluation, self._clock = store, evaluation, clock
         self._classes = list(classes)
         self._annotators = annotators_per_item
-        self._kept = KeptBatches(store, "caller", evaluation)
+        self._kept = KeptBatches(store, _DESK, evaluation, _Posted)
 
     def ask(self, annotator: str | None = None) -> list[WaitingItem]:
         """What waits for answers in the latest round that was posted, in the order it was posted.
@@ -104,8 +119,7 @@ class CallerDesk:
     def post(self, batch: Batch, items: Sequence[Item]) -> None:
         """Put the items where `ask` finds them."""
         if items:
-            record = [{"item_id": item.item_id, "shown": dict(item.shown)} for item in items]
-            self._kept.keep_post(batch, [item.item_id for item in items], {"items": record})
+            self._kept.keep_post(batch, [item.item_id for item in items], _Posted(items=tuple(items)))
 
     def collect(self, batch: Batch) -> Collected:
         """Everything that was told."""
@@ -163,21 +177,17 @@ class CallerDesk:
     def _posted(self, round: int, asking: int) -> dict[str, Item]:
         """The items of one asking, by id."""
         return {
-            row["item_id"]: Item(item_id=row["item_id"], shown=row["shown"])
-            for record in self._kept.posts(round, asking) for row in record["items"]
+            item.item_id: item for post in self._kept.posts(round, asking) for item in post.items
         }
 
     def _said(self, round: int, asking: int) -> dict[tuple[str, str], _Said]:
         """(item, person) -> what that person said last."""
         said: dict[tuple[str, str], _Said] = {}
-        for record in self._told(round, asking):
-            for item_id, label in record["answers"].items():
-                said[item_id, record["person"]] = _Said(label, record["at"])
+        for key in self._store.keys(layout.desk_tellings(_DESK, self._evaluation, round, asking)):
+            told = codec.decode(_Told, self._store.get(key), key)
+            for item_id, label in told.answers.items():
+                said[item_id, told.person] = _Said(label, told.at)
         return said
-
-    def _told(self, round: int, asking: int) -> list[dict[str, Any]]:
-        prefix = self._kept.folder(round, asking) + "told-"
-        return [json.loads(self._store.get(key)) for key in self._store.keys(prefix)]
 
     def _keep(self, round: int, asking: int, person: str, answers: Mapping[str, str | None]) -> None:
         """Write what is new under the next free number."""
@@ -189,10 +199,10 @@ class CallerDesk:
         if not new:
             return
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat()
-        blob = json.dumps({"person": person, "at": at, "answers": new}).encode()
-        prefix = self._kept.folder(round, asking) + "told-"
-        number = len(list(self._store.keys(prefix))) + 1
-        while self._store.put(f"{prefix}{number:06d}.json", blob) != blob:
+        blob = codec.encode(_Told(person=person, at=at, answers=new))
+        place = _DESK, self._evaluation, round, asking
+        number = len(list(self._store.keys(layout.desk_tellings(*place)))) + 1
+        while self._store.put(layout.desk_telling(*place, number), blob) != blob:
             number += 1   # somebody else tells at the same moment
 
     def _person(self, name: str) -> str:

@@ -18,8 +18,8 @@ What was posted outlives the process: posting keeps the items with their labels 
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,6 +33,14 @@ from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.sources.labelled_rows import labelled_rows
 
 _OTHERS = 100   # the people of the second asking are numbered from here; an item has at most 100 a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Posted:
+    """What one post put on the desk."""
+
+    posted_at: float                   # seconds, by the desk's clock
+    labels: Mapping[str, str | None]   # item -> its class; None: it cannot be decided
 
 
 class SimulatedDesk:
@@ -60,7 +68,7 @@ class SimulatedDesk:
         """
         self._labels = labels
         self._classes = list(classes)
-        self._kept = KeptBatches(store, "simulated", evaluation)
+        self._kept = KeptBatches(store, "simulated", evaluation, _Posted)
         self._id, self._label = id_column, label_column
         self._annotators = annotators_per_item
         self._people = None if annotators is None else list(annotators)
@@ -73,7 +81,7 @@ class SimulatedDesk:
 
     def missing(self, batch: Batch) -> list[Item]:
         """The items of the batch that were never posted."""
-        posted = {item_id for record in self._posts(batch) for item_id in record["labels"]}
+        posted = {item_id for post in self._posts(batch) for item_id in post.labels}
         return [item for item in batch.items if item.item_id not in posted]
 
     def post(self, batch: Batch, items: Sequence[Item]) -> None:
@@ -81,7 +89,8 @@ class SimulatedDesk:
         if not items:
             return
         wanted = [item.item_id for item in items]
-        self._kept.keep_post(batch, wanted, {"posted_at": self._clock(), "labels": self._look_up(wanted)})
+        post = _Posted(posted_at=self._clock(), labels=self._look_up(wanted))
+        self._kept.keep_post(batch, wanted, post)
 
     def collect(self, batch: Batch) -> Collected:
         """Every answer that is due by now."""
@@ -89,10 +98,10 @@ class SimulatedDesk:
         extra = self._kept.people_asked(batch.round, batch.asking)
         present: set[str] = set()
         answers: dict[str, Annotation] = {}
-        for record in self._posts(batch):
-            present.update(record["labels"])
-            if now >= record["posted_at"] + self._delay:
-                for item_id, label in record["labels"].items():
+        for post in self._posts(batch):
+            present.update(post.labels)
+            if now >= post.posted_at + self._delay:
+                for item_id, label in post.labels.items():
                     wanted = max(self._annotators, extra.get(item_id, 0))
                     for annotator in self._who(batch, item_id, wanted):
                         answer = self._answer(batch, item_id, label, annotator)
@@ -103,7 +112,7 @@ class SimulatedDesk:
         """Record that `annotators` simulated people answer these items."""
         self._kept.request_more(batch, item_ids, annotators)
 
-    def _posts(self, batch: Batch) -> list[dict[str, Any]]:
+    def _posts(self, batch: Batch) -> list[_Posted]:
         return self._kept.posts(batch.round, batch.asking)
 
     def _who(self, batch: Batch, item_id: str, wanted: int) -> list[int]:

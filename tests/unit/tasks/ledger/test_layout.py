@@ -18,7 +18,8 @@ FIELDS = {
     "alert": st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", fullmatch=True),
     "channel": st.from_regex(r"[a-z0-9][a-z0-9-]{0,30}", fullmatch=True),
     "round": NUMBERS, "revision": NUMBERS, "attempt": NUMBERS, "part": NUMBERS, "opening": NUMBERS,
-    "verdict": NUMBERS,
+    "verdict": NUMBERS, "asking": NUMBERS, "annotators": NUMBERS, "telling": NUMBERS,
+    "desk": st.from_regex(r"[a-z][a-z-]{0,30}", fullmatch=True),
 }
 
 
@@ -62,7 +63,9 @@ def test_other_text_is_no_key(text):
 @pytest.mark.parametrize("key", [
     "spam/rounds/001/plan.parquet", "spam/rounds/00001/plan.parquet", "spam/rounds/0001/plan.json",
     "spam/rounds/0001/posts/1.json", "spam/pool/part-00000.parquet", "monitors/spec.json", "index/spec.json",
-    "monitors/a/rounds/0001/plan.parquet", "spam/rounds/٠٠٠١/plan.parquet", "index/open/index", "",
+    "monitors/a/rounds/0001/plan.parquet", "desks/caller/e/0001/01/told/000001.json",
+    "desks/caller/desks/0001/1/told/000001.json", "desks/caller/e/0001/1/told/1.json",
+    "spam/rounds/٠٠٠١/plan.parquet", "index/open/index", "",
 ])
 def test_what_is_almost_a_key_is_none(key):
     assert layout.parse(key) is None
