@@ -6,14 +6,12 @@ after a crash closes the round too. What has no answer then is recorded as unans
 for it (`evalcore.evaluation.nonresponse`). Where nothing could stand for it the round goes on waiting.
 """
 
-import numpy as np
-
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor, response
 from assay.flows.people.asked import AskedRound
 from assay.flows.people.context import People
 from assay.flows.people.deadlines import deadline_of
 from assay.tasks.ledger.rounds.closing import decide_to_close, read_closing
-from assay.tasks.ledger.rounds.labels import Decided
+from assay.tasks.ledger.rounds.labels import Decided, answered
 
 
 def close(people: People, asked: AskedRound, *, requested: bool = False) -> list[Decided] | None:
@@ -38,10 +36,9 @@ def close(people: People, asked: AskedRound, *, requested: bool = False) -> list
 
 def why_not_early(people: People, asked: AskedRound) -> NothingToStandFor | None:
     """Why the round cannot be closed with what is there, or None if it can."""
-    answered = np.array([one.reason != "unanswered" for one in asked.labels(early=True)])
     plan = asked.planned.plan
     try:
-        response(people.opened.question.cells, plan.cell[plan.ask], answered)
+        response(people.opened.question.cells, plan.cell[plan.ask], answered(asked.labels(early=True)))
     except NothingToStandFor as error:
         return error
     return None

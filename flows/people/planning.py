@@ -1,13 +1,12 @@
 """From draws to a round people can be asked about: ids, predictions, segments and shown fields."""
 
-import numpy as np
-
 from assay.evalcore.evaluation.state import RoundPlan
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.rounds.plan import PlannedRound
+from assay.tasks.pool.frozen import predictions_of
 from assay.tasks.pool.index import PoolIndex
 
 
@@ -32,7 +31,7 @@ def plan_round(
         number=folded.state.round + 1,
         plan=draws,
         item_id=item_id,
-        prediction=np.array([row.prediction for row in rows], np.int64),
+        prediction=predictions_of(rows),
         known=[known.get(address) for address in addresses],
         segments=[row.segments for row in rows],
         shown=[next(shown) if ask else None for ask in draws.ask],

@@ -12,9 +12,9 @@ from assay.evalcore.annotators.rules import company
 from assay.evalcore.annotators.surprise import stands_for
 from assay.evalcore.randomness import stream
 from assay.flows.people.annotating import Annotating
-from assay.flows.record.closed_round import ClosedRound
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
+from assay.tasks.ledger.rounds.closed import ClosedRound
 
 
 def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> AnnotatorQuality | None:

@@ -15,9 +15,9 @@ from assay.evalcore.evaluation.reuse import reported_region
 from assay.evalcore.evaluation.revision import as_if_decided
 from assay.evalcore.evaluation.state import UNDECIDED, Question, State, begin
 from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
-from assay.flows.record.closed_round import ClosedRound
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.estimate import (
     Ends,
     RoundEstimate,

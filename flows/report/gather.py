@@ -1,6 +1,7 @@
 """A report's data, gathered from the ledger."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
@@ -44,6 +45,12 @@ def report_data(
             f"evaluation {opened.name!r} has no estimate yet: its first round is still open; "
             f"run `assay advance {opened.name}` when people have answered"
         )
+    recorded = _from_ledger(opened, standing, standing.known)
+    return replace(recorded, truth=truth, random_sampling=random_sampling)
+
+
+def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> ReportData:
+    """What the ledger knows; known: the estimates that count now."""
     spec, threshold = opened.spec, opened.spec.threshold
     return ReportData(
         evaluation=opened.name,
@@ -59,7 +66,7 @@ def report_data(
         budget=spec.budget.labels,
         seed=spec.seed,
         versions=opened.versions,
-        history=[_round(known) for known in read_history(opened.ledger)],
+        history=[_round(past) for past in read_history(opened.ledger)],
         waiting_for=standing.waiting_for.to_json() if standing.waiting_for else None,
         stopped_by=standing.stopped_by,
         verdict=standing.verdict,
@@ -72,16 +79,14 @@ def report_data(
         negative=spec.labels.negative,
         undecided=standing.undecided,
         annotators=_annotators(opened, standing.rounds, standing.revision),
-        unanswered=standing.known.unanswered,
+        unanswered=known.unanswered,
         revision=standing.revision,
         moved=standing.moved,
         revised_items=standing.revised_items,
-        joint=standing.known.joint,
+        joint=known.joint,
         began=_text(read_begun(opened.ledger)),
         finished=_text(read_closed(opened.ledger, standing.rounds))
         if standing.state == "finished" else None,
-        truth=truth,
-        random_sampling=random_sampling,
     )
 
 

@@ -10,10 +10,10 @@ from assay.evalcore.evaluation.state import UNDECIDED
 from assay.evalcore.types import Ints
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
-from assay.flows.record.closed_round import ClosedRound
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.ledger.revisions import Revision, with_revision
+from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.rounds.labels import Decided, shares_of_draws
 

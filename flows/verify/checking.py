@@ -1,15 +1,14 @@
-"""What the checks of a ledger share: the key being looked at, what was found, and how values are compared."""
+"""What the checks of a ledger share: the key being looked at, and what was found."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import AssayError
 from assay.flows.record.opened import Opened
 from assay.tasks.ledger import codec
-from assay.tasks.ledger.checks.differences import TOLERANCE, in_one_sentence, value_differences
+from assay.tasks.ledger.checks.differences import in_one_sentence, value_differences
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.owner import Ledger
 
@@ -53,23 +52,3 @@ class Checking:
         if computed is None:
             return self.say(["should not be there"])
         return self.say(value_differences(codec.from_json(self.ledger.get(self.key), self.key), computed))
-
-
-def column_differences(stored: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[str]:
-    """One sentence for every column that differs, with its first row that does."""
-    for name in sorted({*stored, *computed}):
-        if name not in stored or name not in computed:
-            yield f"column {name} is {'missing' if name not in stored else 'not recomputed'}"
-            continue
-        a, b = np.asarray(stored[name]), np.asarray(computed[name])
-        if a.shape != b.shape:
-            yield f"{name} has {len(a)} rows, recomputed {len(b)}"
-            continue
-        exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
-        bad = a != b if exact else ~np.isclose(a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
-        if bad.any():
-            first = int(np.flatnonzero(bad)[0])
-            yield (
-                f"{name} differs in {int(bad.sum())} rows, first in row {first}: {a[first]!s}, recomputed "
-                f"{b[first]!s}"
-            )

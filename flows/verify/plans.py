@@ -8,7 +8,7 @@ from assay.evalcore.evaluation.state import RoundPlan
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
-from assay.flows.verify.checking import column_differences
+from assay.tasks.ledger.checks.differences import column_differences
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.checked_rows import shown_hashes
 from assay.tasks.pool.index import PoolIndex

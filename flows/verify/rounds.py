@@ -14,10 +14,11 @@ from assay.flows.people.quality import annotators_record
 from assay.flows.record.fold import Fold, why_stop
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import verdict_on
-from assay.flows.verify.checking import UNREADABLE, Checking, column_differences
+from assay.flows.verify.checking import UNREADABLE, Checking
 from assay.flows.verify.labels import answer_keys, label_differences, sealed_answer_differences
 from assay.flows.verify.plans import draw_differences, item_differences, people_differences
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.checks.differences import column_differences
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.rounds.estimate import read_estimate
 from assay.tasks.ledger.rounds.labels import Decided, read_labels

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.types import Array, Floats, Ints
@@ -17,6 +18,7 @@ from assay.tasks.ledger.manifest import (
     system_columns,
 )
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -55,6 +57,21 @@ def cut_pool(
     store.put(layout.partition_rows(spec.name, digest), rows)
     store.put(layout.partition(spec.name, digest), text)
     return PartitionEntry(method=chosen.name, digest=digest, cells=n_cells)
+
+
+def cut_again(spec: Spec, store: Store, manifest: Manifest, chosen: Method) -> tuple[Partition, bytes]:
+    """The frozen pool cut once more, from its parts: the partition, and its rows ordered by cell and row."""
+    columns, tables = ["score", "probability", "prediction"], cut_tables(spec)
+    wanted = [*columns, *(name for names in tables.values() for name in names)]
+    parts = list(frozen_parts(store, manifest.part_keys, wanted))
+    score, probability, prediction = (
+        np.concatenate([np.array(part.column(name)) for part in parts]) for name in columns
+    )
+    cut_by = {
+        name: np.concatenate([table_of(part, names) for part in parts]) for name, names in tables.items()
+    }
+    partition, cell = build_partition(chosen, score, probability, prediction, **cut_by)
+    return partition, rows_by_cell(cell, partition.cells.n_cells)
 
 
 def load_partition(store: Store, manifest: Manifest) -> Partition:

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from assay.evalcore.types import Ints
 from assay.tasks.ledger import codec, open_reader
 from assay.tasks.ledger.manifest import (
     PROVENANCE,
@@ -49,6 +50,11 @@ class FrozenRow:
     source_file: int                 # index into Manifest.sources
     source_row: int                  # in that file, from 0
     shown_hash: str | None           # of the id and the shown fields; None if nothing is shown
+
+
+def predictions_of(rows: Sequence[FrozenRow]) -> Ints:
+    """What is predicted of these items, (n,) 0 or 1."""
+    return np.array([row.prediction for row in rows], np.int64)
 
 
 def part_bytes(table: pa.Table) -> bytes:

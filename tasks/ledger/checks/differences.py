@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 TOLERANCE = 1e-9    # relative, and absolute below 1
 _LISTED = 4         # differences written out in one sentence
 
@@ -41,6 +44,26 @@ def value_differences(stored: Any, computed: Any, where: str = "") -> Iterator[s
             yield from value_differences(a, b, f"{where}[{i}]")
     elif not _same(stored, computed):
         yield f"{where} is {stored!r}, recomputed {computed!r}"
+
+
+def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, ArrayLike]) -> Iterator[str]:
+    """One sentence for every column that differs, with its first row that does."""
+    for name in sorted({*stored, *computed}):
+        if name not in stored or name not in computed:
+            yield f"column {name} is {'missing' if name not in stored else 'not recomputed'}"
+            continue
+        a, b = np.asarray(stored[name]), np.asarray(computed[name])
+        if a.shape != b.shape:
+            yield f"{name} has {len(a)} rows, recomputed {len(b)}"
+            continue
+        exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
+        bad = a != b if exact else ~np.isclose(a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+        if bad.any():
+            first = int(np.flatnonzero(bad)[0])
+            yield (
+                f"{name} differs in {int(bad.sum())} rows, first in row {first}: {a[first]!s}, recomputed "
+                f"{b[first]!s}"
+            )
 
 
 def in_one_sentence(found: Sequence[str]) -> str:

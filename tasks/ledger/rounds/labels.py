@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
 from assay.evalcore.evaluation.state import UNDECIDED
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_bytes
@@ -126,6 +126,11 @@ def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Ints:
             )
         labels[t] = label
     return labels
+
+
+def answered(decided: Sequence[Decided]) -> Bools:
+    """(n,) whether each item asked was answered, if only with a skip."""
+    return np.array([one.reason != "unanswered" for one in decided], np.bool_)
 
 
 def shares_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Floats | None:
