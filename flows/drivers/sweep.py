@@ -19,11 +19,11 @@ from assay.evalcore.types import JsonObject
 from assay.flows.alerts.verdicts import raise_failure
 from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.waking import judge_window_of
-from assay.flows.record.opened import begun_evaluations, open_evaluations, utc_now
+from assay.flows.record.opened import begun_evaluations, utc_now
 from assay.flows.record.standing import Standing
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.ending import read_ending
+from assay.tasks.ledger.ending import open_evaluations, read_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.ledger.times import read_closed

@@ -21,7 +21,6 @@ from assay.flows.alerts.verdicts import raise_verdicts
 from assay.flows.evaluation.early import refuse_unless_closed, round_to_close
 from assay.flows.evaluation.estimate import OnRound, estimate_round, seal_closed_rounds
 from assay.flows.evaluation.finish import finish_again, stop
-from assay.flows.evaluation.index import enter_index
 from assay.flows.evaluation.plan import open_round
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.ask import ask
@@ -40,7 +39,7 @@ from assay.flows.revisions.revise import catch_up
 from assay.flows.revisions.revise import look_again as look_at_closed_rounds
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
-from assay.tasks.ledger.ending import Ending, read_ending
+from assay.tasks.ledger.ending import Ending, enter_index, read_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.labels import Decided, write_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound
@@ -90,7 +89,7 @@ def advance(
             refuse_unless_closed(evaluation, ending, round)
         finish_again(opened, ending, people if look_again else None, now)
         return current_standing(opened)
-    enter_index(opened.ledger)
+    retried(enter_index)(opened.ledger)
     folded = read_fold(opened.ledger, opened.question)
     return _Run(
         opened=opened, people=people(), annotating=Annotating(opened), on_round=on_round,

@@ -16,14 +16,14 @@ from datetime import datetime
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import auto, is_auto
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
-from assay.flows.record.versions import versions
 from assay.tasks.desks.effects import prepare_desk
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.ending import enter_index
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import ChosenMethod, RecordedSpec, read_spec, write_spec
+from assay.tasks.ledger.recorded_spec import ChosenMethod, RecordedSpec, read_spec, versions, write_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.ledger.times import write_begun
 from assay.tasks.pool.freeze import freeze_pool
@@ -112,6 +112,6 @@ def _claim(store: Store, spec: Spec) -> None:
         auto=None if chosen is None else ChosenMethod(method=chosen.method, reason=chosen.reason),
     ))
     _refuse_if_taken(store, spec)
-    store.put(layout.open_index(spec.name), b"")
+    enter_index(Ledger(store, spec.name))
 
 

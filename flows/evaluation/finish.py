@@ -6,7 +6,6 @@ from datetime import datetime
 
 from assay.evalcore.evaluation.stopping import StopReason
 from assay.flows.alerts.verdicts import raise_verdicts
-from assay.flows.evaluation.index import enter_index, leave_index
 from assay.flows.people.context import People
 from assay.flows.record.fold import Fold, read_fold
 from assay.flows.record.opened import Opened
@@ -14,7 +13,7 @@ from assay.flows.record.standing import read_history, verdict_on
 from assay.flows.revisions.revise import catch_up, look_again
 from assay.tasks import events
 from assay.tasks.effects.calls import effect, retried
-from assay.tasks.ledger.ending import Ending, write_ending
+from assay.tasks.ledger.ending import Ending, enter_index, leave_index, write_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
@@ -36,7 +35,7 @@ def stop(opened: Opened, folded: Fold, reason: StopReason, now: datetime) -> End
     seal_ending(opened.ledger, ending.rounds)
     # before it leaves the index: if this is cut off, a sweep comes back to it
     raise_verdicts(opened, folded.looks, ending, now)
-    leave_index(opened.ledger)
+    retried(leave_index)(opened.ledger)
     events.evaluation_finished(opened.ledger.store.url, opened.name, known, ending)
     _log.info("%s: finished (%s)", opened.name, ending.stopped_by)
     return ending
@@ -56,7 +55,7 @@ def finish_again(
         catch_up(opened, folded, finished=True)
     _alert_and_leave(opened, ending, now())
     if people is not None and folded is not None:
-        enter_index(opened.ledger)   # a look that is cut short is carried through by a sweep
+        retried(enter_index)(opened.ledger)   # a look that is cut short is carried through by a sweep
         look_again(people(), folded, finished=True)
         _alert_and_leave(opened, ending, now())
 
@@ -65,7 +64,7 @@ def _alert_and_leave(opened: Opened, ending: Ending, now: datetime) -> None:
     """Raise the alerts that are due, and only then leave the index: cut off before, a sweep comes back."""
     if opened.spec.threshold is not None:
         raise_verdicts(opened, _history(opened.ledger), ending, now)
-    leave_index(opened.ledger)
+    retried(leave_index)(opened.ledger)
 
 
 @retried

@@ -24,12 +24,13 @@ from assay.flows.alerts.delivery import deliver
 from assay.flows.evaluation.advance import advance
 from assay.flows.listen.wakes import Wakes
 from assay.flows.monitor.waking import judge_window_of
-from assay.flows.record.opened import desk_of, open_evaluation, open_evaluations
+from assay.flows.record.opened import desk_of, open_evaluation
 from assay.flows.record.standing import Standing
 from assay.tasks.desks.protocol import SECRET_HEADER, SendsHints
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.ledger.stores.protocol import Store
 

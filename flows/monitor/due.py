@@ -10,9 +10,8 @@ from assay.flows.monitor.going_on import go_on
 from assay.flows.monitor.opening import current, open_window
 from assay.flows.monitor.run import MonitorRun
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout
+from assay.tasks.ledger.ending import leave_index
 from assay.tasks.ledger.monitors import Opening
-from assay.tasks.ledger.owner import Ledger
 from assay.tasks.pool.window_traffic import files_digest
 
 
@@ -59,10 +58,5 @@ def _stop_replaced(run: MonitorRun, known: Sequence[Opening], opening: Opening) 
     """Take evaluations of replaced predictions off the list of open ones."""
     for one in known:
         if one.evaluation is not None and opening.revision > one.revision:
-            _stop_sweeping(run.of_evaluation(one.evaluation))
-
-
-@retried
-def _stop_sweeping(ledger: Ledger) -> None:
-    """The evaluation stays as far as it got, and nothing rests on it."""
-    ledger.store.discard(layout.open_index(ledger.name))
+            # it stays as far as it got, and nothing rests on it
+            retried(leave_index)(run.of_evaluation(one.evaluation))

@@ -1,12 +1,11 @@
 """Monitors by name: put into the ledger once, and found there."""
 
 from assay.evalcore.errors import BadInput
-from assay.flows.record.versions import versions
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import monitors
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.recorded_spec import RecordedSpec, find_spec, write_spec
+from assay.tasks.ledger.recorded_spec import RecordedSpec, find_spec, versions, write_spec
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.spec.monitor import MonitorSpec
 

@@ -126,12 +126,6 @@ def begun_evaluations(store: Store) -> list[str]:
     return [values[0] for values in found if values is not None]
 
 
-def open_evaluations(store: Store) -> list[str]:
-    """The names in the index of open evaluations, sorted."""
-    found = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
-    return [values[0] for values in found if values is not None]
-
-
 def _unknown(store: Store, name: str) -> str:
     known = begun_evaluations(store)
     some = ", ".join(known[:5]) + (" ..." if len(known) > 5 else "")

@@ -5,11 +5,11 @@ from dataclasses import asdict
 
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
-from assay.flows.record.versions import versions
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import versions
 from assay.tasks.ledger.revisions import Revision, read_revised_estimate, read_revisions, with_revision
 from assay.tasks.ledger.rounds.answers import stored_answers
 from assay.tasks.ledger.rounds.labels import Decided, read_labels

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
-from assay.flows.record.versions import versions
 from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.pool import pool_differences
 from assay.flows.verify.revisions import RevisionsCheck
@@ -26,6 +25,7 @@ from assay.tasks.ledger.checks.differences import Difference
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.checks.integrity import check_integrity
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import versions
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 
 

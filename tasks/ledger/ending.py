@@ -1,4 +1,7 @@
-"""Why an evaluation ended: `ending.json`."""
+"""Why an evaluation ended, `ending.json`; and the index of those that have not.
+
+Sweeps advance what is in the index. It is no evidence, and can be rebuilt.
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +9,7 @@ from assay.evalcore.evaluation.stopping import StopReason, Verdict
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_record, put_record
+from assay.tasks.ledger.stores.protocol import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +31,20 @@ def write_ending(ledger: Ledger, ending: Ending) -> Ending:
 def read_ending(ledger: Ledger) -> Ending | None:
     """Why the evaluation ended, or None if it goes on."""
     return find_record(ledger, layout.ending(ledger.name), Ending)
+
+
+def enter_index(ledger: Ledger) -> None:
+    """Put an evaluation into the index of open ones; it may have been lost."""
+    if not ledger.exists(layout.open_index(ledger.name)):
+        ledger.put(layout.open_index(ledger.name), b"")
+
+
+def leave_index(ledger: Ledger) -> None:
+    """Take it out: nothing is due any more."""
+    ledger.store.discard(layout.open_index(ledger.name))
+
+
+def open_evaluations(store: Store) -> list[str]:
+    """The names in the index, sorted."""
+    found = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
+    return [values[0] for values in found if values is not None]

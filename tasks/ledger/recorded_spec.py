@@ -1,12 +1,16 @@
 """What was asked of an evaluation or a monitor, as it was recorded when it began: `spec.json`."""
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_record, get_record, put_record
+
+_DECIDE_NUMBERS = ("assay", "numpy", "scipy", "pyarrow")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +26,7 @@ class RecordedSpec:
     """A spec as its own JSON, and what began it."""
 
     spec: Mapping[str, Any]
-    versions: Mapping[str, str]         # of assay, Python and whatever else decides the numbers
+    versions: Mapping[str, str]         # see `versions`
     auto: ChosenMethod | None = None    # where the method was left to the certified table
 
 
@@ -39,3 +43,8 @@ def read_spec(ledger: Ledger) -> RecordedSpec:
 def find_spec(ledger: Ledger) -> RecordedSpec | None:
     """What was asked, or None."""
     return find_record(ledger, layout.spec(ledger.name), RecordedSpec)
+
+
+def versions() -> dict[str, str]:
+    """Of everything whose version may decide a last digit, as installed now."""
+    return {"python": platform.python_version()} | {name: version(name) for name in _DECIDE_NUMBERS}

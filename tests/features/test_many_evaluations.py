@@ -7,8 +7,8 @@ from doubles.counted_store import CountedStore
 from services.ledger_record import record_differences, record_of
 
 from assay.flows.drivers.sweep import sweep_store
-from assay.flows.record.opened import open_evaluations
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.stores.memory import MemoryStore
 from benchmarks.recovery.many import begin_all, many_specs
 

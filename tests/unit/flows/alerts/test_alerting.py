@@ -20,7 +20,6 @@ from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.moments import moments
-from assay.flows.record.opened import open_evaluations
 from assay.flows.verify.ledger import verify
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.listing import deliveries_in_words
@@ -28,6 +27,7 @@ from assay.tasks.alerts.message import Reading, verdict_alert
 from assay.tasks.alerts.outbox import Delivery, outbox_index, raise_alert
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable
 from assay.tasks.ledger import codec, layout, open_store
+from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import RecordedSpec, write_spec
 from assay.tasks.ledger.rounds.labels import read_labels
