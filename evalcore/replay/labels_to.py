@@ -12,12 +12,12 @@ and held against what the method is held to by a one-sided binomial test.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import bdtr
 
 from assay.evalcore.methods.choice import FALSE_ALARM
+from assay.evalcore.types import JsonObject
 
 _FLOOR = 0.1    # of the target: the lowest end of a line
 
@@ -39,7 +39,7 @@ class LabelsTo:
         """`labels` as a multiple of the oracle's; None if either is missing, or the oracle needs no label."""
         return self.labels / self.oracle if self.labels is not None and self.oracle else None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Its fields, and `times_oracle`."""
         return {**asdict(self), "times_oracle": self.times_oracle}
 

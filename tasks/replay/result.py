@@ -92,7 +92,7 @@ class ReplayResult:
             "labels_to": [reached.to_json() for reached in entry.labels_to],
         }
 
-    def _oracle_json(self, entry: OracleResult) -> dict[str, Any]:
+    def _oracle_json(self, entry: OracleResult) -> JsonObject:
         plain = asdict(entry)
         system = plain.pop("system")
         return {**({"system": system} if self.of_systems else {}), **plain}
