@@ -26,7 +26,7 @@ from assay.evalcore.recalibration.allocation import pivotal
 from assay.evalcore.recalibration.configurations import CONFIGURATIONS, Configuration
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit, label_model
-from assay.evalcore.recalibration.planning import BatchPlan, plan_batch
+from assay.evalcore.recalibration.planning import BatchPlan, Quadrature, plan_batch
 from assay.evalcore.recalibration.reporting import report
 from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.recalibration.shape import pool_shape
@@ -136,12 +136,11 @@ class Recalibrated(Method):
         """Inclusion probabilities: search and Neyman, planned in virtual steps."""
         left = state.left
         wanted = np.minimum(size, state.wanted.sum(axis=1)).astype(np.float64)
+        # the draws behind a plan are a quadrature: the same round of any evaluation has the same ones
+        rng = stream(0, "recalibrated", state.rounds, "planning")
+        quadrature = Quadrature(model=state.model, draws=self.planning_draws, rng=rng)
         plan = BatchPlan.join([
-            plan_batch(
-                e.model, e.fit, state.measures, e.n, e.k, e.left, wanted[part], self.planning_draws,
-                # the draws behind a plan are a quadrature: the same round of any evaluation has the same ones
-                stream(0, "recalibrated", state.rounds, "planning"),
-            )
+            plan_batch(e.model, e.fit, state.measures, e.n, e.k, e.left, wanted[part], quadrature)
             for part, e in state.evidence()
         ])
         return Design(

@@ -107,19 +107,26 @@ def fit(
     shape = (len(n), n_config, n_basis)
     # np.take keeps the layout that fast matrix products need; fancy indexing does not
     basis = np.take(model.basis, active, axis=1)
+    rising = np.ascontiguousarray(basis.transpose(0, 2, 1))               # (H, m, A)
     mean = model.mean[:, active]
     n_a, k_a = n[:, None, active], k[:, None, active]                     # (R, 1, A)
     beta = np.zeros(shape) if start is None else start.copy()
     hessian = np.empty((*shape, n_basis))
-    log_joint = _log_joint(beta, n_a, k_a, mean, basis)
+    log_odds = mean + _through(beta, basis)
+    log_joint = _log_joint(beta, log_odds, n_a, k_a)
     moving = np.arange(len(n))
     for _ in range(MAX_STEPS):
         labels = n_a[moving], k_a[moving]
-        step, hessian[moving] = _newton(beta[moving], *labels, mean, basis)
-        beta[moving], log_joint[moving] = _uphill(beta[moving], step, log_joint[moving], *labels, mean, basis)
-        moving = moving[np.abs(step).max(axis=(1, 2)) >= converged]
-        if not len(moving):
+        step, hessian[moving] = _newton(beta[moving], log_odds, *labels, basis, rising)
+        beta[moving], log_joint[moving], log_odds = _uphill(
+            beta[moving], step, log_joint[moving], *labels, mean, basis
+        )
+        going = np.abs(step).max(axis=(1, 2)) >= converged
+        if not going.any():
             break
+        if not going.all():
+            moving = moving[going]
+            log_odds = mean + _through(beta[moving], basis)
     root = np.asarray(np.linalg.cholesky(hessian), dtype=np.float64)
     log_det = np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
     return Fit(
@@ -130,31 +137,39 @@ def fit(
     )
 
 
-def _log_joint(beta: Floats, n: Floats, k: Floats, mean: Floats, basis: Floats) -> Floats:
+def _log_joint(beta: Floats, log_odds: Floats, n: Floats, k: Floats) -> Floats:
     """log p(k | β) − |β|²/2, shape (R, H)."""
-    return np.asarray(log_likelihood(mean + _through(beta, basis), n, k) - 0.5 * (beta**2).sum(axis=-1))
+    return np.asarray(log_likelihood(log_odds, n, k) - 0.5 * (beta**2).sum(axis=-1))
 
 
 def _uphill(
     beta: Floats, step: Floats, before: Floats, n: Floats, k: Floats, mean: Floats, basis: Floats
-) -> tuple[Floats, Floats]:
-    """Beta after the step, halved until it does not lead downhill: undamped Newton can cycle for ever."""
+) -> tuple[Floats, Floats, Floats]:
+    """Beta after the step, with its log joint and log odds.
+
+    The step is halved until it does not lead downhill: undamped Newton can cycle for ever.
+    """
     factor = np.ones(before.shape)
     for _ in range(MAX_HALVINGS):
         moved = beta + factor[..., None] * step
-        after = _log_joint(moved, n, k, mean, basis)
+        log_odds = mean + _through(moved, basis)
+        after = _log_joint(moved, log_odds, n, k)
         worse = after < before - 1e-9 * np.abs(before)
         if not worse.any():
             break
         factor = np.where(worse, factor / 2, factor)
-    return moved, after
+    return moved, after, log_odds
 
 
-def _newton(beta: Floats, n: Floats, k: Floats, mean: Floats, basis: Floats) -> tuple[Floats, Floats]:
-    """The Newton step (R, H, m) at beta, and the Hessian (R, H, m, m) there."""
+def _newton(
+    beta: Floats, log_odds: Floats, n: Floats, k: Floats, basis: Floats, rising: Floats
+) -> tuple[Floats, Floats]:
+    """The Newton step (R, H, m) at beta, and the Hessian (R, H, m, m) there.
+
+    log_odds (R, H, A) at beta; n, k (R, 1, A); basis (H, A, m), and the same with its axes swapped, `rising`.
+    """
     n_basis = basis.shape[2]
-    p = expit(mean + _through(beta, basis))                                # (R, H, A)
-    rising = np.ascontiguousarray(basis.transpose(0, 2, 1))                # (H, m, A)
+    p = expit(log_odds)
     hessian = np.matmul(rising * (n * p * (1 - p))[:, :, None, :], basis)
     hessian[..., np.arange(n_basis), np.arange(n_basis)] += 1.0
     slope = np.matmul(rising, (k - n * p)[..., None])[..., 0] - beta

@@ -7,7 +7,7 @@ the variance where labels are planned and leaves the means.  Nothing is drawn be
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.allocation import reduction, waterfill
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit
-from assay.evalcore.recalibration.posterior import Posterior, noise, posterior
+from assay.evalcore.recalibration.posterior import Noise, Posterior, noise, posterior
 from assay.evalcore.types import Floats
 
 SEARCH_POWER = 4
@@ -43,6 +43,22 @@ class BatchPlan:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quadrature:
+    """The random numbers behind the draws of a plan, one set a virtual step; all repeats share them."""
+
+    model: LabelModel
+    draws: int
+    rng: np.random.Generator
+    drawn: list[Noise] = field(default_factory=list)
+
+    def at(self, step: int) -> Noise:
+        """The random numbers of virtual step number `step`, from 0."""
+        while len(self.drawn) <= step:
+            self.drawn.append(noise(self.model, self.draws, self.rng))
+        return self.drawn[step]
+
+
 def virtual_step(labels: Floats) -> Floats:
     """How many labels (R,) to plan at once when there are `labels` (R,) already."""
     return np.where(labels < 100, 10.0, np.where(labels < 300, 25.0, 50.0))
@@ -56,8 +72,7 @@ def plan_batch(
     k: Floats,
     left: Floats,
     size: Floats,
-    draws: int,
-    rng: np.random.Generator,
+    quadrature: Quadrature,
 ) -> BatchPlan:
     """Inclusion probabilities for batches of `size` (R,), whole numbers not above what is left.
 
@@ -69,14 +84,16 @@ def plan_batch(
     rest, planned = open_items, np.zeros(left.shape)
     done = np.zeros(len(size))
     first: tuple[Floats, Floats] | None = None
+    number = 0
     while first is None or (done < size).any():
         step = np.minimum(size - done, virtual_step(labels + done))
-        post = posterior(model, fitted, n, k, left, noise(model, draws, rng))
+        post = posterior(model, fitted, n, k, left, quadrature.at(number))
         view = _look(model, post, measures, n, k, left)
         if first is None:
             first = view.mean, view.slopes[0]
         expected = rest * _inclusion(view, rest, step, labels + done)
         planned, rest, done = planned + expected, rest - expected, done + step
+        number += 1
         if (done < size).any():
             n, k, left = n + expected, k + expected * view.mean, left - expected
             fitted = fit(model, n, k, fitted.coefficients)

@@ -23,10 +23,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dtrtrs
 
 from assay.evalcore.recalibration.contamination import Contamination, hidden_share
-from assay.evalcore.recalibration.label_model import Fit, LabelModel, softplus
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.recalibration.label_model import Fit, LabelModel
+from assay.evalcore.types import Bools, Floats, Ints
 
 LARGEST_EXCESS = 6.0     # cap on the log weight of a draw over that of the mode
 EVEN_DRAWS = 0.1         # share of the draws that configurations get alike while they are not ruled out
@@ -42,6 +43,7 @@ class Noise:
 
     normal: Floats       # (S, m) e; each even row is followed by its negative
     log_cut: Floats      # (S,) log r*, infinite where the tail is not cut
+    beyond: Bools        # (S, C) whether the cell's middle lies beyond the cut
     log_share: Floats    # (S,) standard normal behind log ρ
 
 
@@ -77,6 +79,7 @@ def noise(model: LabelModel, draws: int, rng: np.random.Generator) -> Noise:
     return Noise(
         normal=np.stack([normal, -normal], axis=1).reshape(total, -1),
         log_cut=cut,
+        beyond=model.shape.log_rank > cut[:, None],
         log_share=rng.standard_normal(total),
     )
 
@@ -106,7 +109,7 @@ def _laplace(model: LabelModel, fitted: Fit, given: Noise) -> tuple[Ints, Floats
         at = np.cumsum(counts[r]) - counts[r]
         for h in np.flatnonzero(counts[r]):
             own = slice(at[h], at[h] + counts[r, h])
-            shift = np.linalg.solve(fitted.root[r, h].T, given.normal[own].T)      # L⁻ᵀe
+            shift, _ = dtrtrs(fitted.root[r, h].T, given.normal[own].T)            # L⁻ᵀe
             beta[r, own] = fitted.coefficients[r, h] + shift.T
             f[r, own] = model.mean[h] + beta[r, own] @ model.basis[h].T
     return whose, beta, f, counts.astype(np.float64)
@@ -183,20 +186,23 @@ class _Draws:
 
 def _draws(model: LabelModel, fitted: Fit, n: Floats, k: Floats, left: Floats, given: Noise) -> _Draws:
     whose, beta, f, counts = _laplace(model, fitted, given)
-    small = np.exp(-np.abs(f))
-    rate = np.where(f >= 0, 1.0, small) / (1 + small)
-    beyond = model.shape.log_rank > given.log_cut[:, None]                     # (S, C)
-    rate *= np.where(beyond, CUT_RATE, 1.0)
+    small = np.abs(f)
+    np.exp(np.negative(small, out=small), out=small)                           # e^−|f|
+    one_more = 1 + small
+    rate = np.where(f >= 0, 1.0, small)
+    rate /= one_more
+    rate *= np.where(given.beyond, CUT_RATE, 1.0)
 
     # log p and log(1 − p) of the cells with labels, before and after the cut
     active = np.flatnonzero((n > 0).any(axis=0))
     hit = np.flatnonzero((k > 0).any(axis=0))
     rest = (n - k)[:, active, None]
     f_active = np.take(f, active, axis=-1)
-    empty = -softplus(f_active)
+    # softplus(f), of which the exponential is there already
+    empty = -(np.maximum(f_active, 0) + np.log(np.take(one_more, active, axis=-1)))
     exact = np.matmul(empty, n[:, active, None])[..., 0] + np.matmul(f_active, k[:, active, None])[..., 0]
     faint = np.take(rate, active, axis=-1)
-    empty = np.where(beyond[:, active], -faint * (1 + 0.5 * faint), empty)     # log1p(−p), p ≤ 1e-3
+    empty = np.where(given.beyond[:, active], -faint * (1 + 0.5 * faint), empty)     # log1p(−p), p ≤ 1e-3
 
     excess = exact - 0.5 * (beta**2).sum(axis=-1) + 0.5 * (given.normal**2).sum(axis=-1)
     excess = np.minimum(excess - np.take_along_axis(fitted.log_joint, whose, axis=1), LARGEST_EXCESS)
