@@ -33,21 +33,34 @@ def lines(cache: Path) -> list[dict[str, Any]]:
     """The finished cells of a cache; none where there is no such file."""
     if not cache.exists():
         return []
-    return [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()]
+    finished, _, _ = cache.read_text(encoding="utf-8").rpartition("\n")
+    return [json.loads(line) for line in finished.splitlines()]
+
+
+def drop_unfinished_line(cache: Path) -> None:
+    """Cut off what a killed run wrote of its last line, so that the next line begins on its own."""
+    if cache.exists():
+        data = cache.read_bytes()
+        with cache.open("r+b") as out:
+            out.truncate(data.rfind(b"\n") + 1)
 
 
 def totals(cache: Path, names: str) -> Totals:
-    """Sums by (pool, method, measure, budget), blocks added up, of runs that asked for these measures."""
-    result: Totals = {}
+    """Sums by (pool, method, measure, budget), blocks added up, of runs that asked for these measures.
+
+    Of a block that was run twice the last line counts.
+    """
+    last: dict[tuple[str, str, str, int, int], dict[str, float]] = {}
     for line in lines(cache):
-        if line["measures"] != names:
-            continue
-        for measure_name, by_budget in line["sums"].items():
-            for budget, entry in by_budget.items():
-                key = (line["pool"], line["method"], measure_name, int(budget))
-                so_far = result.setdefault(key, dict.fromkeys(SUMS, 0.0))
-                for name in SUMS:
-                    so_far[name] += entry[name]
+        if line["measures"] == names:
+            for measure_name, by_budget in line["sums"].items():
+                for budget, entry in by_budget.items():
+                    last[line["pool"], line["method"], measure_name, int(budget), line["block"]] = entry
+    result: Totals = {}
+    for (*where, _), entry in last.items():
+        so_far = result.setdefault(tuple(where), dict.fromkeys(SUMS, 0.0))
+        for name in SUMS:
+            so_far[name] += entry[name]
     return result
 
 

@@ -2,29 +2,36 @@
 
     python -m benchmarks.certify --repeats 100 --pools abt-buy,band --cache certification.jsonl
     python -m benchmarks.certify --repeats 1000 --until 300 --cache certification.jsonl
+    python -m benchmarks.certify --repeats 1000 --methods recalibrated --budgets 50,100,150 --cache c.jsonl
     python -m benchmarks.certify --write --cache certification.jsonl       # docs/certification.md
 
-Work is cut into cells (pool, method, measures, block of 50 repeats).  A finished cell is a line of the cache:
-sums of errors, squared errors, covers and widths, so that a run can stop at any time, go on later with more
-repeats, or run in slices on several machines whose caches are joined with `cat`.  All pools advance block by
-block, so that what a run leaves unfinished is repeats and not pools; `--until` stops short of the larger
-budgets, and the table says R row by row.  A repeat without an estimate counts as the value 0, as a miss and
-as width 1.
+Work is cut into cells (pool, method, measures, block of 50 repeats), as many at a time as there are
+processors.  A finished cell is a line of the cache: sums of errors, squared errors, covers and widths, so
+that a run can be killed at any time, go on later with more repeats or budgets, or run in slices on several
+machines whose caches are joined with `cat`.  All pools advance block by block, so that what a run leaves
+unfinished is repeats and not pools; `--until` stops short of the larger budgets, and the table says R row by
+row.  A cell that was run for other budgets is run again, and its last line counts, budget by budget.  A
+repeat without an estimate counts as the value 0, as a miss and as width 1.
 
 What the cells add up to is in `benchmarks.certification_doc`.
 """
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import usual
 from assay.evalcore.replay.families import FAMILIES, pool
 from assay.evalcore.replay.pool import LabelledPool, prepare
@@ -39,6 +46,7 @@ from benchmarks.certification_doc import (
     best,
     document,
     doubtful,
+    drop_unfinished_line,
     lines,
     narrowing,
     summary,
@@ -53,6 +61,7 @@ from benchmarks.real_pools import real_pool
 OUT = Path(__file__).parent.parent / "docs" / "certification.md"
 
 
+@lru_cache(maxsize=4)    # a process works on one pool after the other
 def load(name: str) -> LabelledPool:
     """A synthetic family, or a real pool."""
     return pool(name) if name in FAMILIES else real_pool(name)
@@ -79,48 +88,85 @@ def sums(trace: Trace, truth: float) -> list[dict[str, float]]:
     return result
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One block of repeats of one method on one pool."""
+
+    pool: str
+    method: str
+    measures: tuple[str, ...]
+    block: int
+    budgets: tuple[int, ...]
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """Which cell it is, whatever its budgets."""
+        return self.pool, self.method, "+".join(self.measures), self.block
+
+
 def run(
     pools: Sequence[str],
     methods: Sequence[str],
     names: Sequence[str],
     repeats: int,
     cache: Path,
-    until: int = BUDGETS[-1],
+    budgets: Sequence[int] = BUDGETS,
+    processes: int | None = None,
 ) -> None:
-    """Fill the cache; cells that are there already are not run again."""
-    done = {_key(line) for line in lines(cache)}
-    measures = [usual(name) for name in names]
-    data: dict[str, LabelledPool] = {}
-    for block in range(-(-repeats // BLOCK)):
-        for pool_name, method_name in product(pools, methods):
-            key = (pool_name, method_name, "+".join(names), block)
-            if key in done:
-                continue
-            if pool_name not in data:
-                data[pool_name] = load(pool_name)
-            line = _cell(key, data[pool_name], measures, until)
-            with cache.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(line) + "\n")
-            print(*key, file=sys.stderr, flush=True)
+    """Fill the cache; cells that are there already, with these budgets, are not run again.
+
+    processes: by default as many as there are processors.  What is written does not depend on it, but for the
+    order of the lines.
+    """
+    drop_unfinished_line(cache)
+    done = {(*_key(line), budget) for line in lines(cache) for budget in line.get("budgets", ())}
+    cells = [
+        Cell(pool=pool_name, method=how, measures=tuple(names), block=block, budgets=tuple(budgets))
+        for block in range(-(-repeats // BLOCK))
+        for pool_name, how in product(pools, methods)
+    ]
+    missing = [cell for cell in cells if not all((*cell.key, b) in done for b in budgets)]
+    for line in _run_all(missing, processes or len(os.sched_getaffinity(0))):
+        with cache.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(line) + "\n")
+        print(*_key(line), file=sys.stderr, flush=True)
 
 
-def _cell(
-    key: tuple[str, str, str, int], data: LabelledPool, measures: Sequence[Measure], until: int
-) -> dict[str, Any]:
-    pool_name, method_name, names, block = key
-    how = contender(method_name)
+def _run_all(cells: Sequence[Cell], processes: int) -> Iterator[dict[str, Any]]:
+    """The lines of the cells, in whatever order they come."""
+    if processes == 1 or len(cells) < 2:
+        yield from map(run_cell, cells)
+        return
+    executor = ProcessPoolExecutor(min(processes, len(cells)), mp_context=get_context("spawn"))
+    try:
+        for future in as_completed([executor.submit(run_cell, cell) for cell in cells]):
+            yield future.result()
+    finally:
+        # after an error or an interruption nothing more is started
+        executor.shutdown(cancel_futures=True)
+
+
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """The line of one cell; linear algebra is held to one thread, or it would fight other cells for cores."""
+    how = contender(cell.method)
+    data = load(cell.pool)
     cells, by_label = prepare(how, data)
-    budgets = [b for b in BUDGETS if b < cells.n_items and b <= until]
-    traces = run_block(
-        how, cells, by_label, measures, budgets,
-        repeats=BLOCK, batch_size=25, confidence=0.95, seed=1, block=block,
-    )
+    budgets = [b for b in cell.budgets if b < cells.n_items]
+    with threadpool_limits(limits=1):
+        traces = run_block(
+            how, cells, by_label, [usual(name) for name in cell.measures], budgets,
+            repeats=BLOCK, batch_size=25, confidence=0.95, seed=1, block=cell.block,
+        )
     found = {}
     for trace in traces:
         truth = float(trace.measure.of_confusion(data.confusion()))
         if np.isfinite(truth):
             found[trace.measure.name] = dict(zip(map(str, budgets), sums(trace, truth), strict=True))
-    return {"pool": pool_name, "method": method_name, "measures": names, "block": block, "sums": found}
+    name, how_named, measures, block = cell.key
+    return {
+        "pool": name, "method": how_named, "measures": measures, "block": block,
+        "budgets": list(cell.budgets), "sums": found,
+    }
 
 
 def _key(line: dict[str, Any]) -> tuple[str, str, str, int]:
@@ -162,7 +208,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     every = ";".join(["recalibrated", *UNBIASED, *NARROW])
     parser.add_argument("--methods", default=every, help="joined with ;")
     parser.add_argument("--measures", default="f1", help="asked for together; the first drives sampling")
-    parser.add_argument("--until", type=int, default=BUDGETS[-1], help="the largest budget of these cells")
+    parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), help="rising")
+    parser.add_argument("--until", type=int, help="leave out the budgets beyond this one")
+    parser.add_argument("--processes", type=int, help="at a time; by default one for each processor")
     parser.add_argument("--write", action="store_true", help="only write the tables")
     parser.add_argument("--show", action="store_true", help="print the summary of the cache")
     given = parser.parse_args(arguments)
@@ -171,8 +219,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write(given.cache, names)
         return
     if not given.show:
+        budgets = [b for b in map(int, given.budgets.split(",")) if given.until is None or b <= given.until]
         run(given.pools.split(","), given.methods.split(";"), names, given.repeats, given.cache,
-            given.until)
+            budgets, given.processes)
     found = totals(given.cache, "+".join(names))
     print(doubtful(found))
     reached = narrowing(given.cache, needs(given.cache)).get("+".join(names), [])
