@@ -89,7 +89,8 @@ def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():
     assert alert.body == (
         "F1 is 0.712, 95% interval 0.662 to 0.762 (posterior and design; the window of 2026-11-20). "
         "It must be at least 0.8. The whole interval lies outside of that.\n"
-        "Before, it was 0.812, 95% interval 0.744 to 0.867 (posterior and design; the window of 2026-11-13).\n"
+        "Before, it was 0.812, 95% interval 0.744 to 0.867 "
+        "(posterior and design; the window of 2026-11-13).\n"
         "It rests on 175 labels.\n"
         "The pool holds 226,549 predictions."
     )
