@@ -33,12 +33,13 @@ from assay.evalcore.recalibration.shape import pool_shape
 from assay.evalcore.recalibration.warm import warmed
 from assay.evalcore.types import Floats, Ints
 
-HULL_NOTE = (
-    "The hull of four intervals that fail on different pools: the posterior's, the combined "
-    "estimate's, the posterior's with a heavier tail, and the design's own. It covered the truth in at "
-    "least 93% of 1,000 runs at 50 to 300 labels, within chance, for each of eight measures on 24 pools, "
-    "broken models among them (docs/certification.md), but for one thing: where positives look like any "
-    "negative, the value is too high until one of them is found, and then only the wide interval covers."
+POSTERIOR_NOTE = (
+    "From the lowest to the highest end of three intervals: the posterior's, the posterior's with a heavier "
+    "tail, and that of the posterior combined with the design's own estimate. Until 15 labels that raise the "
+    "measure and 15 that lower it were found, the design's interval is joined to them in part, and the "
+    "posterior's tails reach further out. docs/certification.md has how often it covered the truth, by pool "
+    "and number of labels. It fails in one known way: where positives look like any negative, the value is "
+    "too high until one of them is found, and then only the wide interval covers."
 )
 ANYTIME_NOTE = (
     "A confidence sequence of the design's estimate, which is unbiased under any model: it may be looked at "
@@ -105,12 +106,12 @@ class Recalibrated(Method):
     @property
     def interval(self) -> str:
         """The kind of interval: one for a look at the end, or one for a look after every round."""
-        return "confidence sequence" if self.anytime else "hull of four"
+        return "confidence sequence" if self.anytime else "posterior and design"
 
     @property
     def interval_note(self) -> str:
         """What is known of that kind of interval."""
-        return ANYTIME_NOTE if self.anytime else HULL_NOTE
+        return ANYTIME_NOTE if self.anytime else POSTERIOR_NOTE
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""
@@ -188,7 +189,7 @@ class Recalibrated(Method):
     def estimate(
         self, state: RecalibratedState, confidence: float, rng: np.random.Generator
     ) -> list[EstimateArrays]:
-        """Posterior and design combined, with the hull of four intervals or the confidence sequence."""
+        """Posterior and design combined, with their joint interval or the confidence sequence."""
         parts = [
             report(e, state.measures, confidence, self.report_draws, rng, self.anytime)
             for _, e in state.evidence()

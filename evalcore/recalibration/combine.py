@@ -34,6 +34,7 @@ class Counts:
     """Items of the pool by prediction, (R, 2) each."""
 
     items: Floats        # all that can be decided
+    labelled: Floats     # labelled, of either label
     known: Floats        # positives found
     free: Floats         # unlabelled
     expected: Floats     # positives found, and those the posterior expects among the unlabelled
@@ -80,6 +81,7 @@ def count(e: Evidence, post: Posterior) -> Counts:
     known = by_prediction(e.k, predicted)
     return Counts(
         items=by_prediction(e.n + e.left, predicted),
+        labelled=by_prediction(e.n, predicted),
         known=known,
         free=by_prediction(e.left, predicted),
         expected=known + by_prediction(e.left * post.mean, predicted),

@@ -21,7 +21,7 @@ from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Texts
 DOUBT = 4.0              # squared gap between design and model, in units of their variances
 SETTLED = 100            # labels below which the prior still speaks
 LIKELY_BROKEN = 0.5      # chance of a broken score from which it is said first
-ANNOUNCED = 0.02         # a wide interval is announced from this much more width on
+ANNOUNCED = 0.5          # a wide interval is announced when it adds this share of the width or more
 ROUNDING = 1e-9          # what floating point alone may add to an end
 # Regimes: how the model of the labels and the design's own estimate stand to each other.
 AGREE, DISAGREE = "agree", "disagree"
@@ -46,7 +46,7 @@ def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Texts:
 
 
 def reaches_further(ends: tuple[Floats, Floats], wide: tuple[Floats, Floats]) -> Bools:
-    """Whether (R,) the wide interval reaches beyond the other, `ends`, by over a fiftieth of its width.
+    """Whether (R,) the wide interval reaches beyond the other, `ends`, by over half of its width.
 
     Then the labels cannot tell whether positives hide among low scores in numbers that matter.
     """

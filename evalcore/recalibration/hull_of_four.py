@@ -1,19 +1,28 @@
 """The interval of `recalibrated`, the wide one beside it, and the confidence sequence.
 
-The interval is the hull of four that fail on different pools: the posterior's; the logit-scale interval of
-the combined value with variance 1/(1/V_post + 1/V_seq); the posterior's with a heavier tail; and the design's
-own, with its empirical variance.  With no positive found it reaches to the value if there is none.  Positives
-that hide among all the items are the wide interval's: it stands beside.
+Four intervals fail on different pools: the posterior's; the logit-scale interval of the combined value with
+variance 1/(1/V_post + 1/V_seq); the posterior's with a heavier tail; and the design's own, with its empirical
+variance.
+
+* With few labels the interval is the hull of all four, the posterior's quantiles further out than nominal.
+  With no positive found it reaches to the value if there is none.
+* Once the labels have shown hits and errors (`both_sides`), it is the hull of the first three at their
+  nominal level: there the posterior covers by itself, and the design's interval only adds width
+  (docs/ideas.md).
+
+Positives that hide among all the items are the wide interval's: it stands beside.
 
     R repeats   S draws   an interval is a pair (lower, upper) of (R,)
 """
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
+from assay.evalcore.recalibration.both_sides import earned_share
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
 from assay.evalcore.recalibration.intervals import (
     anytime_half_width,
@@ -28,34 +37,56 @@ Ends: TypeAlias = tuple[Floats, Floats]
 FEW_LABELS = 100.0
 
 
-def posterior_ends(values: Floats, weight: Floats, labels: Floats, confidence: float) -> Ends:
-    """Quantiles of draws of the measure: values, weight (R, S); labels (R,): how many there are.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quantiles:
+    """Two intervals from draws of the measure."""
 
-    With few labels they lie further out, as if only n / (n + 100) of the tails were known.
-    """
-    tail = (1 - confidence) / 2 * np.maximum(labels, 1) / (labels + FEW_LABELS)
-    lower, upper = np.empty(len(labels)), np.empty(len(labels))
+    nominal: Ends
+    early: Ends          # further out, as if only n / (n + 100) of the tails were known
+
+
+def quantiles(values: Floats, weight: Floats, labels: Floats, confidence: float) -> Quantiles:
+    """Quantiles of draws of the measure: values, weight (R, S); labels (R,): how many there are."""
+    tail = (1 - confidence) / 2
+    early = tail * np.maximum(labels, 1) / (labels + FEW_LABELS)
+    ends = np.empty((4, len(labels)))
     for r in range(len(labels)):
-        lower[r], upper[r] = weighted_quantiles(
-            values[r : r + 1], weight[r : r + 1], [tail[r], 1 - tail[r]]
+        ends[:, r] = weighted_quantiles(
+            values[r : r + 1], weight[r : r + 1], [tail, 1 - tail, early[r], 1 - early[r]]
         )[0]
-    return lower, upper
+    return Quantiles(nominal=(ends[0], ends[1]), early=(ends[2], ends[3]))
 
 
-def hull_of_four(
+def main_interval(
     measure: Measure,
     combined: Combined,
+    design: ByDesign,
+    posterior: Quantiles,
+    heavier: Quantiles,
+    counts: Counts,
+    z: float,
+) -> Ends:
+    """The hull of the four, narrowed to that of three as far as the labels allow; cut to the measure's range.
+
+    posterior, heavier: of the posterior, and of the one with a heavier tail; z: the normal quantile of the
+    confidence.
+    """
+    joined = logit_interval(combined.value, np.sqrt(combined.variance), z, measure.bounds)
+    three = hull([posterior.nominal, joined, heavier.nominal], measure.bounds)
+    four = _hull_of_four(measure, joined, design, posterior.early, heavier.early, counts, z)
+    share = earned_share(measure, counts)
+    return share * three[0] + (1 - share) * four[0], share * three[1] + (1 - share) * four[1]
+
+
+def _hull_of_four(
+    measure: Measure,
+    joined: Ends,
     design: ByDesign,
     posterior: Ends,
     heavier: Ends,
     counts: Counts,
     z: float,
 ) -> Ends:
-    """The hull of the four intervals, cut to the measure's range.
-
-    posterior, heavier: the posterior's interval, and the one with a heavier tail; z: the normal quantile of
-    the confidence.
-    """
     half = z * np.sqrt(np.where(design.usable, design.empirical, np.inf))
     # with no positive found the labels do not exclude that there is none to be found
     at_least = totals.value(measure, counts.known[:, 1], counts.known[:, 0], counts.items)
@@ -63,7 +94,7 @@ def hull_of_four(
     return hull(
         [
             posterior,
-            logit_interval(combined.value, np.sqrt(combined.variance), z, measure.bounds),
+            joined,
             heavier,
             (
                 np.where(design.usable, design.value - half, np.nan),

@@ -37,8 +37,8 @@ from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.hull_of_four import (
     Ends,
     anytime_ends,
-    hull_of_four,
-    posterior_ends,
+    main_interval,
+    quantiles,
     reported_value,
     within,
 )
@@ -107,8 +107,8 @@ def _estimate(
     """Measure number q."""
     z, labels = float(ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)
     values = [totals.value(measure, d.hits, d.missed, counts.items) for d in beliefs]
-    main, narrow, wide = (
-        posterior_ends(v, d.post.weight, labels, confidence) for v, d in zip(values, beliefs, strict=True)
+    main, narrow, hidden = (
+        quantiles(v, d.post.weight, labels, confidence) for v, d in zip(values, beliefs, strict=True)
     )
     posterior = by_posterior(values[0], beliefs[0].post.weight)
     design = by_design(measure, e, q, counts, posterior.median)
@@ -116,12 +116,12 @@ def _estimate(
     # found labels bound the value for certain; with nothing predicted positive, say, F1 is 0 if it exists
     certain = totals.attainable(measure, counts.known, counts.free, counts.items)
     value = reported_value(measure, combined, posterior, certain, counts)
-    ends = hull_of_four(measure, combined, design, main, narrow, counts, z)
+    ends = main_interval(measure, combined, design, main, narrow, counts, z)
     ends = within(ends, certain, posterior, counts, confidence)
     always = anytime_ends(design, e.sums.weight[:, q], ends, certain, counts, confidence)
     if anytime:
         ends = np.fmin(always[0], value), np.fmax(always[1], value)
-    wide = (np.clip(wide[0], *certain), np.clip(wide[1], *certain))
+    wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))
     half_width = (ends[1] - ends[0]) / 2
     return EstimateArrays(
         value=np.clip(value, *measure.bounds),

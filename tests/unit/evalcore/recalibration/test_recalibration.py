@@ -251,7 +251,7 @@ def _looked_at(how, size, predicted, by_label, measures):
     return how.estimate(state, 0.95, stream(10, "report"))
 
 
-def test_the_confidence_sequence_excludes_no_more_than_the_hull_before_a_positive_is_found():
+def test_the_confidence_sequence_excludes_no_more_than_the_usual_interval_before_a_positive_is_found():
     size, predicted = [5000, 3000, 1500, 400, 60, 40], [0, 0, 0, 0, 1, 1]
     by_label = np.stack([size, np.zeros(6, np.int64)], axis=1)
     measures = [measure(name) for name in ("balanced_accuracy", "recall", "mcc")]

@@ -74,7 +74,7 @@ def test_after_the_end_each_turn_is_told_once():
 
 
 def row(value, lower, upper, **more):
-    usual = {"measure": "f1", "confidence": 0.95, "interval": "hull of four", "labels": 175}
+    usual = {"measure": "f1", "confidence": 0.95, "interval": "posterior and design", "labels": 175}
     return EstimateRow(**{**usual, "value": value, "lower": lower, "upper": upper, **more})
 
 
@@ -87,9 +87,10 @@ def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():
     )
     assert alert.subject == "restaurant: F1 0.712 breached its threshold (at least 0.8)"
     assert alert.body == (
-        "F1 is 0.712, 95% interval 0.662 to 0.762 (hull of four; the window of 2026-11-20). "
+        "F1 is 0.712, 95% interval 0.662 to 0.762 (posterior and design; the window of 2026-11-20). "
         "It must be at least 0.8. The whole interval lies outside of that.\n"
-        "Before, it was 0.812, 95% interval 0.744 to 0.867 (hull of four; the window of 2026-11-13).\n"
+        "Before, it was 0.812, 95% interval 0.744 to 0.867 "
+        "(posterior and design; the window of 2026-11-13).\n"
         "It rests on 175 labels.\n"
         "The pool holds 226,549 predictions."
     )

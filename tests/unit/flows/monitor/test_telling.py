@@ -28,7 +28,8 @@ def window_verdict(window, value, lower, upper, verdict):
         factors=((), ()), evidence=(3.214, 0.5), needed=2.996, verdict=verdict,
     )
     return WindowVerdict(
-        number=int(window[-2:]), window=window, revision=0, measure="f1", interval="hull of four", pool=1000,
+        number=int(window[-2:]), window=window, revision=0, measure="f1",
+        interval="posterior and design", pool=1000,
         parts=(SupportingEvaluation(evaluation=f"stream-{window}", revision=0, labels=175, bought=100),),
         overall=place, segments=(replace(place, segment="region=north"),), labels_to_decide=None,
     )
@@ -42,8 +43,9 @@ def test_a_monitor_tells_of_a_breach_in_the_words_and_numbers_of_an_evaluation(t
     north, whole = told(ledger)
     assert whole.subject == "stream: F1 is in breach, window 2026-11-20"
     assert whole.body == (
-        "F1 is 0.712, 95% interval 0.662 to 0.762 (hull of four; the window of 2026-11-20).\n"
-        "Before, it was 0.812, 95% interval 0.744 to 0.867 (hull of four; the window of 2026-11-13).\n"
+        "F1 is 0.712, 95% interval 0.662 to 0.762 (posterior and design; the window of 2026-11-20).\n"
+        "Before, it was 0.812, 95% interval 0.744 to 0.867 "
+        "(posterior and design; the window of 2026-11-13).\n"
         "It rests on 175 labels.\n"
         "It should be at least 0.8 (floor). Log evidence against that: 3.21; a breach is called at 3.00.\n"
         "It should be at least 0.7812 (reference). Log evidence against that: 0.50; a breach is called at "

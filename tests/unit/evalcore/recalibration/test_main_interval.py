@@ -1,0 +1,63 @@
+"""The interval of `recalibrated`: of four with few labels, of three once hits and errors were found."""
+
+import numpy as np
+import pytest
+
+from assay.evalcore.measures.registry import measure
+from assay.evalcore.recalibration.combine import ByDesign, Combined, Counts
+from assay.evalcore.recalibration.hull_of_four import Quantiles, main_interval, quantiles
+
+F1 = measure("f1")
+
+
+def _arrays(*values):
+    return tuple(np.array([v], float) for v in values)
+
+
+def _interval(*, hits, errors):
+    value, variance = _arrays(0.6, 0.03**2)
+    (yes,) = (np.array([True]),)
+    return main_interval(
+        F1,
+        Combined(value=value, variance=variance, trust=value * 0, gap=value * 0),
+        ByDesign(usable=yes, value=value, variance=variance, empirical=np.array([0.1**2])),
+        Quantiles(nominal=_arrays(0.55, 0.68), early=_arrays(0.5, 0.7)),
+        Quantiles(nominal=_arrays(0.52, 0.66), early=_arrays(0.48, 0.69)),
+        Counts(
+            items=np.array([[1000.0, 100.0]]),
+            labelled=np.array([[0.0, float(hits + errors)]]),
+            known=np.array([[0.0, float(hits)]]),
+            free=np.array([[1000.0, 100.0 - hits - errors]]),
+            expected=np.array([[20.0, 60.0]]),
+        ),
+        1.96,
+    )
+
+
+def test_with_nothing_of_one_side_it_is_the_hull_of_four():
+    lower, upper = _interval(hits=20, errors=0)
+    # the design's own reaches 1.96 · 0.1 either way, further than the others
+    assert (lower[0], upper[0]) == pytest.approx((0.6 - 0.196, 0.6 + 0.196))
+
+
+def test_with_enough_of_both_the_design_s_interval_is_left_out():
+    lower, upper = _interval(hits=15, errors=15)
+    # the heavier tail's lower end and the posterior's upper end, both at their nominal level
+    assert (lower[0], upper[0]) == pytest.approx((0.52, 0.68))
+
+
+def test_in_between_it_is_in_between():
+    lower, upper = _interval(hits=40, errors=6)
+    share = 6 / 15
+    assert lower[0] == pytest.approx(share * 0.52 + (1 - share) * 0.404)
+    assert upper[0] == pytest.approx(share * 0.68 + (1 - share) * 0.796)
+
+
+def test_early_quantiles_lie_further_out_and_meet_the_nominal_ones_with_many_labels():
+    rng = np.random.default_rng(1)
+    draws, weight = rng.random((2, 4000)), np.full((2, 4000), 1 / 4000)
+    found = quantiles(draws, weight, np.array([100.0, 1e6]), 0.95)
+    assert found.nominal[0] == pytest.approx([0.025, 0.025], abs=0.01)
+    assert found.early[0][0] == pytest.approx(0.0125, abs=0.006)    # n / (n + 100) of the tail is a half
+    assert found.early[0][1] == pytest.approx(found.nominal[0][1], abs=1e-3)
+    assert (found.early[1] >= found.nominal[1]).all()
