@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.measures.registry import named
+from assay.evalcore.plurals import plural
 
 
 def withheld(estimate: Estimate, positives: int) -> Estimate:
@@ -22,10 +23,11 @@ def withheld(estimate: Estimate, positives: int) -> Estimate:
     if estimate.value not in named(estimate.measure).bounds:
         return estimate
     bound = estimate.price_tag.unseen_bound if estimate.price_tag else None
-    unseen = f"; at most {bound:,} positives are unseen by the draws alone" if bound is not None else ""
+    most = None if bound is None else plural(bound, "positive")
+    unseen = f"; at most {most} unseen, by the draws alone" if most else ""
     return replace(
         estimate,
         value=None,
-        undefined_reason=f"no positive found yet among {estimate.labels:,} labels{unseen}",
+        undefined_reason=f"no positive found yet among {plural(estimate.labels, 'label')}{unseen}",
         variance=None,
     )

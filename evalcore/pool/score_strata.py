@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.plurals import plural
 from assay.evalcore.pool.strata import csf_edges
 from assay.evalcore.types import Floats
 
@@ -56,7 +57,7 @@ def rank_geometric_edges(scores: Floats, n_strata: int) -> Floats:
 
 def _check(scores: Floats, n_strata: int) -> None:
     if n_strata < 1 or len(scores) == 0:
-        raise BadInput(f"cannot cut {len(scores)} scores into {n_strata} strata")
+        raise BadInput(f"cannot cut {plural(len(scores), 'score')} into {n_strata} strata")
 
 
 def _interior(edges: Floats, scores: Floats) -> Floats:

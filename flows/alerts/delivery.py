@@ -69,8 +69,8 @@ def try_channels(store: Store, owner: str, environment: Mapping[str, str] = os.e
     check_owner(store, owner)
     done: list[Delivery] = []
     alert = Alert(
-        key="test", kind="failure", severity="critical", subject=f"{owner}: a test of its alerts",
-        body="Somebody asked whether this channel works: it does. Nothing is wrong.",
+        key="test", kind="failure", severity="critical", subject=f"{owner}: test of the alerts",
+        body="This message tests the channel: it works. Nothing is wrong.",
     )
     for channel in open_channels(alert_choices(Ledger(store, owner)), environment):
         try:

@@ -119,8 +119,8 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
         key=f"{what}-{now:%Y%m%d}",
         kind="failure",
         severity=alerts.severity.of("failure"),
-        subject=f"{name}: cannot go on ({type(error).__name__})",
-        body=f"{said}\nNothing is lost: it is tried again by every sweep, and goes on when this is mended.",
+        subject=f"{name}: cannot continue ({type(error).__name__})",
+        body=f"{said}\nNothing is lost. Every sweep tries again, and succeeds once the cause is removed.",
         links=report_links(alerts, name),
         group=what,
     ), now)
@@ -142,17 +142,17 @@ def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
     known = moment.known
     notes = [f"The pool holds {wording.plural(opened.manifest.rows, 'prediction', 'predictions')}."]
     if moment.revision:
-        notes.append("Labels were changed after their rounds were closed; this is the estimate with them.")
+        notes.append("Labels changed after their rounds were closed. This estimate uses the changed labels.")
     others = estimate_rows(known)[1 : len(known.estimates)]
     for row in others:
         tail = f", interval {wording.interval(row)}" if wording.has_interval(row) else ""
         notes.append(f"{wording.measure_name(row.measure)}: {wording.value(row)}{tail}.")
     if ending is None:
-        notes.append("The evaluation goes on.")
+        notes.append("The evaluation continues.")
     else:
         standing = standing_of(opened, "finished", known, ending=ending, reissued=moment.reissued)
         more = more_labels(opened, standing)
         if more:
-            notes.append(f"About {wording.plural(more, 'more label', 'more labels')} would decide.")
+            notes.append(f"About {wording.plural(more, 'more label')} would decide.")
     notes.append(f"More: assay report {opened.name}")
     return notes

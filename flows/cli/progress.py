@@ -27,7 +27,7 @@ class ProgressDisplay:
 
     def frozen(self, rows: int) -> None:
         """Rows frozen so far."""
-        self._status.update(f"freezing the pool: {rows:,} rows")
+        self._status.update(f"freezing the pool: {wording.plural(rows, 'row')}")
 
     def say(self, text: str) -> None:
         """What is being done."""
@@ -42,7 +42,7 @@ class ProgressDisplay:
         e = known.estimates[0]
         said = f"{e.measure} {wording.in_short(e.value, e.lower, e.upper)}"
         self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
-        self._status.update(f"{known.labels:,} of at most {self._budget:,} labels")
+        self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")
 
     def waiting(self, standing: Standing) -> None:
         """People are working."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
+from assay.evalcore.plurals import plural
 from assay.flows.doctor.pool import ExaminedPool, OnRows, choice_of, examine_pool
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
@@ -49,10 +50,12 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
                 ahead, more = _prognosis(spec, examined)
                 findings += more
     except BadInput as error:
-        findings.append(problem("pool.source", str(error), "put the source right, or name another"))
+        findings.append(problem("pool.source", str(error), "correct the source, or name another one"))
     if found.rows and spec.budget.labels > found.rows:
-        findings.append(problem("budget.labels", f"{spec.budget.labels:,} labels of {found.rows:,} items",
-                                f"lower it to {found.rows:,} or less"))
+        findings.append(problem(
+            "budget.labels", f"{plural(spec.budget.labels, 'label')} of {plural(found.rows, 'item')}",
+            f"lower it to {found.rows:,} or less",
+        ))
     findings += _places(spec, store_of)
     return Examination(
         subject=str(path), findings=findings, rows=found.rows, roles=roles,

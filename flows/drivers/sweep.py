@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.plurals import plural
 from assay.evalcore.types import JsonObject
 from assay.flows.alerts.verdicts import raise_failure
 from assay.flows.evaluation.advance import advance
@@ -91,7 +92,7 @@ def sweep_store(
                 result.finished[name] = standing
             else:
                 result.waiting[name] = standing
-    _log.info("swept %d evaluations: %s", len(names), result.summary())
+    _log.info("swept %s: %s", plural(len(names), "evaluation"), result.summary())
     return result
 
 

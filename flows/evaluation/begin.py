@@ -15,6 +15,7 @@ from datetime import datetime
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import auto, is_auto
+from assay.evalcore.plurals import plural
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.tasks.desks.effects import prepare_desk
 from assay.tasks.desks.protocol import Desk
@@ -65,7 +66,7 @@ def begin(
     manifest = _freeze(spec, store, progress, claim)
     _refuse_if_taken(store, spec)
     write_begun(Ledger(store, spec.name), now())
-    _log.info("%s: began with %d items", spec.name, manifest.rows)
+    _log.info("%s: began with %s", spec.name, plural(manifest.rows, "item"))
     return open_evaluation(store, spec.name)
 
 

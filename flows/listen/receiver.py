@@ -50,12 +50,12 @@ class NoSecret(BadInput):
 
 
 def checked_secret(secret: str | None) -> bytes:
-    """The secret as bytes. Raises NoSecret if there is none worth the name."""
+    """The secret as bytes. Raises NoSecret if it is missing, too short or not ASCII."""
     if not secret or len(secret) < SHORTEST_SECRET or not secret.isascii():
         raise NoSecret(
-            f"put a secret of at least {SHORTEST_SECRET} plain characters into the environment variable "
-            f"{SECRET_VARIABLE}, the same for the receiver and for whoever registers it: for example what "
-            "`openssl rand -hex 24` prints"
+            f"put a secret of at least {SHORTEST_SECRET} ASCII characters into the environment variable "
+            f"{SECRET_VARIABLE}, the same for the receiver and for the process that registers it; for "
+            "example the output of `openssl rand -hex 24`"
         )
     return secret.encode()
 
@@ -129,7 +129,7 @@ class Registrar:
                     registered.append(name)
                 self._done.add(name)
             except AssayError as error:
-                _log.warning("%s: no webhook yet: %s", name, error)
+                _log.warning("%s: not registered for webhooks yet: %s", name, error)
         return registered
 
 
@@ -199,6 +199,6 @@ def _look_until_ended(
     while not ended.is_set():
         if registrar:
             for name in registrar.look():
-                _log.info("%s: the desk will tell us of answers", name)
+                _log.info("%s: registered for webhooks", name)
         ended.wait(look_every)
     server.should_exit = True

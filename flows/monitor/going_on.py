@@ -1,6 +1,7 @@
 """Taking a window that was opened as far as it goes: advance its evaluations, judge it, buy more labels."""
 
 from assay.evalcore.monitoring.calendar import named
+from assay.evalcore.plurals import plural
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.evidence import is_finished, read_part, revision_of
@@ -45,7 +46,8 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
     standing = advance(run.ledger.store, name)
     if standing.state != "finished":
         waits = standing.waiting_for
-        run.done.waiting[name] = f"{waits.items} items on the {waits.desk} desk" if waits else "open"
+        on_desk = f"{plural(waits.items, 'item')} on the {waits.desk} desk" if waits else "open"
+        run.done.waiting[name] = on_desk
         return False
     run.done.waiting.pop(name, None)
     return True

@@ -113,7 +113,7 @@ def _reading(verdict: WindowVerdict, place: PlaceVerdict) -> Reading:
         measure=verdict.measure,
         segment=place.segment,
         value=measured.value,
-        undefined_reason="the labels give it no value" if measured.value is None else None,
+        undefined_reason="it has no value for these labels" if measured.value is None else None,
         lower=measured.lower,
         upper=measured.upper,
         confidence=measured.confidence,

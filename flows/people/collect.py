@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.rules import Rule, settle
+from assay.evalcore.plurals import plural
 from assay.flows.people.asked import Asking
 from assay.flows.people.batches import first_batch
 from assay.flows.people.context import People
@@ -39,8 +40,8 @@ def collect(
     attempts = len(read_posts(people.ledger, batch.round))   # see post_new
     collected = collect_answers(people.desk, batch)
     if collected.twins_removed:
-        _log.info("%s, round %d: removed %d untouched copies from the desk",
-                  people.ledger.name, batch.round, collected.twins_removed)
+        _log.info("%s, round %d: removed %s from the desk", people.ledger.name, batch.round,
+                  plural(collected.twins_removed, "untouched copy", "untouched copies"))
     store_answers(people.ledger, batch.round, collected.annotations)
     posts = _posts_with_arrival(people, batch, collected)
     answers = [*collected.annotations, *_of_items_gone(people, batch, collected)]
@@ -66,8 +67,8 @@ def remove_late_copies(people: People, planned: PlannedRound, gold: Sequence[Ite
                      people.ledger.name, planned.number, error)
         return
     if removed:
-        _log.info("%s, round %d: removed %d copies that came late",
-                  people.ledger.name, planned.number, removed)
+        _log.info("%s, round %d: removed %s that came late",
+                  people.ledger.name, planned.number, plural(removed, "copy", "copies"))
 
 
 def _posts_with_arrival(people: People, batch: Batch, collected: Collected) -> list[Post]:

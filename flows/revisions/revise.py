@@ -17,6 +17,7 @@ labels say.
 
 import logging
 
+from assay.evalcore.plurals import plural
 from assay.flows.people.context import People
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
@@ -75,7 +76,8 @@ def look_again(
         written = write_revision(opened.ledger, mine)
         _complete(opened, folded, written)
         if written == mine:
-            _log.info("%s: revision %d, %d labels changed", opened.name, number, len(mine.changed))
+            changed = plural(len(mine.changed), "label")
+            _log.info("%s: revision %d, %s changed", opened.name, number, changed)
             return written
     return catch_up(opened, folded, finished=finished)
 

@@ -231,12 +231,13 @@ def _reason_to_hold(
         if told.group == alert.group and (last is None or told_at >= last[0]):
             last = (told_at, told)
     if alert.kind == "recovery":
-        return "" if last is not None and last[1].kind != "recovery" else "nothing was told before it"
+        ends_something = last is not None and last[1].kind != "recovery"
+        return "" if ends_something else "the channel was told nothing that it ends"
     if last is None:
         return ""
     told_at, told = last
     repeats = told.kind == alert.kind and rank(told.severity) >= rank(alert.severity)
-    return f"the same was told by {told.key}" if repeats and now - told_at < cooldown else ""
+    return f"{told.key} told the same" if repeats and now - told_at < cooldown else ""
 
 
 @retried

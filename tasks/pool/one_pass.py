@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.plurals import plural
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.codec import DamagedRecord
@@ -73,7 +74,7 @@ class FreezingPass:
             self._refuse_duplicates(suspects)
         if self._spec.budget.labels > self.rows:
             raise BadInput(
-                f"budget.labels is {self._spec.budget.labels} but the pool has {self.rows} items; "
+                f"budget.labels is {self._spec.budget.labels} but the pool has {plural(self.rows, 'item')}; "
                 f"lower it to {self.rows} or less"
             )
 
@@ -129,7 +130,7 @@ class FreezingPass:
             listed.append(f"{name!r} ({', '.join(self._place(row) for row in rows)})")
         if listed:
             raise BadInput(
-                f"pool.id: column {self._spec.pool.id!r} has ids that are there more than once: "
+                f"pool.id: column {self._spec.pool.id!r} has ids that occur more than once: "
                 f"{'; '.join(listed)}; every item needs an id of its own: drop the repeats, or name another "
                 "column"
             )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.evalcore.errors import AssayError, BadArgument
+from assay.evalcore.plurals import plural
 from assay.tasks.replay.result import MethodResult, ReplayResult, name_of
 
 _SUFFIXES = (".svg", ".png")
@@ -114,7 +115,8 @@ def _dress(above: Any, below: Any, result: ReplayResult, measure: str) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     above.set_title(
-        f"{measure} = {result.truth[measure]:.4f}, {result.n:,} items, {result.repeats:,} repeats",
+        f"{measure} = {result.truth[measure]:.4f}, {plural(result.n, 'item')}, "
+        f"{plural(result.repeats, 'repeat')}",
         fontsize=9.5, loc="left",
     )
     above.set_xscale("log")

@@ -96,13 +96,13 @@ class CallerDesk:
 
         annotator   tells people apart where several answer an item; "" is one nameless person
 
-        Raises BadInput for an item that was never asked about and for a label that is no class.
+        Raises BadInput for an item that was never asked about and for a label that is not a class.
         """
         for item_id, label in answers.items():
             if label is not None and label not in self._classes:
                 raise BadInput(
-                    f"{label!r} is no class of evaluation {self._evaluation!r}; answer item {item_id!r} with "
-                    f"{' or '.join(repr(name) for name in self._classes)}, or None to skip it"
+                    f"{label!r} is not a class of evaluation {self._evaluation!r}; answer item {item_id!r} "
+                    f"with {' or '.join(repr(name) for name in self._classes)}, or None to skip it"
                 )
         person = self._person(annotator)
         for (round, asking), item_ids in self._asked_last(answers).items():

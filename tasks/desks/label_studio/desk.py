@@ -19,6 +19,7 @@ disappear: it is then missing, and is posted again.
 from collections.abc import Mapping, Sequence
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.plurals import plural
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.answers import annotation, touched
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
@@ -92,8 +93,8 @@ class LabelStudioDesk:
                 raise self._project.deleted() from None
             if not isinstance(reply, dict) or reply.get("task_count") != len(part):
                 raise AmbiguousPost(
-                    f"Label Studio at {self._api.url} did not confirm all {len(part)} items it was sent; "
-                    "they are looked for before anything is sent twice"
+                    f"Label Studio at {self._api.url} did not confirm the import of "
+                    f"{plural(len(part), 'item')}; the desk is read before anything is sent again"
                 )
 
     def collect(self, batch: Batch) -> Collected:
