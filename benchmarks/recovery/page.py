@@ -70,10 +70,10 @@ def kills_table(results: Sequence[Result]) -> str:
         ("killed", len(kills)),
         ("of these, inside an effect", f"{len(inside)} ({len(inside) / max(len(kills), 1):.0%})"),
         ("imports disturbed by the proxy", _total(results, "imports_disturbed")),
-        ("copies made", _total(results, "twins_made")),
+        ("copies made", _total(results, "copies_made")),
         ("copies removed, untouched", sum(_removed(one) for one in results)),
-        ("copies that were labelled too, and merged", _total(results, "twins_merged")),
-        ("copies left", _total(results, "twins_left")),
+        ("copies that were labelled too, and merged", _total(results, "copies_merged")),
+        ("copies left", _total(results, "copies_left")),
         ("labels lost", _total(results, "labels_lost")),
         ("items with more than one effective label", _total(results, "labelled_twice")),
         ("differences from the undisturbed run", sum(len(one["differences"]) for one in results)),
@@ -93,7 +93,7 @@ def faults_table(results: Sequence[Result]) -> str:
         (
             service, fault, ones[0]["kind"]["injected"], len(ones),
             ", ".join(f"{what} {n}" for what, n in Counter(map(_happened, ones)).most_common()),
-            _total(ones, "labels_lost"), _total(ones, "labelled_twice"), _total(ones, "twins_made"),
+            _total(ones, "labels_lost"), _total(ones, "labelled_twice"), _total(ones, "copies_made"),
             sum(_removed(one) for one in ones), sum(len(one["differences"]) for one in ones),
         )
         for (service, fault), ones in kinds.items()
@@ -128,7 +128,7 @@ def _happened(one: Result) -> str:
 
 
 def _removed(one: Result) -> int:
-    return int(one["twins_made"] - one.get("twins_merged", 0) - one["twins_left"])
+    return int(one["copies_made"] - one.get("copies_merged", 0) - one["copies_left"])
 
 
 def _total(results: Iterable[Result], name: str) -> int:

@@ -13,9 +13,10 @@ from assay.evalcore.plurals import plural
 
 
 def withheld(estimate: Estimate, positives: int) -> Estimate:
-    """The estimate as it is reported: without its value while nothing but negatives gave an end of the range.
+    """The estimate as it is reported: without its value if only negatives were found and it is an end of the
+    range.
 
-    positives: labelled items of the positive class so far.  An exact value stands, and so does a posterior's,
+    positives: labelled items of the positive class so far.  An exact value is reported. So is a posterior's,
     which is inside the range and says that it rests on the prior.
     """
     if positives or estimate.value is None or estimate.interval == "exact" or estimate.segment is not None:

@@ -46,7 +46,7 @@ def _freedman_diaconis(scores: Floats) -> int:
 
 
 def assign(edges: Floats, scores: Floats) -> Ints:
-    """The stratum (N,) of each of scores (N,), by interior edges in rising order."""
+    """The stratum (N,) of each of scores (N,); edges (K,): interior edges, rising."""
     return np.searchsorted(edges, scores, side="right").astype(np.int64)
 
 
@@ -72,8 +72,8 @@ def rank_edges(scores: Floats, first_block: float, ratio: float = 1.18) -> Float
 
     Rare positives sit at the top of the ranking, where equal steps of √frequency cut too coarsely.
 
-    Returns increasing edges, each the score of an item.  Raises BadInput for no scores, a first block that
-    is not positive or a ratio that does not grow.
+    scores (N,). Returns edges (K,), rising, each the score of an item; K depends on the ratio.  Raises
+    BadInput for no scores, a first block that is not positive or a ratio that does not grow.
     """
     if len(scores) == 0 or not first_block > 0 or not ratio > 1:
         raise BadInput(

@@ -102,7 +102,8 @@ def overlaps_of(predictions: Array) -> tuple[Overlaps, Ints]:
 
 
 def sample_size(n_items: int, margin: float = 0.05, confidence: float = 0.95, rate: float = 0.5) -> int:
-    """Items for a rate within ± margin: n₀ = z² p(1-p)/margin², corrected for the finite pool, rounded up."""
+    """Items for a rate within ± margin: n₀ = z² p(1-p)/margin², corrected for the finite pool, rounded up
+    (Cochran 1977, sec. 4.4). Raises BadInput for a margin, confidence or rate outside (0, 1)."""
     if not 0 < margin < 1 or not 0 < confidence < 1 or not 0 < rate < 1:
         raise BadInput(f"margin, confidence and rate lie between 0 and 1, got {margin}, {confidence}, {rate}")
     wanted = ndtri(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2

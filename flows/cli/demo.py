@@ -1,4 +1,4 @@
-"""The command that shows the whole thing."""
+"""`assay demo`: a whole evaluation of a pool whose truth is known."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

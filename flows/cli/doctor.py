@@ -1,4 +1,4 @@
-"""The command that looks before anything is begun."""
+"""`assay doctor`: check a file or a spec before anything is begun."""
 
 from pathlib import Path
 from textwrap import fill

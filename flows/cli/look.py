@@ -1,4 +1,4 @@
-"""The commands that only look: status, report."""
+"""The commands that only read: status, report."""
 
 from pathlib import Path
 

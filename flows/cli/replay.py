@@ -147,7 +147,7 @@ def _naming_flags() -> Iterator[None]:
 
 @contextmanager
 def _counting() -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error that counts simulated evaluations; nothing where nobody watches."""
+    """A bar on standard error that counts simulated evaluations; none without a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

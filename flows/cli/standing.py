@@ -62,7 +62,7 @@ def print_standing(
 
 
 def _estimate(row: EstimateRow) -> str:
-    """A measure, its value, its interval and the kind of that."""
+    """A measure, its value, its interval and the kind of interval."""
     unknown = row.lower is None or row.upper is None
     known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
     kind = "" if row.interval == "exact" else f"   ({row.interval})"

@@ -24,7 +24,7 @@ def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int
 
     Of a monitor (NAME, or monitors/NAME where an evaluation has the same name): its verdicts.
 
-    Exit code 0: everything follows; 1: something differs, and every key concerned is named.
+    Exit code 0: everything agrees; 1: something differs, and every key concerned is named.
 
     \b
     Example:

@@ -1,4 +1,5 @@
-"""A spec and all it names: the pool with the very errors `begin` would raise, the store, and the desk."""
+"""A spec and what it names: the pool, with the same errors that `begin` would raise, the store and the
+desk."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +25,7 @@ from assay.tasks.spec.evaluation import Spec, load_spec
 
 
 def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows | None) -> Examination:
-    """What is wrong is a finding; nothing is begun or created."""
+    """Examine a spec. Every problem is a finding; nothing is begun or created."""
     try:
         spec = load_spec(path)
     except BadInput as error:
@@ -64,7 +65,7 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
 
 
 def _as_begin_would(spec: Spec, source: Source) -> str | None:
-    """What a freeze would refuse first, row by row; None where it would not."""
+    """The first error that freezing would raise, row by row; None if it would raise none."""
     checker = RowChecker(spec, [file.path for file in source.files])
     try:
         for batch in source.batches(checker.columns):

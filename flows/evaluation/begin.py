@@ -1,4 +1,4 @@
-"""`begin`: check everything that can be wrong, freeze the pool, and put a name on it.
+"""`begin`: check spec and predictions, freeze the pool, and claim the evaluation's name.
 
     spec.json already there     the same spec resumes, another one is refused
     freeze                      the rows checked and written, nothing committed
@@ -105,7 +105,7 @@ def _freeze(
 
 
 def _claim(store: Store, spec: Spec) -> None:
-    """Put the name on the spec, and the evaluation into the index, before the manifest commits both."""
+    """Write the spec under its name, and the evaluation into the index, before the manifest commits both."""
     chosen = auto(spec.method) if is_auto(spec.method) else None
     write_spec(Ledger(store, spec.name), RecordedSpec(
         spec=spec.to_json(),

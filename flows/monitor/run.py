@@ -68,7 +68,7 @@ class MonitorRun:
         return Ledger(self.ledger.store, name)
 
     def attempt(self, window: str, work: Callable[[], bool]) -> bool:
-        """Do one window's work; an error is kept for the summary and holds up nothing else."""
+        """Do the work of one window. An error is kept for the summary and does not stop the other windows."""
         if window in self.done.failed:
             return False
         try:

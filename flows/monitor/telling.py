@@ -1,8 +1,8 @@
 """Which of a monitor's verdicts people are told.
 
 A breach, the return to ok after one, and a window that cannot be worked on. Signals never page anyone, and
-neither does a window that stays inconclusive: the history says so. Who hears of what, and how often, is the
-outbox's business.
+neither does a window that stays inconclusive: the history says so. The outbox decides which channel is told,
+and how often.
 """
 
 from collections.abc import Sequence

@@ -158,6 +158,6 @@ class _Verdicts:
             yield Difference(key=key, difference=in_one_sentence(wrong))
 
     def _unrevised(self, verdict: WindowVerdict) -> bool:
-        """Whether the labels it rests on are still the ones that stand."""
+        """Whether the labels it rests on have not been revised since."""
         store = self._ledger.store
         return all(revision_of(Ledger(store, part.evaluation)) == part.revision for part in verdict.parts)

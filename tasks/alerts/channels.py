@@ -54,7 +54,7 @@ def _open(choice: ChannelChoice, environment: Mapping[str, str]) -> list[Channel
 
 
 def _at(addresses: Sequence[str], name: str, min_severity: Severity) -> list[Channel]:
-    """Each address is told on its own: one that is down does not make the others hear twice."""
+    """A channel for each address: if one cannot be reached, the others are not told twice."""
     names = [name if i == 0 else f"{name}.{i + 1}" for i in range(len(addresses))]
     return [
         AddressChannel(name, min_severity, address) for name, address in zip(names, addresses, strict=True)

@@ -14,7 +14,7 @@ _OFF = 2.0    # expected positives over counted ones, either way, that calls a p
 
 
 def judge(found: Scan, roles: Roles) -> list[Finding]:
-    """What stands in the way, what is lost, and what is as it should be."""
+    """The problems, the losses, and what is as it should be."""
     result = [_rows(found), *_ids(found, roles), *_scored(found, roles), *_decided(found, roles)]
     if roles.label is not None:
         result.append(_labels(found, roles.label))

@@ -1,4 +1,4 @@
-"""What tells an evaluation from its namesakes in other ledgers: `identity.json`, a random word.
+"""What distinguishes evaluations of one name in different ledgers: `identity.json`, a random word.
 
 Two ledgers may hold evaluations of one name that label on one server; the word keeps their questions apart.
 """

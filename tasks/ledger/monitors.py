@@ -74,7 +74,7 @@ class WindowVerdict:
 
 
 def create_opening(ledger: Ledger, opening: Opening) -> Opening:
-    """Put an opening; the one that stands under its number."""
+    """Put an opening; returns the one under its number."""
     return put_record(ledger, layout.monitor_opening(ledger.name, opening.window, opening.number), opening)
 
 
@@ -89,7 +89,7 @@ def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
 
 
 def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
-    """Put a verdict; the one that stands under its number."""
+    """Put a verdict; returns the one under its number."""
     return put_record(ledger, layout.monitor_verdict(ledger.name, verdict.number), verdict)
 
 
@@ -106,7 +106,7 @@ def monitors(store: Store) -> list[str]:
 
 
 def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> PlaceVerdict | None:
-    """What was last said of a place that was ok or breach; verdicts in the order they were given."""
+    """The last verdict on a place that was ok or breach; verdicts in the order they were given."""
     found = None
     for verdict in verdicts:
         for place in (verdict.overall, *verdict.segments):

@@ -1,4 +1,4 @@
-"""Seals: what a ledger held when a round was closed, as digests that hang together.
+"""Seals: what a ledger held when a round was closed, as chained digests.
 
     rounds/<n>/seal.json   of the round's plan, design, labels, estimate, annotators.json where there is one,
                            the answers its labels were decided from and those to gold, and the seal before;

@@ -65,7 +65,7 @@ class FreezingPass:
             yield self.rows
 
     def check(self) -> None:
-        """What can be judged only when all rows are in. Raises BadInput."""
+        """Check what needs all rows. Raises BadInput."""
         files = ", ".join(file.path for file in self._source.files[:3])
         if not self.rows:
             raise BadInput(f"pool.source: {files}: no rows; an empty pool cannot be evaluated")
@@ -81,7 +81,7 @@ class FreezingPass:
     def take_numbers(self) -> tuple[Floats, Floats, Array, dict[str, Floats]]:
         """(N,) scores, probabilities, predictions; and the tables (N, D) the method cuts by (`cut_tables`).
 
-        Forgets them: they are most of what is held.
+        Frees them, because they use most of the memory.
         """
         tables = {name: _joined(chunks) for name, chunks in self._tables.items()}
         return _joined(self._scores), _joined(self._probabilities), _joined(self._predictions), tables

@@ -1,8 +1,8 @@
 """The convergence figure of a replay: mean squared error and coverage against labels, a line per method.
 
 Above, the error on logarithmic axes, with bars of one standard error; an error of exactly 0 has no logarithm
-and leaves its line. Below, the share of intervals that covered the truth, with the nominal confidence. One
-column per measure. The same result gives the same bytes.
+and is left out of its line. Below, the share of intervals that covered the truth, with the nominal
+confidence. One column per measure. The same result gives the same bytes.
 """
 
 import io

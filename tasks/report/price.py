@@ -1,4 +1,4 @@
-"""What is said beside every estimate, in words: its price, and what the labels do not exclude."""
+"""What stands beside every estimate, in words: its price, and what the labels do not exclude."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR
 

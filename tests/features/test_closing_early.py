@@ -210,7 +210,7 @@ def test_a_round_that_is_named_is_closed_once_however_often_that_is_asked(tmp_pa
     assert read_closing(Ledger(world.store, "small"), 2) is None
     assert step(world, close_round=True, round=2).state == "finished"
     assert step(world, close_round=True, round=2).state == "finished"
-    with pytest.raises(NoRoundToClose, match="finished, with 2 rounds"):
+    with pytest.raises(NoRoundToClose, match="finished after 2 rounds"):
         step(world, close_round=True, round=3)
     verified(world)
 

@@ -1,4 +1,5 @@
-"""The desk for labelling tools, scripts and models of the caller's own: ask what waits, tell the answers.
+"""The desk for labelling tools, scripts and models of the caller's own: ask for the waiting items, tell the
+answers.
 
     desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", classes=["spam", "ham"])
     desk.tell({question.item.item_id: label_of(question.item.shown) for question in desk.ask()})
@@ -91,8 +92,8 @@ class CallerDesk:
     def tell(self, answers: Mapping[str, str | None], annotator: str = "") -> None:
         """Keep one person's answers: item id -> class name, or None for an item that cannot be decided.
 
-        Told again, nothing changes; told otherwise, the later answer counts. Everything is checked before
-        anything is kept.
+        The same answer told again changes nothing; of two different ones the later counts. All answers are
+        checked before any is kept.
 
         annotator   tells people apart where several answer an item; "" is one nameless person
 

@@ -123,7 +123,7 @@ class EvaluationProject:
         return found[0]
 
     def _remove_if_empty(self, project: int) -> None:
-        """Another process was quicker: an empty second project would only puzzle the people who label."""
+        """Another process was quicker: an empty second project would only confuse the people who label."""
         try:
             if self._api.count(project) == 0:
                 self._api.change("DELETE", f"api/projects/{project}/")

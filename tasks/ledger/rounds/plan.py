@@ -35,7 +35,7 @@ _DESIGN, _BESIDES = "assay.design", "assay.besides"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlannedRound:
-    """A plan with its items' names and faces. T draws."""
+    """A plan with the ids and shown fields of its items. T draws."""
 
     number: int
     plan: RoundPlan
@@ -68,7 +68,7 @@ class _Besides:
 
 
 def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
-    """Put a plan; the one that stands."""
+    """Put a plan; returns the one under the key."""
     plan = planned.plan
     draws = range(len(plan.cell))
     columns = {

@@ -53,7 +53,7 @@ def read_posts(ledger: Ledger, round: int) -> list[Post]:
 def create_post(
     ledger: Ledger, round: int, attempt: int, items: Sequence[str], at: datetime, asking: int = 1
 ) -> bool:
-    """Whether the attempt is ours to make.
+    """Whether this process makes the attempt.
 
     A put that is repeated because its reply was lost finds its own bytes and is still the creator: they hold
     a word nobody else has.

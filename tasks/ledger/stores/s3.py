@@ -8,8 +8,8 @@ under way and nothing is decided: it is sent again after a random pause.
 Server errors, throttling and lost connections are retried by botocore (standard mode); a value whose
 reading breaks off is read again here, which botocore does not do.
 
-    <prefix>/<key>              a value
-    <prefix>/.probe/<random>    a moment's proof, by `check`, that conditional writes work
+    <prefix>/<key>              a value <prefix>/.probe/<random>    written by `check` to prove that
+    conditional writes work
 
 Endpoint, region and credentials are found as boto3 always does: AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, ...
 Making a client costs a tenth of a second of CPU, so stores made in the same environment share one.
