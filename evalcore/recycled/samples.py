@@ -1,9 +1,9 @@
 """Recycled samples: the precision of several classifiers from fewer labels than one sample each.
 
 "Estimating precisions for multiple binary classifiers under limited samples" (ECML PKDD 2020, applied track).
-An ensemble (the parent) and its components (the children) predict overlapping sets of positives.  Whoever
-labels a sample of the parent's positives has labelled a sample of each overlap as well; those labels are
-recycled, and only what a child's sample lacks is labelled anew.
+An ensemble (the parent) and its components (the children) predict overlapping sets of positives.  A sample of
+the parent's positives contains a sample of each overlap; those labels are recycled, and only what a child's
+sample lacks is labelled anew.
 
 Cut the pool into atoms, the items with the same predictions by all S systems:
 

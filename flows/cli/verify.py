@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int:
     """Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.
 
-    Of a monitor (NAME, or monitors/NAME where an evaluation has the same name): its verdicts.
+    For a monitor (NAME, or monitors/NAME if an evaluation has the same name), recompute its verdicts.
 
     Exit code 0: everything agrees; 1: something differs, and every key concerned is named.
 

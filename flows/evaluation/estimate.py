@@ -37,7 +37,7 @@ def estimate_round(opened: Opened, folded: Fold, now: datetime, on_round: OnRoun
 def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold) -> None:
     """Put the annotators' record and the seal of the last closed round, unless they are there.
 
-    Whoever wrote its estimate may have crashed before these.
+    The process that wrote its estimate may have crashed before it wrote these.
     """
     _write_annotators(opened, annotating, folded)
     seal_rounds(opened.ledger, folded.state.round)

@@ -1,18 +1,17 @@
-"""Revisions: what becomes of an evaluation when people change their answers after a round was closed.
+"""Revisions: what happens to an evaluation when people change their answers after a round was closed.
 
-A *look* reads the batches of closed rounds once more (flows.revisions.look). An answer that was edited,
-taken back, or given late changes the item's label. The changes become `revisions/<n>/`, and the estimates
-are reissued with them. Nothing that was there before is touched: rounds keep the labels they were closed
-with, their plans and estimates, and every later plan keeps the probabilities it was drawn with. Plans and
-the rule that stops use the labels as rounds were closed; what is reported, and the verdict, use the newest
-revision.
+A *look* reads the batches of closed rounds once more (flows.revisions.look). An answer that was edited, taken
+back, or given late changes the item's label. The changes become `revisions/<n>/`, and the estimates are
+reissued with them. Nothing written before is changed: rounds keep the labels they were closed with, their
+plans and estimates, and every later plan keeps the probabilities it was drawn with. Plans and the rule that
+stops use the labels as rounds were closed; what is reported, and the verdict, use the newest revision.
 
 Where a round was closed before an item was answered, and a later round asks the item again, only the
 answers to the later round count.
 
-Revisions are numbered. Whoever writes a number first has written that revision; the others look again
-before they write the next one. A revision that was begun is finished by whoever comes next, from what its
-labels say.
+Revisions are numbered. The process that writes a number first has written that revision; the others look
+again before they write the next one. A revision that was interrupted is completed by the next process, from
+its labels.
 """
 
 import logging

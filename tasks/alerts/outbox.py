@@ -90,8 +90,8 @@ class Waiting:
 def raise_alert(ledger: Ledger, alert: Alert, now: datetime | None = None) -> bool:
     """Put an alert into the outbox, once: False when it was there already.
 
-    Safe to repeat, and whoever raises an alert should, until what caused it is closed for good: a crash
-    between cause and alert must not swallow it.
+    Can be repeated, and should be until the cause is recorded for good: a crash between cause and alert must
+    not lose the alert.
     """
     won = _raise(ledger, alert, now or datetime.now(UTC))
     if won:

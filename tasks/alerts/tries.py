@@ -44,7 +44,7 @@ class Claim:
     """`<alert>.tries/<channel>.0001.json`: somebody makes the attempt."""
 
     at: datetime
-    creator: str      # a word nobody else has
+    creator: str      # a random word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

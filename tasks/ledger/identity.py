@@ -14,7 +14,7 @@ from assay.tasks.ledger.record import find_record, put_record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The word, written by whoever is first."""
+    """The word, written once."""
 
     identity: str
 

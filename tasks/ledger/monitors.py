@@ -4,10 +4,10 @@
     monitors/<name>/windows/<window>/openings/0001.json    an evaluation opened for a window, and why so
     monitors/<name>/verdicts/000001.json                   a verdict on a window
 
-Openings of one window are numbered, and so are the verdicts of the whole life; whoever creates a key first
-has decided, and everybody goes on with what is there. A window is reissued by a further opening with a higher
-revision (its predictions changed) or a further verdict (its labels, or their number, did); nothing is taken
-back. The state of a monitor is a fold over these keys and those of its evaluations.
+Openings of one window are numbered, and so are the verdicts of the whole life; the process that creates a key
+first has decided, and all others use what is there. A window is reissued by a further opening with a higher
+revision (its predictions changed) or a further verdict (its labels, or their number, did); nothing is
+deleted. The state of a monitor is a fold over these keys and those of its evaluations.
 """
 
 from collections.abc import Iterable, Sequence

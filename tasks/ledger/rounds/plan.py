@@ -6,9 +6,8 @@
                     gold items and surprising answers people are asked about besides
     design.parquet  one row per cell (evalcore.design.round)
 
-The plan carries its design: whoever finds a plan can write the very design it was drawn from, so a crash
-between the two keys, or two writers with different library versions, cannot pair a plan with another's
-probabilities.
+The plan carries its design: any process can write the design that the plan was drawn from. So a crash between
+the two keys, or two writers with different library versions, cannot pair a plan with another's probabilities.
 """
 
 import base64
