@@ -43,39 +43,44 @@ PUBLISHED = {
     ("restaurant", "acis"): (5.7e-3, 3.1e-3, 1.2e-3, None, 2.7e-4, 3.3e-5, None),
     ("restaurant", "recalibrated"): (7.2e-4, 7.4e-4, 2.4e-4, None, None, None, None),
 }
-NOTES = (
-    'Where a difference is large it has a cause. `dirichlet-tree`, `dirichlet-flat` and `oasis` cut '
-    "the score from the histogram rule's own bins; the published runs on abt-buy fell back to 1,024 "
-    'bins, whose strata of one or two items teach each other nothing, and with 1,024 bins the '
-    'published errors come back for the tree ([benchmarks.md](benchmarks.md)), for `dirichlet-flat` '
-    '(1.3e-1, 1.2e-1, 7.5e-2, 2.2e-2, 9.7e-3, 4.6e-3 at 50, 100, 200, 500, 1,000 and 2,000 labels, '
-    'R = 200) and mostly for `oasis`, which renews its proposal every round here, every draw there. '
-    '`bernoulli` and `sawade` report the whole range where their variance is zero; the published '
-    'coverage counts that as a miss. Counted so, `bernoulli` covers 0.00, 0.00, 0.20 and 0.56 at 50, '
-    '100, 300 and 1,000 labels on abt-buy, the published figures being 0.00, 0.00, 0.23 and 0.57; '
-    'independent coins and systematic draws come out alike. `acis` reports the whole range once '
-    'everything above its cut is labelled; its coverage of 1.00 there means nothing. The ACIS '
-    'baselines report no interval. For `recalibrated` see [certification.md](certification.md).\n\n'
-    '`dirichlet-flat` once gave every stratum one count of each class beside the supplied '
-    "probabilities, as every branch of the tree has. The paper's M-step takes modes, which without a "
-    'tree subtract exactly that count; on restaurant it stood for 256 positives that are not there, and '
-    'the errors from 200 labels on were half of the published ones (at 50 and 100 labels 1.7e-2 and '
-    '1.4e-2). With the mode the published course comes back, up to 200 labels and down again. At 50 and '
-    '100 labels one run in a hundred carries 52% and 27% of the squared error: 200 of these runs average '
-    '4.1e-3 to 1.7e-2 and 8.0e-3 to 2.0e-2 (95% of choices), so the published 4.3e-3 and 7.0e-3 lie at the '
-    'lower end and just below.\n\n'
-    '`stratified-online` loses coverage at 2,000 labels. On restaurant all five missed positives lie in '
-    'one cell of 111 items, to which the allocation gives 19 of 2,000 labels: the bulk of 150,000 items '
-    'has most of the spread that is left. Half of the runs (R = 400) find none of the five, and of '
-    'those 39% cover; of the others 100%. On abt-buy the same holds for the cells just below the '
-    'threshold (63% and 99%). The variance of a cell without a positive is smoothed towards the common '
-    'rate of the bulk, which is nearly 0, and says nothing of it. Spreading a share of the labels by '
-    '√size helps little (10%, 30%, 60%: coverage 0.71, 0.76, 0.84 on restaurant, 0.75, 0.84, 0.84 on '
-    'abt-buy); smoothing towards the supplied probabilities covers 1.00 at nearly the full width, '
-    'because they are that far off.\n\n'
-    'How to reach partitions, estimators, combination rules, several systems and several answers, and '
-    'what a replay costs: [using-methods.md](using-methods.md).\n'
-)
+NOTES = """Where a difference from the published figures is large, it has a cause:
+
+- **Bins.** `dirichlet-tree`, `dirichlet-flat` and `oasis` cut the score from the histogram rule's own bins.
+  The published runs on abt-buy fell back to 1,024 bins. Their strata of one or two items learn nothing from
+  each other. With 1,024 bins the published errors come back: for the tree ([benchmarks.md](benchmarks.md)),
+  for `dirichlet-flat` (1.3e-1, 1.2e-1, 7.5e-2, 2.2e-2, 9.7e-3, 4.6e-3 at 50, 100, 200, 500, 1,000 and 2,000
+  labels, R = 200), and mostly for `oasis`, which renews its proposal every round here and every draw in the
+  published runs.
+- **A variance of zero.** `bernoulli` and `sawade` report the whole range where their variance is zero; the
+  published coverage counts that as a miss. Counted as a miss, `bernoulli` covers 0.00, 0.00, 0.20 and 0.56
+  at 50, 100, 300 and 1,000 labels on abt-buy. The published figures are 0.00, 0.00, 0.23 and 0.57.
+  Independent coins and systematic draws give the same.
+- **`acis`** reports the whole range once everything above its cut is labelled. Its coverage of 1.00 there
+  means nothing. The ACIS baselines report no interval.
+- **`recalibrated`** is in [certification.md](certification.md).
+
+How to choose partitions, estimators, combination rules, several systems and several answers, and what a
+replay costs: [using-methods.md](using-methods.md).
+
+## Two methods in detail
+
+**`dirichlet-flat`** follows the paper's M-step, which takes modes. Without a tree, a mode subtracts exactly
+one count of each class per stratum. An earlier version here added that count and did not subtract it. On
+restaurant the counts stood for 256 positives that do not exist: the errors from 200 labels on were half of
+the published ones (at 50 and 100 labels 1.7e-2 and 1.4e-2). With the mode, the error rises up to 200 labels
+and falls afterwards, as published. At 50 and 100 labels, one run in a hundred carries 52% and 27% of the
+squared error: averages of 200 of these runs lie between 4.1e-3 and 1.7e-2 and between 8.0e-3 and 2.0e-2
+(95% of choices). So the published 4.3e-3 lies at the lower end, and the published 7.0e-3 just below.
+
+**`stratified-online`** loses coverage at 2,000 labels. On restaurant, all five missed positives lie in one
+cell of 111 items. The allocation gives this cell 19 of 2,000 labels, because the bulk of 150,000 items has
+most of the remaining spread. Half of the runs (R = 400) find none of the five; 39% of those cover, and 100%
+of the others. On abt-buy the same holds for the cells just below the threshold (63% and 99%). The variance
+of a cell without a positive is smoothed towards the common rate of the bulk. That rate is nearly 0 and says
+nothing about the cell. Spreading a share of the labels by √size helps little (10%, 30%, 60%: coverage 0.71,
+0.76, 0.84 on restaurant, 0.75, 0.84, 0.84 on abt-buy). Smoothing towards the supplied probabilities covers
+1.00 at nearly the full width, because these probabilities are so far from the truth.
+"""
 Line = dict[str, Any]
 
 
@@ -124,8 +129,8 @@ def document(found: list[Line], wanted: list[str]) -> str:
         "# Every method, side by side\n",
         "Mean squared error of F1 over repeats on the two pools of record, with batches of 50 and "
         "probabilities expit(score). A repeat without an estimate counts as 0, as a miss and as width 1. "
-        "`in z` is the difference from the published figure in combined standard errors, the published "
-        "figure's taken to be as large as ours. Made by `make certify`.\n",
+        "`in z` is the difference from the published figure in combined standard errors; the published "
+        "figure's standard error is taken to be as large as ours. Made by `make certify`.\n",
         NOTES,
     ]
     for pool_name in ("abt-buy", "restaurant"):

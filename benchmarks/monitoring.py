@@ -179,9 +179,9 @@ def table() -> str:
         "# Monitoring, measured", "",
         f"Made by `python -m benchmarks.monitoring` (`make monitoring`): windows of {LABELS} labels, error "
         f"rate {ERROR_RATE}, the limit at the stable stream's true value. False alarms are counted over "
-        f"{STREAMS} streams of {WINDOWS:,} stable windows; a delay is the median number of windows from the "
-        f"drop to the alarm over {RUNS} streams, with the share of streams without one within {LONGEST} "
-        "windows behind it.",
+        f"{STREAMS} streams of {WINDOWS:,} stable windows. A delay is the median number of windows from the "
+        f"drop to the alarm over {RUNS} streams; in brackets, the share of streams without an alarm within "
+        f"{LONGEST} windows.",
         "",
     ]
     for what in map(measure, MEASURES):

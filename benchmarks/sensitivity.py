@@ -129,8 +129,8 @@ def main() -> None:
         "# Each constant of `recalibrated` halved and doubled",
         "",
         f"Made by `python -m benchmarks.sensitivity`: F1 at {', '.join(map(str, BUDGETS))} labels, "
-        f"R = {given.repeats}. Ratios to the defaults, geometric means over budgets; chance moves a ratio of "
-        "errors by about a fifth.",
+        f"R = {given.repeats}. Ratios are to the defaults, as geometric means over budgets. By chance alone "
+        "a ratio of errors moves by about a fifth.",
         "",
         "| constant | factor | pool | MSE ratio | width ratio | lowest coverage |",
         "|---|---|---|---|---|---|",

@@ -145,21 +145,22 @@ def document(lines: Sequence[dict[str, Any]]) -> str:
     beside = [line for line in lines if len(line["methods"]) > 1]
     several = round(np.mean([line["methods"]["recalibrated"]["f1"]["50"]["n"] for line in lines]))
     return "\n".join([
-        "# `recalibrated` on pools nobody chose\n",
-        f"Made by `python -m benchmarks.unseen` on {len(lines)} pools drawn by lot (`benchmarks.lottery`, "
-        f"numbers {min(x['pool'] for x in lines)} to {max(x['pool'] for x in lines)}, looked at for nothing "
-        "else): "
-        f"about {several} repeats each, in batches of 10, 25, 50 or 100, nominal 95% intervals. A cell says "
-        "coverage / coverage of the wide interval, w mean width; a star marks coverage significantly below "
-        "0.93 (binomial, p < 0.01). Every fourth pool goes to 1,000 labels, the others to 300.\n",
+        "# `recalibrated` on pools drawn by lot\n",
+        "Does the method work on pools that nobody chose, and that nothing was tuned on? Made by "
+        f"`python -m benchmarks.unseen` on {len(lines)} pools (`benchmarks.lottery`, "
+        f"numbers {min(x['pool'] for x in lines)} to {max(x['pool'] for x in lines)}, which were used for "
+        f"nothing else): about {several} repeats each, in batches of 10, 25, 50 or 100, nominal 95% "
+        "intervals. A cell holds the coverage / the coverage of the wide interval, and after the w the mean "
+        "width. A star marks coverage significantly below 0.93 (binomial, p < 0.01). Every fourth pool goes "
+        "to 1,000 labels, the others to 300.\n",
         "## F1, by kind of pool\n", coverage_table(lines, "kind", "f1"),
         "## All measures asked for, by kind of pool\n", coverage_table(lines, "kind"),
-        "## By measure, whichever drove the sampling\n", coverage_table(lines, "measure"),
+        "## By measure, whichever measure drove the sampling\n", coverage_table(lines, "measure"),
         "## F1, by batch size\n", coverage_table(lines, "batch", "f1"),
         "## Error of F1 beside the best of three published methods\n",
-        f"{len(beside)} of the pools, geometric means over pools of MSE over the smallest MSE of "
-        f"{', '.join(LEAST_ERROR)} with the same scores at the same budget. The smallest of three noisy "
-        "errors is too small, so the ratios are too large. Errors below 0.002 count as 0.002.\n",
+        f"{len(beside)} of the pools: MSE divided by the smallest MSE of {'; '.join(LEAST_ERROR)}, with the "
+        "same scores at the same budget, as a geometric mean over pools. The smallest of three noisy errors "
+        "is biased downwards, so the ratios are too large. Errors below 0.002 count as 0.002.\n",
         ratio_table(lines),
         "## Labels of F1 to a half-width\n",
         "On those pools: on how many half the mean width had come down to ± for good by the largest budget; "

@@ -137,6 +137,7 @@ def table(seconds: dict[str, list[float]]) -> str:
     }
     lines = [
         "# From the last answer to the next batch", "",
+        "How long do people wait for the next batch?", "",
         f"Made by `python -m benchmarks.wake_up --write` in the environment of `make up`, on {machine()}, "
         f"with a load average of {load:.1f} at the end (other work ran beside it). Batches of {BATCH}, Label "
         "Studio on SQLite, the ledger on S3, a pool of 1,000; seconds from the reply to the last answer "
@@ -151,8 +152,8 @@ def table(seconds: dict[str, list[float]]) -> str:
     scheduled = f"{300 + asked:.0f} | {asked:.0f} | {600 + asked:.0f}"
     lines += [
         f"| `sweep` on its schedule, every 600 s | computed | {scheduled} |", "",
-        "The scheduled sweep is the truth and the webhook a hint: with it, whoever has answered the last "
-        "item of a batch finds the next one within seconds; without it they wait for the sweep.",
+        "With a webhook, people find the next batch within seconds after the last answer. A webhook can be "
+        "lost; the next scheduled sweep then does what it would have done.",
     ]
     return "\n".join(lines) + "\n"
 

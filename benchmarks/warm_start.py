@@ -191,9 +191,11 @@ def main() -> None:
             tables |= kept(stream_table(how, name, pools, measure("f1"), given.repeats))
     head = (
         "# Warm start, measured\n\n"
-        f"Made by `python -m benchmarks.warm_start`, batches of {BATCH}. For each window, with its "
-        "true value: root mean squared error, mean width and coverage of the nominal 95% interval at so many "
-        "labels of that window, by what its label model started from.\n\n"
+        "How many labels does a window save if its label model starts from the labels of earlier windows? "
+        f"Made by `python -m benchmarks.warm_start`, batches of {BATCH}. The rows are windows, each with its "
+        "true value, and what the label model started from: nothing (cold), or earlier labels worth so much "
+        "each (warm), or such labels that are all wrong. The columns are numbers of labels of that window: "
+        "root mean squared error, mean width and coverage of the nominal 95% interval.\n\n"
     )
     OUT.write_text(head + "".join(f"## {table.rstrip()}\n\n" for table in tables.values()), encoding="utf-8")
 

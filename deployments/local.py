@@ -4,9 +4,9 @@
     python deployments/local.py s3 | label-studio | prefect | worker | receiver      replace this process
 
 The folder holds all data, and the credentials in `env` (readable by its owner only): they are generated once,
-and never typed, printed or put on a command line that others could see, but for Label Studio's, which takes
-its token there. Everything listens on 127.0.0.1. Ports stay what they were, for specs name them; one that is
-taken by somebody else is an error on a second start, and is avoided on the first.
+and never typed, printed or put on a command line that others could see, except the token of Label Studio,
+which takes it there. Everything listens on 127.0.0.1. Ports stay the same, because specs name them; a port
+that another program uses is an error on a second start, and is avoided on the first.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """What Prefect is told: an artifact and an event for every closed round, and an event at the end.
 
-Both are the fast path and nothing more: inside a flow run they appear in the UI and may trigger automations,
-outside one they do nothing (a service that is no flow may ask for its events to be sent), and when Prefect's
-API is away they are lost with a line in the log. The ledger is the record, and no evaluation fails because
-nobody could be told about it.
+Nothing depends on them. Inside a flow run they appear in the UI and may trigger automations. Outside one they
+do nothing, but a service that is not a flow may ask for its events to be sent. When Prefect's API cannot be
+reached they are lost, with a line in the log. The ledger is the record, and no evaluation fails because an
+event is lost.
 
 An event's id is derived from the evaluation and the round, so two runs that close the same round at the same
 time report one event.

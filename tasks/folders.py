@@ -1,4 +1,4 @@
-"""Whether a folder could be made or written to, found out without making it."""
+"""Whether a folder could be made or written to, without making it."""
 
 import os
 from pathlib import Path

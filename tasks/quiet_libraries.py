@@ -3,7 +3,7 @@
 At DEBUG httpcore prints the headers of replies (the session cookie of Label Studio), botocore the headers it
 signed (the session token of AWS, and signatures that are good for minutes), urllib3 whole addresses. A worker
 whose logging is set to DEBUG for everything must not write those down. So these loggers are set to INFO when
-a client is made; whoever sets one of them to DEBUG by name, afterwards, has asked for it.
+a client is made; a logger that is set to DEBUG by name afterwards does log at DEBUG.
 """
 
 import logging

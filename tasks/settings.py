@@ -16,7 +16,7 @@ class Settings(BaseSettings):
 
     store: str = Field(
         default="./assay-ledger", min_length=1,
-        description="The ledger commands and sweeps look in: a folder, file://... or s3://bucket/prefix.",
+        description="The store that commands and sweeps look in: a folder, file://... or s3://bucket/prefix.",
     )
     repost_after: float = Field(
         default=600.0, ge=0,

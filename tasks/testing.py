@@ -19,7 +19,7 @@ Votes = Callable[[str, int], str | None]
 
 
 class FakeDesk:
-    """A desk that does exactly what it is told, and remembers what was done to it. Safe to share by threads.
+    """A desk that gives prepared answers and records the calls made to it. Threads may share it.
 
     answers          item id -> class name, or None for a skip; an item that is not in it waits
     second_answers   the same for items that are asked again; None: `answers` holds for them too

@@ -79,7 +79,7 @@ def run_kills(kills: int, seed: int) -> Iterator[tuple[dict[str, Any], str]]:
                 well = survivor.as_if_nothing_had_happened
                 yield {"part": "kills", "seed": seed, "well": well, **asdict(survivor)}, (
                     f"evaluation {number}: {done} of {kills} kills, {len(survivor.kills)} in this one; "
-                    f"{survivor.twins_made} twins; {'as if nothing had happened' if well else survivor}"
+                    f"{survivor.copies_made} copies; {'as if nothing had happened' if well else survivor}"
                 )
 
 

@@ -159,7 +159,7 @@ class DeskStage:
             whole = self.api.read(f"api/projects/{project['id']}/")
             backup.update({name: whole[name] for name in ("title", "description", "label_config")})
             self.api.change("DELETE", f"api/projects/{project['id']}/")
-            self.imported.clear()   # what is asked again is no twin: the first copies are gone
+            self.imported.clear()   # items posted again are no copies: the first ones are gone
 
         def restore() -> None:
             if not list(self.api.projects(NAME)):
@@ -242,19 +242,19 @@ class DeskStage:
         self.proxy.choose = None
         self.proxy.commit_what_is_late()
         record = judge(trial, self.store, NAME, self.truth, self.expected)
-        self._count_twins(trial)
+        self._count_copies(trial)
         if not self.requests:
             self.requests = came
         return record
 
-    def _count_twins(self, trial: Trial) -> None:
-        trial.twins_made = sum(copies - 1 for copies in self.imported.values())
+    def _count_copies(self, trial: Trial) -> None:
+        trial.copies_made = sum(copies - 1 for copies in self.imported.values())
         copies: dict[str, list[bool]] = {}
         for project in list(self.api.projects(NAME)):
             for task in self.api.tasks(int(project["id"])):
                 copies.setdefault(task["data"]["assay_item"], []).append(bool(task["annotations"]))
             self.api.change("DELETE", f"api/projects/{project['id']}/")
-        trial.twins_left = sum(len(touched) - max(sum(touched), 1) for touched in copies.values())
+        trial.copies_left = sum(len(touched) - max(sum(touched), 1) for touched in copies.values())
 
 
 @contextmanager

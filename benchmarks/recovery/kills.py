@@ -5,11 +5,11 @@
                   while the effect killed least so far is going on, or at any time at all
     a person      labels in Label Studio all the while, whatever happens to the process
     a proxy       stands before Label Studio and now and then loses the reply to an import, or the import
-                  itself, or lets it through only after the next one: that is how twins are made
+                  itself, or lets it through only after the next one, which makes copies
 
 The process is started again until the evaluation is done. Its ledger must then be the one of a run nobody
 disturbed, every item asked must have one label and the right one, `assay verify` must find nothing, and what
-twins there were must be gone from Label Studio, or labelled twice and counted once.
+copies there were must be gone from Label Studio, or labelled twice and counted once.
 
 Most processes are forked from one that has imported the libraries, which saves seconds of every start; every
 tenth is started from nothing, as a person would.
@@ -100,20 +100,20 @@ class Survivor:
     seconds: float = 0.0
     labels: int = 0
     imports_disturbed: int = 0
-    twins_made: int = 0          # items that Label Studio imported once more than once
-    twins_merged: int = 0        # copies that somebody had labelled too
-    twins_left: int = 0          # untouched copies still there at the end: must be 0
+    copies_made: int = 0         # second and further imports of an item by Label Studio
+    copies_merged: int = 0       # copies that somebody had labelled too
+    copies_left: int = 0         # untouched copies still there at the end: must be 0
     labels_lost: int = 0         # asked, and without the label the person gave: must be 0
     labelled_twice: int = 0      # items with more than one effective label: must be 0
     differences: list[str] = field(default_factory=list)   # from the undisturbed run: must be none
 
     @property
-    def twins_removed(self) -> int:
-        return self.twins_made - self.twins_merged - self.twins_left
+    def copies_removed(self) -> int:
+        return self.copies_made - self.copies_merged - self.copies_left
 
     @property
     def as_if_nothing_had_happened(self) -> bool:
-        return not (self.differences or self.labels_lost or self.labelled_twice or self.twins_left)
+        return not (self.differences or self.labels_lost or self.labelled_twice or self.copies_left)
 
 
 class Killer:
@@ -206,7 +206,7 @@ class Arena:
                 survivor.kills.append(kill)
         self._judge(survivor, store)
         if self.servers:
-            self._count_twins(survivor, self.servers.api)
+            self._count_copies(survivor, self.servers.api)
         survivor.seconds = time.monotonic() - began
         return survivor, record_of(store, NAME)
 
@@ -228,7 +228,7 @@ class Arena:
         with _labelling(self.servers.label_studio, store, self.truth):
             yield
         proxy.commit_what_is_late()
-        survivor.twins_made = sum(copies - 1 for copies in imported.values())
+        survivor.copies_made = sum(copies - 1 for copies in imported.values())
 
     def _judge(self, survivor: Survivor, store: Store) -> None:
         ending = read_ending(Ledger(store, NAME))
@@ -249,7 +249,7 @@ class Arena:
         survivor.differences += [f"verify: {one.key}: {one.difference}" for one in found.differences]
 
     @staticmethod
-    def _count_twins(survivor: Survivor, api: LabelStudioApi) -> None:
+    def _count_copies(survivor: Survivor, api: LabelStudioApi) -> None:
         """What is left in Label Studio; then the project goes: the next evaluation has one to itself."""
         copies: dict[str, list[bool]] = {}
         for project in list(api.projects(NAME)):
@@ -258,8 +258,8 @@ class Arena:
             with suppress(DeskError):
                 api.change("DELETE", f"api/projects/{project['id']}/")
         for touched in copies.values():
-            survivor.twins_merged += max(sum(touched) - 1, 0)
-            survivor.twins_left += len(touched) - max(sum(touched), 1)
+            survivor.copies_merged += max(sum(touched) - 1, 0)
+            survivor.copies_left += len(touched) - max(sum(touched), 1)
 
     def _import_fault(self, request: Request, proxy: FaultyProxy) -> Fault | None:
         if request.method != "POST" or not request.path.endswith("/import"):

@@ -7,42 +7,43 @@ from typing import Any
 
 Result = Mapping[str, Any]
 
-_HEAD = """# Recovery: what was broken, and what came of it
+_HEAD = """# Recovery: tests with kills and faults
 
-Made by `python -m benchmarks.recovery page` from what `make recovery-long` left behind; `make recovery`
-runs a smaller part of it in some minutes, and `make test` a slice. Everything below ran against a real
+What happens to an evaluation if processes are killed or services fail? Everything below ran against a real
 Label Studio, a real S3-compatible server (SeaweedFS) and a real Prefect server, started for the purpose.
+This page is made by `python -m benchmarks.recovery page` from the results of `make recovery-long`. `make
+recovery` runs a smaller part in some minutes, and `make test` a few cases.
 
-In every row the final ledger was compared with the ledger of a run nobody disturbed: every key, every column,
-every value, floats to 1e-9; left out are times, random words, and the digests of answers, which hold the
-moment they were given. Every item asked was checked to have one label and the right one, and `assay verify`
-was run on every ledger. A *twin* is a second copy of an item in Label Studio.
+In every row the final ledger was compared with that of an undisturbed run: every key, every column, every
+value, floats to 1e-9. Left out are times, random words, and the digests of answers, because an answer holds
+the time at which it was given. Every item asked was checked to have one label, and the right one. `assay
+verify` was run on every ledger. A *copy* is a second Label Studio task for an item.
 """
 
 _KILLS = """## `assay run`, killed
 
-`assay run` is a process of its own, and follows its effects into a named pipe (`ASSAY_EFFECT_LOG`). It is
-killed with SIGKILL at a moment drawn from a seed: during the n-th effect, during the effect that was killed
-least so far, or at any time at all. Then it is started again, until the evaluation is done. A person labels
-in Label Studio all the while. A proxy before Label Studio disturbs about half of all imports: it loses the
-reply, or the request, or lets the import through only after it was posted again. Items are posted again after
-one second instead of ten minutes. Most processes are forked from one that has imported the libraries; every
-tenth is started from nothing.
+`assay run` is a process of its own. It reports its effects to the test through a named pipe
+(`ASSAY_EFFECT_LOG`). It is killed with SIGKILL at a moment drawn from a seed: during the n-th effect,
+during the effect that was killed least often so far, or at any time. Then it is started again, until the
+evaluation is done. Meanwhile a person labels in Label Studio. A proxy in front of Label Studio disturbs
+about half of all imports: it loses the reply, or the request, or delays the import until it was posted
+again. Items are posted again after one second instead of ten minutes. Most processes are forked from one
+that has imported the libraries; every tenth is started from nothing.
 """
 
 _FAULTS = """## Services that fail
 
-One fault in one evaluation of two rounds, each time at another request. *Unnoticed*: the call was tried
-again and nobody saw anything. *Waited*: the evaluation said that items are not on the desk yet, and posted
-them again when the time had come. *Said why*: `advance` ended with an error that names the service and says
-what to do, and the next run went on from there.
+Each trial is an evaluation of two rounds with one fault, each time at another request. *Unnoticed*: the
+call was tried again and succeeded. *Waited*: the evaluation reported that items were not on the desk yet,
+and posted them again when the time had come. *Said why*: `advance` ended with an error that names the
+service and says what to do, and the next run went on from there.
 """
 
 _MANY = """## Many evaluations in one store
 
-One `sweep` over open evaluations that wait for people (nothing is due), and one in which every evaluation has
-a round to close and another to plan. Seconds are of a machine of two cores that was busy with other work at
-the same time; seconds of processor are what a sweep itself used, the server's apart.
+The time of one `sweep` over many open evaluations: when all of them wait for people and nothing is due, and
+when each has rounds to close, plan and post. The seconds are from a machine with two cores that was busy
+with other work. CPU seconds are those of the sweep itself, without the server.
 """
 
 
@@ -67,12 +68,12 @@ def kills_table(results: Sequence[Result]) -> str:
         ("labels in them", _total(results, "labels")),
         ("processes started", _total(results, "runs")),
         ("killed", len(kills)),
-        ("of them inside an effect", f"{len(inside)} ({len(inside) / max(len(kills), 1):.0%})"),
+        ("of these, inside an effect", f"{len(inside)} ({len(inside) / max(len(kills), 1):.0%})"),
         ("imports disturbed by the proxy", _total(results, "imports_disturbed")),
-        ("twins made", _total(results, "twins_made")),
-        ("twins removed, untouched", sum(_removed(one) for one in results)),
-        ("twins that were labelled too, and merged", _total(results, "twins_merged")),
-        ("twins left", _total(results, "twins_left")),
+        ("copies made", _total(results, "copies_made")),
+        ("copies removed, untouched", sum(_removed(one) for one in results)),
+        ("copies that were labelled too, and merged", _total(results, "copies_merged")),
+        ("copies left", _total(results, "copies_left")),
         ("labels lost", _total(results, "labels_lost")),
         ("items with more than one effective label", _total(results, "labelled_twice")),
         ("differences from the undisturbed run", sum(len(one["differences"]) for one in results)),
@@ -92,14 +93,14 @@ def faults_table(results: Sequence[Result]) -> str:
         (
             service, fault, ones[0]["kind"]["injected"], len(ones),
             ", ".join(f"{what} {n}" for what, n in Counter(map(_happened, ones)).most_common()),
-            _total(ones, "labels_lost"), _total(ones, "labelled_twice"), _total(ones, "twins_made"),
+            _total(ones, "labels_lost"), _total(ones, "labelled_twice"), _total(ones, "copies_made"),
             sum(_removed(one) for one in ones), sum(len(one["differences"]) for one in ones),
         )
         for (service, fault), ones in kinds.items()
     ]
     heading = (
         "service", "fault", "how it is injected", "tried", "what happened", "labels lost",
-        "items with more than one label", "twins made", "twins removed", "differences",
+        "items with more than one label", "copies made", "copies removed", "differences",
     )
     said = {one["kind"]["fault"]: one["said"][0] for one in results if one["said"]}
     listed = "\n".join(f"- {fault}: *{_short(message)}*" for fault, message in said.items())
@@ -109,8 +110,8 @@ def faults_table(results: Sequence[Result]) -> str:
 def many_table(results: Sequence[Result]) -> str:
     """Seconds and requests of sweeps."""
     heading = (
-        "store", "evaluations", "workers", "what is due", "seconds", "of processor", "calls of the store",
-        "each",
+        "store", "evaluations", "workers", "what is due", "seconds", "CPU seconds", "calls of the store",
+        "calls for each",
     )
     rows = [
         (
@@ -127,7 +128,7 @@ def _happened(one: Result) -> str:
 
 
 def _removed(one: Result) -> int:
-    return int(one["twins_made"] - one.get("twins_merged", 0) - one["twins_left"])
+    return int(one["copies_made"] - one.get("copies_merged", 0) - one["copies_left"])
 
 
 def _total(results: Iterable[Result], name: str) -> int:

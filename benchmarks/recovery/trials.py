@@ -44,8 +44,8 @@ class Trial:
     injected: bool = False      # the fault really happened
     waited: bool = False        # an advance said that items are not on the desk yet
     said: list[str] = field(default_factory=list)      # errors, as a person would read them
-    twins_made: int = 0
-    twins_left: int = 0
+    copies_made: int = 0
+    copies_left: int = 0
     labels_lost: int = 0
     labelled_twice: int = 0
     differences: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Trial:
 
     @property
     def as_if_nothing_had_happened(self) -> bool:
-        return not (self.differences or self.labels_lost or self.labelled_twice or self.twins_left)
+        return not (self.differences or self.labels_lost or self.labelled_twice or self.copies_left)
 
 
 class Clock:

@@ -58,7 +58,7 @@ class Tally:
     label: str | None         # the class, when status == "labelled"
     votes: Mapping[str, int]  # class -> people who chose it
     skips: int                # people who skipped it
-    invalid: int              # people whose answer is no class
+    invalid: int              # people whose answer is not a class
     needs: int                # more people who must choose a class; 0 unless waiting or absent
 
     @property

@@ -56,7 +56,7 @@ def agreements(votes: Votes, confidence: float, rng: np.random.Generator) -> lis
 def cohen_kappa(
     first: Ints, second: Ints, confidence: float, between: tuple[str, ...] = ()
 ) -> Agreement:
-    """κ of two people's answers (n,) about the same n items, 0 or 1 each."""
+    """κ of the answers of two people, first and second (n,), 0 or 1, about the same n items."""
     n = len(first)
     p = np.zeros((2, 2))
     np.add.at(p, (first, second), 1 / max(n, 1))

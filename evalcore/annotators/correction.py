@@ -206,5 +206,5 @@ def _unknown(measure: Measure, reason: str) -> Corrected:
 
 
 def unknown(measures: Sequence[Measure], reason: str) -> list[Corrected]:
-    """Nothing can be said, of each measure, for one reason."""
+    """No corrected value for any of the measures, for one reason."""
     return [_unknown(m, reason) for m in measures]

@@ -38,7 +38,8 @@ def majority_error(e: Floats, k: int) -> Floats:
 
 
 def again_error(e: Floats, surprising: Bools) -> Floats:
-    """Chances (..., 2) by truth for k = 1, where the answers marked (2,) are asked again; e (..., 2)."""
+    """Chances (..., 2) by truth for k = 1; surprising (2,): which answers are asked again; e (..., 2) by
+    truth."""
     wrong = np.empty_like(e)
     for truth in (0, 1):
         p = e[..., truth]

@@ -37,14 +37,15 @@ class Votes:
         return table
 
     def where(self, keep: Bools) -> "Votes":
-        """Only the votes kept (V,); items and annotators keep their numbers."""
+        """The votes marked in keep (V,); items and annotators keep their numbers."""
         return Votes(
             items=self.items, annotators=self.annotators,
             item=self.item[keep], annotator=self.annotator[keep], label=self.label[keep],
         )
 
     def only(self, keep: Bools) -> "Votes":
-        """Only the items kept (I,), numbered anew, and the votes about them; annotators stay numbered."""
+        """The items marked in keep (I,), numbered anew, and the votes about them; annotators keep their
+        numbers."""
         number = np.cumsum(keep) - 1
         inside = keep[self.item]
         return Votes(

@@ -110,9 +110,11 @@ def replacement_design(
 ) -> Design:
     """The design of a round drawn with replacement, from the relative probability of every item.
 
-    unknown (R, C): of each unlabelled item; known (R, C, 2): of each item labelled y.  They need not sum to
-    one.  gradient (R, C): influence on the first measure of a label 1 instead of 0.  The other parameters,
-    and the rules that bound a round, are those of `variance_minimising`; reuse is mixed in after mixing.
+    labelled (R, C, 2), left (R, C): items by cell, as in `variance_minimising`; unknown (R, C): relative
+    probability of each unlabelled item; known (R, C, 2): of each item labelled y. These need not sum to one.
+    positive_rate (R, C), size (R,): also as there.  gradient (R, C): influence on the first measure of a
+    label 1 instead of 0.  The other parameters, and the rules that bound a round, are those of
+    `variance_minimising`; reuse is mixed in after mixing.
     """
     total = (left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))
     total = np.where(total > 0, total, 1.0)

@@ -28,6 +28,7 @@ import numpy as np
 
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import AssayError
+from assay.evalcore.plurals import plural
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -73,9 +74,9 @@ def response(cells: Cells, cell: Ints, answered: Bools) -> Response:
         of_f = np.flatnonzero(cells.prediction == f)
         if n[of_f].sum() and not m[of_f].sum():
             raise NothingToStandFor(
-                f"of {int(n[of_f].sum())} items asked that are predicted "
-                f"{'positive' if f else 'negative'} none is answered: nothing can stand for them; have at "
-                "least one of them answered, then close the round"
+                f"no answer about {plural(int(n[of_f].sum()), 'item')} predicted "
+                f"{'positive' if f else 'negative'}: "
+                "no answered item can stand for them; get an answer to at least one, then close the round"
             )
         _collapse(of_f[n[of_f] > 0], n, m, joined)
     n_joint = np.bincount(joined, weights=n, minlength=cells.n_cells)[joined]

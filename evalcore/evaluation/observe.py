@@ -13,6 +13,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.nonresponse import UNANSWERED, Nonresponse, adjusted, response
 from assay.evalcore.evaluation.state import UNDECIDED, Asked, Past, Question, RoundPlan, State
 from assay.evalcore.evaluation.unseen import reach
+from assay.evalcore.plurals import plural
 from assay.evalcore.types import Bools, Floats, Ints
 
 
@@ -34,7 +35,7 @@ def observe(
     Raises BadInput for labels of another length or with other values, and NothingToStandFor.
     """
     if len(labels) != len(plan.cell) or not np.isin(labels, (UNANSWERED, UNDECIDED, 0, 1)).all():
-        raise BadInput(f"a round of {len(plan.cell)} draws needs as many labels, each -2, -1, 0 or 1")
+        raise BadInput(f"give one label for each of {plural(len(plan.cell), 'draw')}: -2, -1, 0 or 1")
     n_cells = question.cells.n_cells
     design, nonresponse = _after_gaps(question, state, plan, labels)
     counted = _counted(n_cells, plan, labels, share, seen)

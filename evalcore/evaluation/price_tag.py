@@ -87,7 +87,10 @@ def price_tag(
 
 
 def weighted_confusion(cells: Cells, labelled: Ints, left: Ints, reached: Floats) -> Floats:
-    """Estimated counts (2, 2) by [prediction, label]; NaN in the row of a prediction without a label."""
+    """Estimated counts (2, 2) by [prediction, label]; NaN in the row of a prediction without a label.
+
+    labelled (C, 2), left (C,): items; reached (C,): Σ h of `evalcore.evaluation.unseen`.
+    """
     found = -np.expm1(-reached)
     # an item that was found for certain, or in a census, stands for itself
     weight = np.divide(1.0, found, out=np.ones_like(found), where=found > 0)

@@ -56,7 +56,7 @@ def revised_state(question: Question, rounds: Sequence[RevisedRound]) -> State:
 
 
 def as_if_decided(labels: Ints, label: int) -> Ints:
-    """Labels with one class put in the place of every UNDECIDED."""
+    """The labels (T,) with one class put in the place of every UNDECIDED."""
     return np.where(labels == UNDECIDED, label, labels)
 
 

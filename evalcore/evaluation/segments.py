@@ -45,7 +45,7 @@ def segment_estimates(
     confidence: float,
     exact: Sequence[bool],
 ) -> list[EstimateArrays]:
-    """The estimate of each measure in each segment; the arrays run over the S segments.
+    """The estimate of each measure in each segment, as arrays (S,).
 
     exact: for each measure, whether every label that can change it is known; then the segments' values are
     exact too.  A segment without a draw has no value (NaN).  The draws of a census carry no weight: until

@@ -1,9 +1,9 @@
-"""When to stop, and what to say.
+"""When to stop, and the verdict.
 
-A target is met only when the number can be trusted to mean it: at least MIN_LABELS labels, both outcomes
-seen, a positive variance (a variance of zero is ignorance, not certainty), and the target met at two looks
-in a row, because looking after every round and stopping at the first lucky one breaks coverage.  A pool whose
-every label is known needs none of that: its value is exact.
+A target is met only under these conditions: at least MIN_LABELS labels, both outcomes seen, a positive
+variance (a variance of zero only says that the error is unknown), and the target met at two looks in a row,
+because looking after every round and stopping at the first lucky one breaks coverage.  A pool whose every
+label is known needs none of that: its value is exact.
 """
 
 from collections.abc import Sequence

@@ -9,12 +9,14 @@ from dataclasses import replace
 
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.measures.registry import named
+from assay.evalcore.plurals import plural
 
 
 def withheld(estimate: Estimate, positives: int) -> Estimate:
-    """The estimate as it is reported: without its value while nothing but negatives gave an end of the range.
+    """The estimate as it is reported: without its value if only negatives were found and it is an end of the
+    range.
 
-    positives: labelled items of the positive class so far.  An exact value stands, and so does a posterior's,
+    positives: labelled items of the positive class so far.  An exact value is reported. So is a posterior's,
     which is inside the range and says that it rests on the prior.
     """
     if positives or estimate.value is None or estimate.interval == "exact" or estimate.segment is not None:
@@ -22,10 +24,11 @@ def withheld(estimate: Estimate, positives: int) -> Estimate:
     if estimate.value not in named(estimate.measure).bounds:
         return estimate
     bound = estimate.price_tag.unseen_bound if estimate.price_tag else None
-    unseen = f"; at most {bound:,} positives are unseen by the draws alone" if bound is not None else ""
+    most = None if bound is None else plural(bound, "positive")
+    unseen = f"; at most {most} unseen, by the draws alone" if most else ""
     return replace(
         estimate,
         value=None,
-        undefined_reason=f"no positive found yet among {estimate.labels:,} labels{unseen}",
+        undefined_reason=f"no positive found yet among {plural(estimate.labels, 'label')}{unseen}",
         variance=None,
     )

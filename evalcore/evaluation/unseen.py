@@ -22,6 +22,7 @@ from math import floor, log
 import numpy as np
 
 from assay.evalcore.design.round import Design
+from assay.evalcore.plurals import plural
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -71,7 +72,7 @@ def unseen_bound(
         if found:
             return UnseenBound(
                 positives=None, items=int(left[where].sum()),
-                reason=f"{found} {'item' if found == 1 else 'items'} predicted negative turned out positive; "
+                reason=f"{plural(found, 'item')} predicted negative turned out positive; "
                 "the interval covers the rest",
             )
     items = int(left[where].sum())

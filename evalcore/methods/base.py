@@ -29,7 +29,11 @@ from assay.evalcore.types import Bools, Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class Method(ABC):
-    """One row of the registry.  The fields of a subclass, but for the name, are the method's settings."""
+    """A method: one row of the registry. The fields of a subclass, except the name, are the method's
+    settings.
+
+    Shapes are stated here, and hold for every method; a subclass says only what is special about it.
+    """
 
     name: str                                             # in specs, ledgers and tables, settings included
 
@@ -84,11 +88,12 @@ class Method(ABC):
 
     @abstractmethod
     def observe(self, state: Any, design: Design, labels: RoundLabels, excluded: Ints) -> Any:
-        """The state with a round's labels, and with the items (R, C) that stayed undecided set aside."""
+        """The state with a round's labels; excluded (R, C): items that stayed undecided and are set aside."""
 
     @abstractmethod
     def estimate(self, state: Any, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
-        """The estimate of each measure, in order; the rng is for intervals that need simulation."""
+        """The estimate of each measure, in order, as arrays (R,); the rng is for intervals that need
+        simulation."""
 
     # --- what some methods do: see `capabilities` ---
 
@@ -106,7 +111,7 @@ class Method(ABC):
         return state
 
     def further_systems(self, state: Any, confidence: float) -> list[list[EstimateArrays]]:
-        """For each further system of the pool, the estimate of each measure."""
+        """For each further system of the pool, the estimate of each measure, as arrays (R,)."""
         return []
 
     def reachable(self, measures: Sequence[Measure], cells: Cells) -> Bools:

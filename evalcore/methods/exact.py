@@ -27,9 +27,10 @@ def is_exact(state: MethodState, measure: Measure) -> Bools:
 
 
 def with_exact_values(state: MethodState, estimates: Sequence[EstimateArrays]) -> list[EstimateArrays]:
-    """The estimates of the state's measures, with the exact value and width 0 where nothing is left to learn.
+    """The estimates, with the exact value and width 0 where nothing is left to learn.
 
-    Every value is cut to the measure's range: a root may round to 1 + 2e-16.
+    estimates: of the state's measures, in order, as arrays (R,). Every value is cut to the measure's range: a
+    root may round to 1 + 2e-16.
     """
     result = []
     for measure, estimate in zip(state.measures, estimates, strict=True):

@@ -43,7 +43,7 @@ class MethodState:
         return self.labelled.astype(np.float64)
 
     def with_labels(self, labels: RoundLabels, excluded: Ints) -> Self:
-        """The state after a round, its labels and its undecided items (R, C) counted."""
+        """The state after a round; excluded (R, C): its undecided items."""
         return replace(
             self,
             labelled=self.labelled + labels.new,

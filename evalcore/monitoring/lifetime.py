@@ -72,7 +72,7 @@ def step(test: Test, life: Life, factors: Floats, error_rate: float) -> tuple[Li
 
 
 def mean_exp(logs: Floats) -> float:
-    """log of the mean of exp(logs)."""
+    """log of the mean of exp(logs); logs (G,)."""
     return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
 
 
@@ -114,7 +114,7 @@ def family_evidence(
 
 
 def evidence_by_window(test: Test, windows: Sequence[Floats], error_rate: float) -> list[EvidenceSoFar]:
-    """The rule applied to the factors (G,) of window after window, beginning anew after each alarm.
+    """The rule applied to windows, the factors (G,) of one after the other, beginning anew after each alarm.
 
     Raises BadInput for an error rate outside (0, 1).
     """

@@ -113,8 +113,9 @@ def partition_by(
 ) -> tuple[Partition, Ints]:
     """Cut a pool at these edges.
 
-    scores, probabilities (N,) float; predictions (N,) 0 or 1; n_slots: leaves of the complete tree (default:
-    the number of strata); boundary: the score at which the system changes its prediction.
+    edges (K,) rising, K interior edges for K + 1 strata; scores, probabilities (N,); predictions (N,) 0 or 1;
+    n_slots: leaves of the complete tree (default: the number of strata); boundary: the score at which the
+    system changes its prediction.
 
     Returns the partition and the cell (N,) of each item.  Raises BadInput for an empty or ragged pool.
     """

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.plurals import plural
 from assay.evalcore.pool.strata import csf_edges
 from assay.evalcore.types import Floats
 
@@ -27,7 +28,7 @@ def geometric_edges(scores: Floats, n_strata: int) -> Floats:
 
     Gunning & Horgan put edges at a r^k for a population skewed to the right from a; here that is the
     population of distances from the highest score, plus a thousandth of the range to keep them above 0.
-    Raises BadInput for n_strata < 1 or no scores.
+    Returns (n_strata - 1,) edges or fewer.  Raises BadInput for n_strata < 1 or no scores.
     """
     _check(scores, n_strata)
     low, high = float(scores.min()), float(scores.max())
@@ -37,7 +38,8 @@ def geometric_edges(scores: Floats, n_strata: int) -> Floats:
 
 
 def equal_size_edges(scores: Floats, n_strata: int) -> Floats:
-    """Strata of N/n_strata items each, up to ties.  Raises BadInput for n_strata < 1 or no scores."""
+    """Edges (n_strata - 1,) or fewer of strata of N/n_strata items each, up to ties.  Raises BadInput for
+    n_strata < 1 or no scores."""
     _check(scores, n_strata)
     ranks = (np.arange(1, n_strata) * len(scores)) // n_strata
     return _interior(np.sort(scores)[ranks], scores)
@@ -46,7 +48,8 @@ def equal_size_edges(scores: Floats, n_strata: int) -> Floats:
 def rank_geometric_edges(scores: Floats, n_strata: int) -> Floats:
     """Strata whose sizes grow geometrically from one item at the top.
 
-    Edge k lies below the top N^(k/n_strata) items.  Raises BadInput for n_strata < 1 or no scores.
+    Edge k lies below the top N^(k/n_strata) items. Returns (n_strata - 1,) edges or fewer.  Raises BadInput
+    for n_strata < 1 or no scores.
     """
     _check(scores, n_strata)
     counts = len(scores) ** (np.arange(1, n_strata) / n_strata)
@@ -56,7 +59,7 @@ def rank_geometric_edges(scores: Floats, n_strata: int) -> Floats:
 
 def _check(scores: Floats, n_strata: int) -> None:
     if n_strata < 1 or len(scores) == 0:
-        raise BadInput(f"cannot cut {len(scores)} scores into {n_strata} strata")
+        raise BadInput(f"cannot cut {plural(len(scores), 'score')} into {n_strata} strata")
 
 
 def _interior(edges: Floats, scores: Floats) -> Floats:
@@ -73,7 +76,7 @@ _CUTS: dict[StrataKind, Callable[[Floats, int], Floats]] = {
 
 
 def score_edges(kind: StrataKind, scores: Floats, n_strata: int) -> Floats:
-    """Edges (n_strata - 1,) or fewer of a cut of this kind.
+    """Edges (n_strata - 1,) or fewer of a cut of this kind, of scores (N,).
 
     Raises BadInput for n_strata < 1 or no scores.
     """

@@ -7,6 +7,7 @@ Every function returns the interior edges, strictly increasing; stratum k holds 
 import numpy as np
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.plurals import plural
 from assay.evalcore.types import Floats, Ints
 
 
@@ -21,7 +22,7 @@ def csf_edges(scores: Floats, n_strata: int, n_bins: int | None = None) -> Float
     Returns (n_strata - 1,) edges or fewer.  Raises BadInput for n_strata < 1 or no scores.
     """
     if n_strata < 1 or len(scores) == 0:
-        raise BadInput(f"cannot cut {len(scores)} scores into {n_strata} strata")
+        raise BadInput(f"cannot cut {plural(len(scores), 'score')} into {n_strata} strata")
     low, high = float(scores.min()), float(scores.max())
     if n_strata == 1 or low == high:
         return np.empty(0)
@@ -45,7 +46,7 @@ def _freedman_diaconis(scores: Floats) -> int:
 
 
 def assign(edges: Floats, scores: Floats) -> Ints:
-    """The stratum (N,) of each of scores (N,), by interior edges in rising order."""
+    """The stratum (N,) of each of scores (N,); edges (K,): interior edges, rising."""
     return np.searchsorted(edges, scores, side="right").astype(np.int64)
 
 
@@ -71,11 +72,13 @@ def rank_edges(scores: Floats, first_block: float, ratio: float = 1.18) -> Float
 
     Rare positives sit at the top of the ranking, where equal steps of √frequency cut too coarsely.
 
-    Returns increasing edges, each the score of an item.  Raises BadInput for no scores, a first block that
-    is not positive or a ratio that does not grow.
+    scores (N,). Returns edges (K,), rising, each the score of an item; K depends on the ratio.  Raises
+    BadInput for no scores, a first block that is not positive or a ratio that does not grow.
     """
     if len(scores) == 0 or not first_block > 0 or not ratio > 1:
-        raise BadInput(f"cannot rank {len(scores)} scores in blocks of {first_block:g} growing by {ratio:g}")
+        raise BadInput(
+            f"cannot rank {plural(len(scores), 'score')} in blocks of {first_block:g} growing by {ratio:g}"
+        )
     ranks: list[int] = []
     rank = max(1.0, first_block)
     while rank < len(scores):

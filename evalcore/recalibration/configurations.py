@@ -1,4 +1,4 @@
-"""What the label model believes of a pool before any label: several answers, and the labels choose.
+"""What the label model believes of a pool before any label: several configurations, weighted by the labels.
 
 Configuration h says f_c = logit p(y = 1 | cell c) ~ N(μ_h, K_h) with
 

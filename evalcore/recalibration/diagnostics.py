@@ -34,8 +34,8 @@ BROKEN_SCORE = "broken-score"    # the labels say that it tells nothing, or the 
 def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Texts:
     """The regime (R,) of each run.
 
-    gap: squared difference over the sum of the variances; broken: from `broken_chance`; usable: whether the
-    design has an estimate.
+    gap (R,): squared difference over the sum of the variances; broken (R,): from `broken_chance`; usable
+    (R,): whether the design has an estimate.
     """
     labels, found = e.n.sum(axis=1), e.k.sum(axis=1)
     return np.select(
@@ -48,7 +48,8 @@ def regime(e: Evidence, gap: Floats, broken: Floats, usable: Bools) -> Texts:
 def reaches_further(ends: tuple[Floats, Floats], wide: tuple[Floats, Floats]) -> Bools:
     """Whether (R,) the wide interval reaches beyond the other, `ends`, by over half of its width.
 
-    Then the labels cannot tell whether positives hide among low scores in numbers that matter.
+    ends, wide: lower and upper ends (R,). If so, the labels cannot tell whether positives hide among low
+    scores in numbers that matter.
     """
     (lower, upper), (wide_lower, wide_upper) = ends, wide
     beyond = np.fmax(lower - wide_lower, 0.0) + np.fmax(wide_upper - upper, 0.0)

@@ -11,7 +11,7 @@ ANYTIME_AIM = 0.05
 
 
 def weighted_quantiles(draws: Floats, weight: Floats, levels: Sequence[float]) -> Floats:
-    """Quantiles (R, levels) of draws (R, S) with weights (R, S) that sum to 1.
+    """Quantiles (R, levels) of draws (R, S) with weight (R, S), which sums to 1 in each row.
 
     Draws without a value (NaN) are left out and the rest reweighted; NaN where none has one.
     """

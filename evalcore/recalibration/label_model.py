@@ -98,7 +98,8 @@ def softplus(x: Floats) -> Floats:
 def fit(
     model: LabelModel, n: Floats, k: Floats, start: Floats | None = None, converged: float = CONVERGED
 ) -> Fit:
-    """Fit all configurations to n labelled items (R, C) of which k are positive; both may be fractional.
+    """Fit all configurations to labels: n labelled items (R, C), k (R, C) of them positive, fractions
+    allowed.
 
     start (R, H, m): where Newton begins; only speed depends on it.
     """

@@ -65,7 +65,7 @@ def report(
     rng: np.random.Generator,
     anytime: bool = False,
 ) -> list[EstimateArrays]:
-    """The estimate of each measure, in order, from `draws` draws of the posterior or more.
+    """The estimate of each measure, in order, as arrays (R,), from `draws` draws of the posterior or more.
 
     With `anytime` the interval is the confidence sequence.
     """

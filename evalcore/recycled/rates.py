@@ -25,7 +25,8 @@ class RateEstimate:
 def precisions(
     plan: RecycledPlan, labels: Sequence[Array], confidence: float = 0.95
 ) -> list[RateEstimate]:
-    """The precision of each system.  labels: for each atom the labels, 0 or 1, in the order asked.
+    """The precision of each of S systems. labels: for each of A atoms its labels (n_a,), 0 or 1, in the order
+    asked.
 
     Raises BadInput when an atom has another number of labels than the plan asked for.
     """

@@ -1,9 +1,9 @@
 """Recycled samples: the precision of several classifiers from fewer labels than one sample each.
 
 "Estimating precisions for multiple binary classifiers under limited samples" (ECML PKDD 2020, applied track).
-An ensemble (the parent) and its components (the children) predict overlapping sets of positives.  Whoever
-labels a sample of the parent's positives has labelled a sample of each overlap as well; those labels are
-recycled, and only what a child's sample lacks is labelled anew.
+An ensemble (the parent) and its components (the children) predict overlapping sets of positives.  A sample of
+the parent's positives contains a sample of each overlap; those labels are recycled, and only what a child's
+sample lacks is labelled anew.
 
 Cut the pool into atoms, the items with the same predictions by all S systems:
 
@@ -102,7 +102,8 @@ def overlaps_of(predictions: Array) -> tuple[Overlaps, Ints]:
 
 
 def sample_size(n_items: int, margin: float = 0.05, confidence: float = 0.95, rate: float = 0.5) -> int:
-    """Items for a rate within ± margin: n₀ = z² p(1-p)/margin², corrected for the finite pool, rounded up."""
+    """Items for a rate within ± margin: n₀ = z² p(1-p)/margin², corrected for the finite pool, rounded up
+    (Cochran 1977, sec. 4.4). Raises BadInput for a margin, confidence or rate outside (0, 1)."""
     if not 0 < margin < 1 or not 0 < confidence < 1 or not 0 < rate < 1:
         raise BadInput(f"margin, confidence and rate lie between 0 and 1, got {margin}, {confidence}, {rate}")
     wanted = ndtri(0.5 + confidence / 2) ** 2 * rate * (1 - rate) / margin**2

@@ -33,7 +33,8 @@ def predictions_of(cells: Cells) -> Ints:
 
 
 def groups_of(cells: Cells, predicted: Ints, *, negatives: bool) -> Groups:
-    """The groups that are not empty; `negatives`: with the parent's predicted negatives."""
+    """The groups that are not empty. predicted (S, C), 0 or 1; `negatives`: with the parent's predicted
+    negatives."""
     rows = [*(predicted == 1), *([predicted[0] == 0] if negatives else [])]
     member = np.stack([row for row in rows if row.any()] or [predicted[0] == 1])
     return Groups(size=cells.size, member=member, items=(member * cells.size).sum(axis=1))
@@ -49,7 +50,7 @@ def shares(groups: Groups, n: Floats) -> Floats:
 
 
 def level(groups: Groups, labels: Ints) -> Floats:
-    """The n (R,) whose shares add up to these labels; 0 while there is not one for every cell."""
+    """The n (R,) whose shares add up to labels (R,); 0 while there is not one label for every cell."""
     low: Floats = np.zeros(len(labels))
     high: Floats = np.full(len(labels), float(groups.items.max(initial=1)))
     for _ in range(60):
@@ -61,7 +62,8 @@ def level(groups: Groups, labels: Ints) -> Floats:
 
 
 def behind(groups: Groups, seen: Ints, wanted: Ints, size: Ints) -> Floats:
-    """How many items (R, C) each cell lacks of its share of all labels so far and `size` (R,) more."""
+    """How many items (R, C) each cell lacks of its share of all labels so far and `size` (R,) more. seen,
+    wanted (R, C): items labelled so far, and the most that may be added."""
     target = shares(groups, np.maximum(level(groups, seen.sum(axis=1) + size), 1e-9))
     return np.asarray(np.clip(target - seen, 0.0, wanted))
 

@@ -1,7 +1,7 @@
 """Delivering what waits in the outboxes of a ledger.
 
 Called by sweeps, by the flows that drive one evaluation, by the receiver of webhooks and by `assay alerts`,
-as often as anybody likes and at the same time: the outbox sees to it that a message is sent once.
+any number of times, also at the same time: the outbox makes sure that each message is sent once.
 """
 
 import logging
@@ -30,9 +30,9 @@ def deliver(
     now: Callable[[], datetime] = utc_now,
     environment: Mapping[str, str] = os.environ,
 ) -> list[Delivery]:
-    """Send what is due, of everybody or of these owners; what became of it.
+    """Send the alerts that are due, of all owners or of these; returns what became of each.
 
-    An owner whose outbox cannot be read is passed over, with a line in the log.
+    An owner whose outbox cannot be read is skipped, with a line in the log.
     """
     index = outbox_index(store)
     done: list[Delivery] = []
@@ -53,7 +53,7 @@ def outbox_of_all(store: Store, owners: Iterable[str] | None = None) -> list[Out
     """Every alert in the store, or of these owners: what it says, who was told, and whether it waits.
 
     Lists all keys below the owners, and enters into the index what it does not find there: this is how an
-    index that was lost is rebuilt. Raises UnknownEvaluation for an owner nobody knows.
+    index that was lost is rebuilt. Raises UnknownEvaluation for an owner that does not exist.
     """
     names = _owners(store) if owners is None else list(owners)
     rows: list[OutboxRow] = []
@@ -69,8 +69,8 @@ def try_channels(store: Store, owner: str, environment: Mapping[str, str] = os.e
     check_owner(store, owner)
     done: list[Delivery] = []
     alert = Alert(
-        key="test", kind="failure", severity="critical", subject=f"{owner}: a test of its alerts",
-        body="Somebody asked whether this channel works: it does. Nothing is wrong.",
+        key="test", kind="failure", severity="critical", subject=f"{owner}: test of the alerts",
+        body="This message tests the channel: it works. Nothing is wrong.",
     )
     for channel in open_channels(alert_choices(Ledger(store, owner)), environment):
         try:
@@ -93,6 +93,6 @@ def check_owner(store: Store, owner: str) -> None:
 
 
 def _owners(store: Store) -> list[str]:
-    """Everybody with an outbox. Lists the whole store."""
+    """All owners with an outbox. Lists the whole store."""
     found = (layout.alert.match(key) for key in store.keys(""))
     return sorted({values[0] for values in found if values is not None})

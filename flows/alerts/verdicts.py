@@ -3,11 +3,11 @@
 `raise_verdicts` is called by `advance` before an evaluation may leave the index of open ones, so a crash
 cannot swallow an alert. What was raised is delivered by flows.alerts.delivery.
 
-An evaluation is judged when it is finished; with `alerts.each_round`, after every round. Then what is told is
-a change: a breach that was not one before, a recovery from a breach, and at the end an inconclusive one.
+An evaluation is judged when it is finished; with `alerts.each_round`, after every round. An alert tells a
+change: a new breach, a recovery from a breach, or, at the end, an inconclusive verdict.
 
-What is judged is what is reported: where labels were revised, the estimates reissued with them. A revision of
-an evaluation that was judged before may so bring a breach, or a recovery.
+The reported estimates are judged: where labels were revised, the reissued ones. So a revision of an
+evaluation that was judged before may bring a breach or a recovery.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,9 +47,10 @@ class Change:
 
 
 def changes(verdicts: Sequence[Verdict | None], finished_at: int | None) -> Iterator[Change]:
-    """What is new in a row of verdicts; finished_at: index of the first one of the finished evaluation.
+    """The changes in a sequence of verdicts; finished_at: index of the first verdict of the finished
+    evaluation.
 
-    Inconclusive is news only from there on.
+    Inconclusive counts as a change only from there on.
     """
     breached_at: int | None = None
     for i, verdict in enumerate(verdicts):
@@ -70,7 +71,8 @@ def changes(verdicts: Sequence[Verdict | None], finished_at: int | None) -> Iter
 def raise_verdicts(
     opened: Opened, looks: Sequence[RoundEstimate], ending: Ending | None, now: datetime
 ) -> list[Alert]:
-    """Raise what the verdicts so far call for, unless it was; the alerts that are new.
+    """Raise the alerts that the verdicts so far call for, unless they were raised before; returns the new
+    ones.
 
     looks: the estimates the rounds were closed with. Revisions are read: they must be complete.
     """
@@ -104,9 +106,9 @@ def raise_verdicts(
 
 
 def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> None:
-    """Raise that an evaluation cannot go on without a person: once a day for each thing that is wrong.
+    """Raise that an evaluation cannot go on without a person: once a day for each cause.
 
-    Not for a store or a desk that is away: they come back, and sweeps try again.
+    Raises nothing for a store or a desk that cannot be reached: sweeps try again.
     """
     if isinstance(error, DeskUnreachable | StoreUnreachable) or not isinstance(error, AssayError):
         return
@@ -119,8 +121,8 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
         key=f"{what}-{now:%Y%m%d}",
         kind="failure",
         severity=alerts.severity.of("failure"),
-        subject=f"{name}: cannot go on ({type(error).__name__})",
-        body=f"{said}\nNothing is lost: it is tried again by every sweep, and goes on when this is mended.",
+        subject=f"{name}: cannot continue ({type(error).__name__})",
+        body=f"{said}\nNothing is lost. Every sweep tries again, and succeeds once the cause is removed.",
         links=report_links(alerts, name),
         group=what,
     ), now)
@@ -142,17 +144,17 @@ def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
     known = moment.known
     notes = [f"The pool holds {wording.plural(opened.manifest.rows, 'prediction', 'predictions')}."]
     if moment.revision:
-        notes.append("Labels were changed after their rounds were closed; this is the estimate with them.")
+        notes.append("Labels changed after their rounds were closed. This estimate uses the changed labels.")
     others = estimate_rows(known)[1 : len(known.estimates)]
     for row in others:
         tail = f", interval {wording.interval(row)}" if wording.has_interval(row) else ""
         notes.append(f"{wording.measure_name(row.measure)}: {wording.value(row)}{tail}.")
     if ending is None:
-        notes.append("The evaluation goes on.")
+        notes.append("The evaluation continues.")
     else:
         standing = standing_of(opened, "finished", known, ending=ending, reissued=moment.reissued)
         more = more_labels(opened, standing)
         if more:
-            notes.append(f"About {wording.plural(more, 'more label', 'more labels')} would decide.")
+            notes.append(f"About {wording.plural(more, 'more label')} would decide.")
     notes.append(f"More: assay report {opened.name}")
     return notes

@@ -11,7 +11,7 @@ from assay.tasks.alerts.listing import OutboxRow
 @click.command()
 @click.argument("name", required=False)
 @store_option
-@click.option("--deliver", "deliver_now", is_flag=True, help="Send what waits, now; sweeps do the same.")
+@click.option("--deliver", "deliver_now", is_flag=True, help="Send the alerts that wait, now.")
 @click.option("--test", "test_now", is_flag=True, help="Send a test message to every channel of NAME.")
 @json_option
 def alerts(
@@ -32,10 +32,10 @@ def alerts(
 
     store = store_named(where)
     if test_now and name is None:
-        raise click.UsageError("--test needs the NAME whose channels are to be tried")
+        raise click.UsageError("--test needs a NAME: it tests the channels of NAME")
     done = try_channels(store, name) if test_now and name else []
     owners = [name] if name else None
-    rows = outbox_of_all(store, owners)   # also mends the index, before it is used
+    rows = outbox_of_all(store, owners)   # also repairs the index, before it is used
     if deliver_now:
         done += deliver(store, owners)
         rows = outbox_of_all(store, owners)
@@ -62,4 +62,4 @@ def _print(row: OutboxRow) -> None:
         why = f": {told.why}" if told.why else ""
         click.echo(f"  {channel}: {told.status}, {told.at.isoformat()}{why}")
     if row.waiting:
-        click.echo("  waits to be delivered")
+        click.echo("  not delivered yet")

@@ -1,4 +1,4 @@
-"""The command that shows the whole thing."""
+"""`assay demo`: a whole evaluation of a pool whose truth is known."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--label-studio", is_flag=True,
-              help="Label through a real local Label Studio, started and stopped for the purpose.")
+              help="Label through a real Label Studio, which is started and stopped on this machine.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("assay-demo"),
-              show_default=True, metavar="FOLDER", help="Where pool, ledger and report go.")
+              show_default=True, metavar="FOLDER", help="Folder for pool, ledger and report.")
 @click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True,
               help="Fixes the pool and every random choice.")
 @json_option
 def demo(label_studio: bool, out: Path, seed: int, as_json: bool) -> int:
     """Evaluate a record matcher on 220,000 candidate pairs of which few match; about a minute, offline.
 
-    The truth is known, so the end shows the estimate against it, and against what random sampling with the
-    same number of labels would have given.
+    The truth is known. So the output compares the estimate with the truth, and with what random sampling
+    would have given from the same number of labels.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The command that looks before anything is begun."""
+"""`assay doctor`: check a file or a spec before anything is begun."""
 
 from pathlib import Path
 from textwrap import fill
@@ -18,16 +18,17 @@ _SIGNS = {"ok": "  ok      ", "warning": "  warning ", "problem": "  PROBLEM "}
 @click.command()
 @click.argument("subject", metavar="FILE_OR_SPEC")
 @click.option("--write", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="SPEC",
-              help="Write the suggested spec there; never over another file.")
+              help="Write the suggested spec to this file, which must not exist yet.")
 @store_option
 @json_option
 def doctor(subject: str, write: Path | None, where: str | None, as_json: bool) -> int:
-    """Say what data supports, what is missing, and what an evaluation of it would cost.
+    """Say what the data supports, what is missing, and how many labels an evaluation would take.
 
-    FILE is predictions: a file, folder or glob, local or s3://. Its columns are guessed and named. SPEC
-    (.yaml) is checked with all it names: the pool, the store, the desk. Nothing is begun or created.
+    FILE holds predictions: a file, a folder or a glob, local or s3://. Its columns are guessed, and the
+    guesses are shown. SPEC (.yaml) is checked together with its pool, its store and its desk. Nothing is
+    begun or created.
 
-    Exits 0 if it can be used as it is, 2 if not.
+    Exit code 0: it can be used as it is; 2: it cannot.
 
     \b
     Example:
@@ -48,7 +49,7 @@ def doctor(subject: str, write: Path | None, where: str | None, as_json: bool) -
 
 def _write(path: Path, text: str | None) -> None:
     if text is None:
-        raise BadInput("--write: there is no spec to suggest: see the findings without --write")
+        raise BadInput("--write: no spec can be suggested; run without --write to see the findings")
     try:
         with path.open("x", encoding="utf-8") as opened:
             opened.write(text)

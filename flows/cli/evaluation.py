@@ -21,13 +21,13 @@ spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar=
 @spec_argument
 @store_option
 @click.option("--wait", type=click.FloatRange(min=0), default=None, metavar="MINUTES",
-              help="Stop waiting for people after so long; 0 looks once [default: wait for ever].")
+              help="How long to wait for people; 0 looks once [default: no limit].")
 @json_option
 def run(spec: Path, where: str | None, wait: float | None, as_json: bool) -> int:
     """Begin an evaluation and drive it until it stops.
 
-    Shows each round as it closes and waits for people in between. Interrupt it at any time: nothing is lost,
-    and the same command resumes. A spec that has begun under its name resumes; another one is refused.
+    Shows each round as it closes, and waits for people in between. Interrupt it at any time: nothing is lost,
+    and the same command resumes. If another spec has begun under the same name, the command is refused.
 
     \b
     Example:
@@ -92,19 +92,19 @@ def begin_command(spec: Path, where: str | None, as_json: bool) -> int:
 @click.command("advance")
 @click.argument("name")
 @click.option("--look-again", is_flag=True,
-              help="Read all closed rounds' answers once more; changed ones become a revision.")
+              help="Read the answers of all closed rounds again; changed answers become a revision.")
 @click.option("--close-round", is_flag=True,
-              help="Close the open round with what is answered; the rest is weighted for.")
+              help="Close the open round although answers are missing; those given are weighted for them.")
 @click.option("--round", type=click.IntRange(min=1),
-              help="With --close-round: close this round; nothing is closed if it is closed already.")
+              help="With --close-round: the round to close. If it is closed already, nothing is closed.")
 @store_option
 @json_option
 def advance_command(
     name: str, look_again: bool, close_round: bool, round: int | None, where: str | None, as_json: bool
 ) -> int:
-    """Do whatever is due in an evaluation, and say what it waits for.
+    """Do everything that is due in an evaluation, and say what it waits for.
 
-    Safe to run at any time, twice at once, and after any crash.
+    It can be run at any time, twice at the same time, and after any crash.
 
     \b
     Example:
@@ -115,7 +115,7 @@ def advance_command(
     from assay.flows.evaluation.advance import advance
 
     if round is not None and not close_round:
-        raise click.UsageError("--round says which round --close-round closes; give both, or neither")
+        raise click.UsageError("--round says which round --close-round closes: give both, or only the latter")
     store = store_named(where)
     opened = open_evaluation(store, name)
     with ProgressDisplay(opened.spec.budget.labels).running() as progress:

@@ -10,17 +10,18 @@ from assay.flows.cli.output import store_named, store_option
 @click.command()
 @store_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8300, show_default=True, help="0 takes any.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8300, show_default=True,
+              help="The port to listen on; 0 takes a free one.")
 @click.option("--register", default=None, metavar="URL",
-              help="Register this receiver with Label Studio, for every open evaluation of the ledger: the "
-              "address under which Label Studio reaches it.")
+              help="Register this receiver with Label Studio for every open evaluation. URL is the address "
+              "at which Label Studio reaches it.")
 @click.option("--workers", type=click.IntRange(1, 32), default=2, show_default=True,
               help="Evaluations advanced at the same time.")
 def listen(where: str | None, host: str, port: int, register: str | None, workers: int) -> int:
     """Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.
 
-    A webhook is a hint: what is lost is found by the next sweep, so keep the sweep scheduled. The secret is
-    in ASSAY_WEBHOOK_SECRET. Keep the receiver on the loopback, or behind a proxy that speaks TLS.
+    Webhooks can be lost. The next sweep then advances the evaluation, so keep the sweep scheduled. The secret
+    is in ASSAY_WEBHOOK_SECRET. Listen on the loopback address only, or behind a proxy with TLS.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The commands that only look: status, report."""
+"""The commands that only read: status, report."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from assay.tasks.ledger.stores.protocol import Store
 @store_option
 @json_option
 def status(name: str | None, where: str | None, as_json: bool) -> int:
-    """Say where an evaluation stands, or all of them, from the ledger alone.
+    """Say where an evaluation stands, or all of them, from the ledger alone; no desk is asked.
 
     With a NAME the exit code is the evaluation's (5 while it is not finished); without one it is 0,
     or 1 if the record of one of them cannot be read.

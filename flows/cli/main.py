@@ -31,7 +31,7 @@ from assay.flows.cli.verify import verify
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("-v", "--verbose", is_flag=True, help="Say on standard error what is being done.")
+@click.option("-v", "--verbose", is_flag=True, help="Log to standard error what is being done.")
 @click.version_option(package_name="assay", prog_name="assay")
 def assay(verbose: bool) -> None:
     """How good is the model, and how sure are we? With as few human labels as possible.

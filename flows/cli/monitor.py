@@ -27,8 +27,8 @@ def monitor(spec: Path, where: str | None, once: bool, window: str | None, as_js
     """Watch a stream of predictions: every window of time becomes an evaluation, and gets a verdict.
 
     Registers the monitor of SPEC in its ledger and, as a scheduled deployment, with the Prefect server at
-    PREFECT_API_URL. With --once nothing is scheduled: what is due is done here, and the exit code says how
-    the newest window stands (3 breach, 4 inconclusive, 5 waiting for people, 1 a window failed).
+    PREFECT_API_URL. With --once nothing is scheduled: everything due is done here, and the exit code
+    tells the state of the newest window (3 breach, 4 inconclusive, 5 waiting for people, 1 a window failed).
 
     \b
     Example:
@@ -36,7 +36,7 @@ def monitor(spec: Path, where: str | None, once: bool, window: str | None, as_js
       assay monitor dedup-monitor.yaml --once --window 2026-11-20
     """
     if window is not None and not once:
-        raise click.UsageError("--window goes with --once")
+        raise click.UsageError("--window can only be used with --once")
     asked = load_monitor_spec(spec)
     store = store_for(where, asked)
     register(store, asked)
@@ -51,8 +51,8 @@ def monitor(spec: Path, where: str | None, once: bool, window: str | None, as_js
         if not ("://" in asked.pool.source or Path(asked.pool.source).is_absolute()):
             click.echo(
                 f"assay: pool.source: {asked.pool.source!r} is relative: the monitor's runs read it from "
-                f"{Path.cwd()}, but sweeps and the receiver may start elsewhere; an absolute "
-                "path or s3:// is found by all", err=True,
+                f"{Path.cwd()}, but sweeps and the receiver may run in other folders; use "
+                "an absolute path or s3://", err=True,
             )
         return 0
     done = tick(store, asked.name, now=datetime.now(UTC), only=window)
@@ -116,9 +116,9 @@ def _line(row: HistoryRow) -> str:
     interval = wording.ends(m.value, m.lower, m.upper) if m is not None and bounded else ""
     hints = [row.state]
     if row.verdict and row.verdict.labels_to_decide:
-        hints.append(f"about {row.verdict.labels_to_decide:,} more labels would decide")
+        hints.append(f"about {wording.plural(row.verdict.labels_to_decide, 'more label')} would decide")
     if row.verdict and row.asked:
-        hints.append(f"{row.asked:,} are asked for")
+        hints.append(f"{wording.plural(row.asked, 'more label')} asked for")
     called_out = [s.segment for s in row.verdict.segments if s.verdict == "breach"] if row.verdict else []
     if called_out:
         hints.append(f"in breach: {', '.join(map(str, called_out))}")

@@ -15,7 +15,7 @@ from assay.tasks.spec.evaluation import Spec
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 store_option = click.option(
     "--store", "where", default=None, metavar="WHERE",
-    help="The ledger: a folder or s3://bucket/prefix [default: ASSAY_STORE, else ./assay-ledger].",
+    help="The store of ledgers: a folder or s3://bucket/prefix [default: ASSAY_STORE, else ./assay-ledger].",
 )
 
 

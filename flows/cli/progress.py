@@ -1,4 +1,4 @@
-"""What is going on, on standard error, while a command runs."""
+"""Progress on standard error, while a command runs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,29 +21,29 @@ class ProgressDisplay:
 
     @contextmanager
     def running(self) -> Iterator["ProgressDisplay"]:
-        """While the context lasts the spinner shows; nothing of it reaches a file or a pipe."""
+        """Show the spinner while the context lasts; it is never written to a file or a pipe."""
         with self._status:
             yield self
 
     def frozen(self, rows: int) -> None:
-        """Rows frozen so far."""
-        self._status.update(f"freezing the pool: {rows:,} rows")
+        """Show the rows frozen so far."""
+        self._status.update(f"freezing the pool: {wording.plural(rows, 'row')}")
 
     def say(self, text: str) -> None:
-        """What is being done."""
+        """Show what is being done."""
         self._status.update(text)
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self._console.print(text, markup=False)
 
     def round(self, known: RoundEstimate) -> None:
-        """A round has closed."""
+        """Print a line about the round that has closed."""
         e = known.estimates[0]
         said = f"{e.measure} {wording.in_short(e.value, e.lower, e.upper)}"
         self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
-        self._status.update(f"{known.labels:,} of at most {self._budget:,} labels")
+        self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")
 
     def waiting(self, standing: Standing) -> None:
-        """People are working."""
+        """Show that people have to answer."""
         self._status.update(state_in_words(standing))

@@ -28,7 +28,7 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 @click.option("--method", "methods", default="auto", show_default=True, metavar="NAME[,NAME]",
               help="Methods to compare, such as passive,dirichlet-tree.")
 @click.option("--budgets", default="50,100,200", show_default=True, metavar="N[,N]",
-              help="Rising numbers of labels to look at.")
+              help="Numbers of labels at which to measure, rising.")
 @click.option("--repeats", type=click.IntRange(min=1), default=200, show_default=True,
               help="Evaluations to simulate for each method.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True,
@@ -36,9 +36,9 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 @click.option("--batch-size", type=click.IntRange(min=1), default=25, show_default=True,
               help="Newly asked items in a round.")
 @click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
-              show_default=True, help="Of the intervals.")
+              show_default=True, help="Confidence of the intervals.")
 @click.option("--half-width", "half_widths", default="0.10,0.05", show_default=True, metavar="H[,H]",
-              help="Half-widths of intervals, to which the labels are told.")
+              help="Half-widths of the intervals for which the number of labels is given.")
 @click.option("--positive", default=None, metavar="CLASS",
               help="The positive class, where predictions and labels are class names.")
 @click.option("--features", default="", metavar="NAME[,NAME]",
@@ -57,8 +57,8 @@ def replay(
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
     processes: int | None, plot: Path | None, as_json: bool,
 ) -> int:
-    """Simulate methods on a labelled pool: how far off they are, how often their intervals cover, and how
-    many labels it takes until these are narrow.
+    """Simulate methods on a labelled pool: their errors, how often their intervals cover the truth, and how
+    many labels it takes until the intervals are narrow.
 
     POOL is Parquet, CSV or JSONL with the columns item_id, score and/or probability, prediction and label (or
     label_probability, the chance that an annotator calls the item positive).
@@ -147,7 +147,7 @@ def _naming_flags() -> Iterator[None]:
 
 @contextmanager
 def _counting() -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error that counts simulated evaluations; nothing where nobody watches."""
+    """A bar on standard error that counts simulated evaluations; none without a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -15,7 +15,7 @@ from assay.tasks.spec.template import spec_template
 @click.option("--monitor", is_flag=True, help="A monitor's spec: one evaluation for every window of time.")
 @json_option
 def init(file: Path, monitor: bool, as_json: bool) -> int:
-    """Write a commented spec to start from [default: assay.yaml]. Never overwrites.
+    """Write a commented spec to start from [default: assay.yaml]. An existing file is not overwritten.
 
     \b
     Example:

@@ -34,7 +34,7 @@ def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
 def print_standing(
     standing: Standing, threshold: str = "", more: int | None = None, note: bool = True
 ) -> None:
-    """Where an evaluation stands, for people; `note`: and what its kind of interval was measured to cover."""
+    """Print where an evaluation stands; with `note` also what its kind of interval was measured to cover."""
     click.echo(f"{standing.evaluation}: {state_in_words(standing)}")
     rows = standing.rows()
     for row in rows:
@@ -54,7 +54,7 @@ def print_standing(
     for line in sentences.people(rows, standing.revision, standing.revised_items, standing.moved):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))
     if standing.verdict:
-        hint = f"; about {more:,} more labels would decide" if more else ""
+        hint = f"; about {wording.plural(more, 'more label')} would decide" if more else ""
         click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")
     if note and standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
         about = f"About the interval: {standing.interval_note}"
@@ -62,7 +62,7 @@ def print_standing(
 
 
 def _estimate(row: EstimateRow) -> str:
-    """A measure, its value, its interval and the kind of that."""
+    """A measure, its value, its interval and the kind of interval."""
     unknown = row.lower is None or row.upper is None
     known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
     kind = "" if row.interval == "exact" else f"   ({row.interval})"
@@ -81,10 +81,10 @@ def state_in_words(standing: Standing) -> str:
     unusual = "".join(
         f"; {count} {text}"
         for count, text in (
-            (waiting.tied, "tied, one more person is asked"),
-            (waiting.invalid, "answered with something that is no class: correct it on the desk"),
-            (waiting.not_on_desk, "not on the desk yet; they will be posted again"),
-            (waiting.asked_again, "asked once more: everybody skipped them"),
+            (waiting.tied, "tied, to be decided by one more person"),
+            (waiting.invalid, "answered with something that is not a class: correct the answer on the desk"),
+            (waiting.not_on_desk, "not on the desk yet, to be posted again"),
+            (waiting.asked_again, "skipped by everybody and asked once more"),
         )
         if count
     )
@@ -94,6 +94,7 @@ def state_in_words(standing: Standing) -> str:
     if waiting.cannot_close is not None:
         unusual += f"; it cannot be closed: {waiting.cannot_close}"
     return (
-        f"waiting for people: round {waiting.round}, {waiting.items} items on the {waiting.desk} desk"
+        f"waiting for people: round {waiting.round}, {wording.plural(waiting.items, 'item')} on the "
+        f"{waiting.desk} desk"
         f"{answered}{unusual}"
     )

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("name")
 @click.option("--seal", default=None, metavar="DIGEST",
-              help="Demand that the newest seal is this one, as noted when it was made.")
+              help="Check that the newest seal has this digest, which you noted earlier.")
 @store_option
 @json_option
 def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int:
     """Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.
 
-    Of a monitor (NAME, or monitors/NAME where an evaluation has the same name): its verdicts.
+    For a monitor (NAME, or monitors/NAME if an evaluation has the same name), recompute its verdicts.
 
-    Exit code 0: everything follows; 1: something differs, and every key concerned is named.
+    Exit code 0: everything agrees; 1: something differs, and every key concerned is named.
 
     \b
     Example:
@@ -69,8 +69,8 @@ def _print(result: "Verification") -> None:
     revised = f", {wording.plural(result.revisions, 'revision', 'revisions')}" if result.revisions else ""
     click.echo(
         f"  {rounds} and {labels}{revised} recomputed; "
-        f"{result.keys_checked} of {result.keys} keys compared with digests; the others are times, posts and "
-        "what is not sealed yet"
+        f"{result.keys_checked} of {wording.plural(result.keys, 'key')} compared with digests; the others "
+        "are times, posts and what is not sealed yet"
     )
     if result.seal:
         click.echo(f"  seal {result.seal}")

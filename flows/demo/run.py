@@ -40,7 +40,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
-    """What the demo found, and what it should have found."""
+    """The result of the demo, and the true values."""
 
     opened: Opened
     standing: Standing
@@ -156,7 +156,7 @@ def _labels(path: Path) -> dict[str, str]:
 def _random_sampling(
     spec: Spec, pool: febrl.FebrlPool, standing: Standing
 ) -> tuple[RandomSampling, ...]:
-    """What as many labels of a simple random sample would have said, from the known truth."""
+    """What the same number of labels of a simple random sample would give, from the known truth."""
     if standing.labels == 0:
         raise AssayError("the demo ended without a label; this is a mistake in assay")
     return tuple(

@@ -1,1 +1,1 @@
-"""`assay doctor`: look at a file or a spec before anything begins."""
+"""`assay doctor`: check a file or a spec before anything is begun."""

@@ -1,8 +1,8 @@
 """`doctor`: look at a file of predictions, or at a spec and all it names, before anything is begun.
 
 A file: which columns there are and what is wrong with them, what can be measured, which methods suit it, how
-many labels it would take, and a spec to start from. A spec: the same with the columns it names, the very
-errors `begin` would raise, and the store and the desk, looked at and left as they were.
+many labels it would take, and a spec to start from. A spec: the same with the columns it names, the same
+errors that `begin` would raise, and the store and the desk, which are not changed.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,8 @@ BUDGET = 500                      # of a suggested spec
 def examine(
     subject: str, store_of: Callable[[Spec], Store], on_rows: OnRows | None = None
 ) -> Examination:
-    """A spec, told by its suffix, or a file, folder or glob of predictions. What is wrong is a finding."""
+    """Examine a spec (by its suffix), or a file, folder or glob of predictions. Every problem is a
+    finding."""
     if subject.endswith((".yaml", ".yml")):
         return examine_spec(Path(subject), store_of, on_rows)
     return _examine_file(subject, on_rows)

@@ -1,4 +1,5 @@
-"""A spec and all it names: the pool with the very errors `begin` would raise, the store, and the desk."""
+"""A spec and what it names: the pool, with the same errors that `begin` would raise, the store and the
+desk."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,6 +7,7 @@ from pathlib import Path
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
+from assay.evalcore.plurals import plural
 from assay.flows.doctor.pool import ExaminedPool, OnRows, choice_of, examine_pool
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
@@ -23,7 +25,7 @@ from assay.tasks.spec.evaluation import Spec, load_spec
 
 
 def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows | None) -> Examination:
-    """What is wrong is a finding; nothing is begun or created."""
+    """Examine a spec. Every problem is a finding; nothing is begun or created."""
     try:
         spec = load_spec(path)
     except BadInput as error:
@@ -49,10 +51,12 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
                 ahead, more = _prognosis(spec, examined)
                 findings += more
     except BadInput as error:
-        findings.append(problem("pool.source", str(error), "put the source right, or name another"))
+        findings.append(problem("pool.source", str(error), "correct the source, or name another one"))
     if found.rows and spec.budget.labels > found.rows:
-        findings.append(problem("budget.labels", f"{spec.budget.labels:,} labels of {found.rows:,} items",
-                                f"lower it to {found.rows:,} or less"))
+        findings.append(problem(
+            "budget.labels", f"{plural(spec.budget.labels, 'label')} of {plural(found.rows, 'item')}",
+            f"lower it to {found.rows:,} or less",
+        ))
     findings += _places(spec, store_of)
     return Examination(
         subject=str(path), findings=findings, rows=found.rows, roles=roles,
@@ -61,7 +65,7 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
 
 
 def _as_begin_would(spec: Spec, source: Source) -> str | None:
-    """What a freeze would refuse first, row by row; None where it would not."""
+    """The first error that freezing would raise, row by row; None if it would raise none."""
     checker = RowChecker(spec, [file.path for file in source.files])
     try:
         for batch in source.batches(checker.columns):

@@ -106,7 +106,7 @@ def deliver_alerts(store: str = "", owner: str = "") -> State:
 
 @flow(name="assay-monitor", flow_run_name="{name}", persist_result=False)
 def monitor(name: str, store: str = "") -> State:
-    """Take a monitor as far as the clock and today's labels allow, and tell what it said.
+    """Do everything that is due for a monitor, and tell people of its verdicts.
 
     name    of a monitor that `assay monitor SPEC` registered
     store   where its ledger is; ASSAY_STORE unless given

@@ -1,10 +1,11 @@
-"""The sweep: advance every open evaluation. Scheduled, short, and safe to overlap with itself and anything.
+"""The sweep: advance every open evaluation. It is scheduled and short, and may overlap with itself and with
+anything else.
 
 One evaluation that fails does not keep the others from advancing; it is named in the summary, and tried again
 by the next sweep.
 
 A sweep that looks again reads the closed rounds of open evaluations too, and of those that finished lately:
-answers that changed become revisions. Nightly is plenty.
+answers that changed become revisions. Once a night is enough.
 """
 
 import contextvars
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.plurals import plural
 from assay.evalcore.types import JsonObject
 from assay.flows.alerts.verdicts import raise_failure
 from assay.flows.evaluation.advance import advance
@@ -91,12 +93,12 @@ def sweep_store(
                 result.finished[name] = standing
             else:
                 result.waiting[name] = standing
-    _log.info("swept %d evaluations: %s", len(names), result.summary())
+    _log.info("swept %s: %s", plural(len(names), "evaluation"), result.summary())
     return result
 
 
 def _advance_one(store: Store, name: str, look_again: bool) -> Standing | str | None:
-    """Where it stands; or why it failed; or None if it has not begun (a `begin` is running, or was cut)."""
+    """Where it stands, or why it failed, or None if it has not begun (`begin` is running, or crashed)."""
     try:
         if not store.exists(layout.manifest(name)):
             return None

@@ -71,7 +71,7 @@ def advance(
                    made twice, or by two at once, closes one round
 
     Raises UnknownEvaluation, NoRoundToClose, NothingToStandFor, and whatever store and desk raise when they
-    are away or refuse.
+    cannot be reached or refuse.
     """
     opened = open_evaluation(store, evaluation)
     ending = _read_ending(opened.ledger)
@@ -110,7 +110,7 @@ class _Run:
     to_close: int | None      # the round to close early
 
     def go(self, folded: Fold) -> Standing:
-        """Estimate what closed; stop, or plan and ask; close; and so on until people are waited for."""
+        """Until people have to answer: estimate the closed round, then stop, or plan and ask the next one."""
         look = True
         while True:
             if folded.estimate_due:
@@ -134,7 +134,7 @@ class _Run:
             folded = folded.close(self.opened.question, labels)
 
     def _revise(self, folded: Fold, *, look: bool) -> None:
-        """Reissue what closed rounds changed; where asked to, or where answers are missing, look again."""
+        """Reissue estimates if rounds closed since; look again if asked to, or if answers are missing."""
         if not folded.state.round:
             return
         if look and (self.look_again or folded.state.nonresponse.unanswered):

@@ -1,4 +1,4 @@
-"""`begin`: check everything that can be wrong, freeze the pool, and put a name on it.
+"""`begin`: check spec and predictions, freeze the pool, and claim the evaluation's name.
 
     spec.json already there     the same spec resumes, another one is refused
     freeze                      the rows checked and written, nothing committed
@@ -15,6 +15,7 @@ from datetime import datetime
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import auto, is_auto
+from assay.evalcore.plurals import plural
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.tasks.desks.effects import prepare_desk
 from assay.tasks.desks.protocol import Desk
@@ -65,7 +66,7 @@ def begin(
     manifest = _freeze(spec, store, progress, claim)
     _refuse_if_taken(store, spec)
     write_begun(Ledger(store, spec.name), now())
-    _log.info("%s: began with %d items", spec.name, manifest.rows)
+    _log.info("%s: began with %s", spec.name, plural(manifest.rows, "item"))
     return open_evaluation(store, spec.name)
 
 
@@ -104,7 +105,7 @@ def _freeze(
 
 
 def _claim(store: Store, spec: Spec) -> None:
-    """Put the name on the spec, and the evaluation into the index, before the manifest commits both."""
+    """Write the spec under its name, and the evaluation into the index, before the manifest commits both."""
     chosen = auto(spec.method) if is_auto(spec.method) else None
     write_spec(Ledger(store, spec.name), RecordedSpec(
         spec=spec.to_json(),

@@ -49,10 +49,9 @@ def drive(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Standing:
-    """Advance until the evaluation is finished or patience is out; where it then stands.
+    """Advance until the evaluation is finished or the waiting time is over; returns where it then stands.
 
-    A store or desk that is away for a while is waited for: people may need hours anyway. One that stays away
-    for ten minutes is an error.
+    If a store or desk cannot be reached, wait and try again; after ten minutes raise its error.
     """
     started = last_reached = clock()
     wait = patience.first

@@ -3,6 +3,7 @@
 import logging
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.plurals import plural
 from assay.flows.record.fold import Fold
 from assay.tasks.ledger.ending import Ending
 
@@ -14,9 +15,9 @@ class NoRoundToClose(BadInput):
 
 
 def round_to_close(evaluation: str, folded: Fold, named: int | None) -> int | None:
-    """The number of the open round, which is to be closed; None if the round named is closed already.
+    """The number of the round to close, which is the open one; None if the round named is closed already.
 
-    named: the round that was asked for; None: whichever is open. Raises NoRoundToClose.
+    named: the round that somebody asked for; None: the open one. Raises NoRoundToClose.
     """
     if named is not None and 1 <= named <= folded.state.round:
         _log.info("%s: round %d is closed already", evaluation, named)
@@ -36,5 +37,5 @@ def refuse_unless_closed(evaluation: str, ending: Ending, named: int | None) -> 
     """For a finished evaluation. Raises NoRoundToClose unless the round named is one of its rounds."""
     if named is None or not 1 <= named <= ending.rounds:
         raise NoRoundToClose(
-            f"evaluation {evaluation!r} is finished, with {ending.rounds} rounds: none of it is open"
+            f"evaluation {evaluation!r} is finished after {plural(ending.rounds, 'round')}: no round is open"
         )

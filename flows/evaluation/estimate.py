@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
+from assay.evalcore.plurals import plural
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
 from assay.flows.record.fold import Fold
@@ -23,11 +24,11 @@ OnRound = Callable[[RoundEstimate], None]
 
 
 def estimate_round(opened: Opened, folded: Fold, now: datetime, on_round: OnRound | None) -> Fold:
-    """Write down what the round just closed says; the fold with it. `on_round` is told."""
+    """Write the estimates of the round just closed and call `on_round`; returns the fold with them."""
     known = _write_estimate(opened.ledger, folded.estimate(opened.question, opened.segments))
     write_closed(opened.ledger, known.round, now)
     events.round_closed(opened.ledger.store.url, opened.name, known)
-    _log.info("%s: round %d closed, %d labels", opened.name, known.round, known.labels)
+    _log.info("%s: round %d closed, %s", opened.name, known.round, plural(known.labels, "label"))
     if on_round:
         on_round(known)
     return replace(folded, looks=(*folded.looks, known))
@@ -36,7 +37,7 @@ def estimate_round(opened: Opened, folded: Fold, now: datetime, on_round: OnRoun
 def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold) -> None:
     """Put the annotators' record and the seal of the last closed round, unless they are there.
 
-    Whoever wrote its estimate may have crashed before these.
+    The process that wrote its estimate may have crashed before it wrote these.
     """
     _write_annotators(opened, annotating, folded)
     seal_rounds(opened.ledger, folded.state.round)

@@ -23,7 +23,7 @@ _log = logging.getLogger("assay.advance")
 
 
 def stop(opened: Opened, folded: Fold, reason: StopReason, now: datetime) -> Ending:
-    """Write down why the evaluation stopped; the ending that stands."""
+    """Write why the evaluation stopped; returns the ending under the key."""
     known = folded.looks[-1]
     ending = _write_ending(
         opened.ledger,
@@ -61,7 +61,7 @@ def finish_again(
 
 
 def _alert_and_leave(opened: Opened, ending: Ending, now: datetime) -> None:
-    """Raise the alerts that are due, and only then leave the index: cut off before, a sweep comes back."""
+    """Raise the alerts that are due, and only then leave the index: after a crash, a sweep repeats both."""
     if opened.spec.threshold is not None:
         raise_verdicts(opened, _history(opened.ledger), ending, now)
     retried(leave_index)(opened.ledger)

@@ -55,14 +55,14 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
 
 @retried
 def _ensure_design(ledger: Ledger, planned: PlannedRound) -> None:
-    """Whoever wrote the plan may have crashed before writing the design that the plan carries."""
+    """Write the design that the plan carries, if the process that wrote the plan crashed before that."""
     if not ledger.exists(layout.design(ledger.name, planned.number)):
         write_design(ledger, planned)
 
 
 @effect("write-plan")
 def _write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
-    """Put the plan, then the design of whichever plan stands."""
+    """Write the plan, then the design of the plan that is under the key."""
     winner = write_plan(ledger, planned)
     write_design(ledger, winner)
     return winner

@@ -3,12 +3,12 @@
     POST /<kind of desk>/<evaluation>   with the secret in X-Assay-Secret: 202, at once
     GET  /health                        200, and how many evaluations wait
 
-Hints decide nothing: whoever holds the secret can make us look at a desk, and a hint that is lost is made up
-for by the next sweep. So a request is cheap before it is trusted: the secret is compared in constant time
-before the body is read, and the body, which says nothing we need, is read up to a limit and thrown away.
+Hints decide nothing: whoever holds the secret can only make us read a desk, and after a lost hint the next
+sweep does the work. A request costs little before it is trusted: the secret is compared in constant time
+before the body is read, and the body, which is not needed, is read up to a limit and discarded.
 
-The process stays warm: what a scheduled run pays for every time (six seconds to start Python and import) is
-paid once.
+The process keeps running, so the six seconds to start Python and import the libraries are spent once, and not
+in every run.
 """
 
 import asyncio
@@ -50,18 +50,18 @@ class NoSecret(BadInput):
 
 
 def checked_secret(secret: str | None) -> bytes:
-    """The secret as bytes. Raises NoSecret if there is none worth the name."""
+    """The secret as bytes. Raises NoSecret if it is missing, too short or not ASCII."""
     if not secret or len(secret) < SHORTEST_SECRET or not secret.isascii():
         raise NoSecret(
-            f"put a secret of at least {SHORTEST_SECRET} plain characters into the environment variable "
-            f"{SECRET_VARIABLE}, the same for the receiver and for whoever registers it: for example what "
-            "`openssl rand -hex 24` prints"
+            f"put a secret of at least {SHORTEST_SECRET} ASCII characters into the environment variable "
+            f"{SECRET_VARIABLE}, the same for the receiver and for the process that registers it; for "
+            "example the output of `openssl rand -hex 24`"
         )
     return secret.encode()
 
 
 def advance_and_tell(store: Store, name: str) -> Standing:
-    """What a hint sets off: advance, judge a monitor's window that is done, and send what alerts came."""
+    """What a hint starts: advance, judge a monitor's window that is finished, and send the new alerts."""
     standing = advance(store, name)
     done = judge_window_of(store, name) if standing.state == "finished" else None
     deliver(store, [name] if done is None else [name, layout.monitor(done.monitor)])
@@ -97,7 +97,7 @@ def receiver_app(wakes: Wakes, secret: bytes) -> Any:
 
 
 async def _small(request: Any) -> bool:
-    """Read the body and throw it away; False if it is too long, or does not come."""
+    """Read and discard the body; False if it is too long or does not arrive."""
     size = 0
     try:
         async with asyncio.timeout(READ_SECONDS):
@@ -118,7 +118,7 @@ class Registrar:
         self._done: set[str] = set()
 
     def look(self) -> list[str]:
-        """Register what is not registered yet; the names that were. What fails is tried again next time."""
+        """Register evaluations that are not registered yet; returns their names. Failures are tried again."""
         registered = []
         for name in sorted(set(_open(self._store)) - self._done):
             try:
@@ -129,7 +129,7 @@ class Registrar:
                     registered.append(name)
                 self._done.add(name)
             except AssayError as error:
-                _log.warning("%s: no webhook yet: %s", name, error)
+                _log.warning("%s: not registered for webhooks yet: %s", name, error)
         return registered
 
 
@@ -199,6 +199,6 @@ def _look_until_ended(
     while not ended.is_set():
         if registrar:
             for name in registrar.look():
-                _log.info("%s: the desk will tell us of answers", name)
+                _log.info("%s: registered for webhooks", name)
         ended.wait(look_every)
     server.should_exit = True

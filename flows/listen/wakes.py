@@ -17,7 +17,7 @@ _log = logging.getLogger("assay.listen")
 
 
 class Wakes:
-    """Threads that advance what was hinted at. A context manager.
+    """Threads that advance the evaluations named in hints. A context manager.
 
     advance   called with the name; what it raises is logged, for the next hint or sweep tries again
     most      names that may wait at the same time
@@ -63,7 +63,7 @@ class Wakes:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What runs is finished; what waits is dropped: it was only a hint."""
+        """Finish what runs, and drop what waits: these were only hints."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -87,7 +87,7 @@ class Wakes:
                 self._changed.notify_all()
 
     def _next(self) -> str | None:
-        """The next name that is due, once it is; None when it is time to stop."""
+        """Wait for the next name that is due, and return it; None when it is time to stop."""
         with self._changed:
             while not self._stopping:
                 ready = [(at, name) for name, at in self._due.items() if name not in self._running]

@@ -16,9 +16,8 @@ from assay.tasks.pool.window_traffic import files_digest
 
 
 def take_on(run: MonitorRun, window: Window) -> bool:
-    """Open a window that is new or whose predictions changed, and take it as far as it goes.
-
-    Whether it was opened. Raises BadInput when its predictions cannot be read, or are not there.
+    """Open a window that is new or whose predictions changed, and do what is due for it; whether it was
+    opened. Raises BadInput when its predictions cannot be read, or are not there.
     """
     known = list(run.openings.get(window.name, []))
     opening = None
@@ -58,5 +57,5 @@ def _stop_replaced(run: MonitorRun, known: Sequence[Opening], opening: Opening) 
     """Take evaluations of replaced predictions off the list of open ones."""
     for one in known:
         if one.evaluation is not None and opening.revision > one.revision:
-            # it stays as far as it got, and nothing rests on it
+            # it stays as it is in the ledger, and no verdict rests on it
             retried(leave_index)(run.of_evaluation(one.evaluation))

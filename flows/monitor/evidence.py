@@ -1,4 +1,4 @@
-"""Reading what the finished evaluations of a window have to say to the monitor."""
+"""Reading the evidence in the finished evaluations of a window."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,7 @@
-"""Taking a window that was opened as far as it goes: advance its evaluations, judge it, buy more labels."""
+"""Doing what is due for a window that was opened: advance its evaluations, judge it, buy more labels."""
 
 from assay.evalcore.monitoring.calendar import named
+from assay.evalcore.plurals import plural
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.evidence import is_finished, read_part, revision_of
@@ -13,7 +14,7 @@ from assay.tasks.spec.evaluation import Spec
 
 
 def go_on(run: MonitorRun, window: str) -> bool:
-    """Do the next thing that is due for a window; whether anything moved.
+    """Do the next thing that is due for a window; returns whether anything changed.
 
     Its evaluations are advanced. Once all are finished the window is judged, unless its verdict rests on just
     these; then an inconclusive verdict may buy a further batch.
@@ -37,7 +38,7 @@ def go_on(run: MonitorRun, window: str) -> bool:
 
 
 def _advance(run: MonitorRun, opening: Opening) -> bool:
-    """Take an evaluation as far as it goes; whether it is finished."""
+    """Advance an evaluation; returns whether it is finished."""
     name = str(opening.evaluation)
     if is_finished(run.of_evaluation(name)):
         return True
@@ -45,7 +46,8 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
     standing = advance(run.ledger.store, name)
     if standing.state != "finished":
         waits = standing.waiting_for
-        run.done.waiting[name] = f"{waits.items} items on the {waits.desk} desk" if waits else "open"
+        on_desk = f"{plural(waits.items, 'item')} on the {waits.desk} desk" if waits else "open"
+        run.done.waiting[name] = on_desk
         return False
     run.done.waiting.pop(name, None)
     return True

@@ -20,6 +20,7 @@ from dataclasses import replace
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.calendar import Window
 from assay.evalcore.monitoring.signals import Signal, Traffic, is_quiet, signals
+from assay.evalcore.plurals import plural
 from assay.flows.monitor.run import MonitorRun
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening
@@ -87,7 +88,8 @@ def _create(run: MonitorRun, wanted: Opening) -> Opening:
     else:
         affordable = replace(wanted, labels=min(wanted.labels, left))
     opening = _put(run.ledger, affordable)
-    _log.info("%s, window %s: %s, %d labels", run.spec.name, opening.window, opening.why, opening.labels)
+    labels = plural(opening.labels, "label")
+    _log.info("%s, window %s: %s, %s", run.spec.name, opening.window, opening.why, labels)
     return opening
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.plurals import plural
 from assay.flows.monitor.registry import open_monitor
 from assay.flows.monitor.telling import tell, tell_failure
 from assay.tasks.effects.calls import effect, retried
@@ -38,10 +39,10 @@ class Tick:
     def summary(self) -> str:
         """In one line."""
         said = [
-            f"{len(self.opened)} evaluations opened" if self.opened else "",
-            f"{len(self.verdicts)} verdicts" if self.verdicts else "",
+            f"{plural(len(self.opened), 'evaluation')} opened" if self.opened else "",
+            plural(len(self.verdicts), "verdict") if self.verdicts else "",
             f"{len(self.waiting)} waiting for people" if self.waiting else "",
-            f"{len(self.failed)} windows failed" if self.failed else "",
+            f"{plural(len(self.failed), 'window')} failed" if self.failed else "",
         ]
         return ", ".join(text for text in said if text) or "nothing is due"
 
@@ -67,7 +68,7 @@ class MonitorRun:
         return Ledger(self.ledger.store, name)
 
     def attempt(self, window: str, work: Callable[[], bool]) -> bool:
-        """Do one window's work; an error is kept for the summary and holds up nothing else."""
+        """Do the work of one window. An error is kept for the summary and does not stop the other windows."""
         if window in self.done.failed:
             return False
         try:

@@ -1,8 +1,8 @@
 """Which of a monitor's verdicts people are told.
 
 A breach, the return to ok after one, and a window that cannot be worked on. Signals never page anyone, and
-neither does a window that stays inconclusive: the history says so. Who hears of what, and how often, is the
-outbox's business.
+neither does a window that stays inconclusive: the history says so. The outbox decides which channel is told,
+and how often.
 """
 
 from collections.abc import Sequence
@@ -113,7 +113,7 @@ def _reading(verdict: WindowVerdict, place: PlaceVerdict) -> Reading:
         measure=verdict.measure,
         segment=place.segment,
         value=measured.value,
-        undefined_reason="the labels give it no value" if measured.value is None else None,
+        undefined_reason="it has no value for these labels" if measured.value is None else None,
         lower=measured.lower,
         upper=measured.upper,
         confidence=measured.confidence,

@@ -1,4 +1,4 @@
-"""`tick`: take a monitor as far as the clock and today's labels allow.
+"""`tick`: do everything that is due for a monitor, by the clock and the labels so far.
 
     open      every window that is due, and again where its predictions changed since
     look      for changed answers of finished windows, for `late_days`: they become a revision

@@ -38,7 +38,8 @@ def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] =
 def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
     """The monitor that opened an evaluation, and for which window.
 
-    An evaluation's name begins with its monitor's and a dash, but so may anybody's: what was opened decides.
+    An evaluation's name begins with its monitor's and a dash. Others may begin so too, so the openings
+    decide.
     """
     for at in (i for i, letter in enumerate(evaluation) if letter == "-"):
         monitor = evaluation[:at]

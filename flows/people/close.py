@@ -1,9 +1,9 @@
 """Close: decide whether a round is closed, and what its items came to.
 
-A round is closed when nothing of it is open; or with what is there, at its deadline or when somebody says
-so. A decision to close it early is recorded in `closing.json` before the labels are, so that whoever comes
-after a crash closes the round too. What has no answer then is recorded as unanswered, and the others stand
-for it (`evalcore.evaluation.nonresponse`). Where nothing could stand for it the round goes on waiting.
+A round is closed when nothing of it is open; or with what is there, at its deadline or when somebody says so.
+A decision to close it early is recorded in `closing.json` before the labels are, so that after a crash the
+next process closes the round too. What has no answer then is recorded as unanswered, and the others stand for
+it (`evalcore.evaluation.nonresponse`). Where nothing could stand for it the round goes on waiting.
 """
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor, response

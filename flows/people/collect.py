@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.rules import Rule, settle
+from assay.evalcore.plurals import plural
 from assay.flows.people.asked import Asking
 from assay.flows.people.batches import first_batch
 from assay.flows.people.context import People
@@ -38,9 +39,9 @@ def collect(
     """
     attempts = len(read_posts(people.ledger, batch.round))   # see post_new
     collected = collect_answers(people.desk, batch)
-    if collected.twins_removed:
-        _log.info("%s, round %d: removed %d untouched copies from the desk",
-                  people.ledger.name, batch.round, collected.twins_removed)
+    if collected.copies_removed:
+        _log.info("%s, round %d: removed %s from the desk", people.ledger.name, batch.round,
+                  plural(collected.copies_removed, "untouched copy", "untouched copies"))
     store_answers(people.ledger, batch.round, collected.annotations)
     posts = _posts_with_arrival(people, batch, collected)
     answers = [*collected.annotations, *_of_items_gone(people, batch, collected)]
@@ -60,14 +61,14 @@ def remove_late_copies(people: People, planned: PlannedRound, gold: Sequence[Ite
         return
     batch = first_batch(people.ledger.name, planned, gold, people.opened.spec.seed)
     try:
-        removed = collect_answers(people.desk, batch).twins_removed
+        removed = collect_answers(people.desk, batch).copies_removed
     except DeskError as error:   # the round is closed: copies left on the desk are no reason to stop
         _log.warning("%s, round %d: late copies were not looked for: %s",
                      people.ledger.name, planned.number, error)
         return
     if removed:
-        _log.info("%s, round %d: removed %d copies that came late",
-                  people.ledger.name, planned.number, removed)
+        _log.info("%s, round %d: removed %s that came late",
+                  people.ledger.name, planned.number, plural(removed, "copy", "copies"))
 
 
 def _posts_with_arrival(people: People, batch: Batch, collected: Collected) -> list[Post]:

@@ -1,7 +1,7 @@
 """Post: put a round's items on the desk, once.
 
-A post can succeed although its reply is lost, and may even take effect minutes later, so nobody can promise
-that every item is posted exactly once. What is promised is one label per item, and few copies:
+A post can succeed although its reply is lost, and may even take effect minutes later, so posting every item
+exactly once cannot be promised. What is promised is one label per item, and few copies:
 
 1. An attempt to post is recorded under a key of its own, `posts/0001.json`, before it is made. Only whoever
    creates the key makes the attempt.
@@ -11,7 +11,7 @@ that every item is posted exactly once. What is promised is one label per item, 
    after one more read of the desk, by whoever creates the next key.
 4. An item that arrived twice and is gone again was removed on purpose: it is not posted a third time, and is
    recorded as deleted. An item that disappeared once may be an accident, and is posted again.
-5. The two askings of a round are posted under the same rules. Their attempts are numbered in one row.
+5. The two askings of a round are posted under the same rules. Their attempts are numbered in one sequence.
 """
 
 import logging

@@ -4,8 +4,8 @@ The closing of a round is a moment, with the estimates it was closed with. A rev
 estimates that were reissued. A round that closes after a revision is reported with the revised labels from
 the start, so the first revision that covers it takes its place.
 
-All of it is read from the ledger, and new moments come after the old ones: whoever reads them again, after a
-crash or at the same time, finds the same.
+All of it is read from the ledger, and new moments come after the old ones. So every process that reads them
+finds the same, after a crash and at the same time.
 """
 
 from collections.abc import Sequence

@@ -59,7 +59,7 @@ class Opened:
 
     @property
     def threshold_text(self) -> str:
-        """` (min 0.8)`, or nothing without a threshold: to stand behind the verdict."""
+        """` (min 0.8)`, or nothing without a threshold: to be printed after the verdict."""
         threshold = self.spec.threshold
         limits = [] if threshold is None else [("min", threshold.min), ("max", threshold.max)]
         said = ", ".join(f"{name} {value:g}" for name, value in limits if value is not None)

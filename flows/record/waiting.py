@@ -17,7 +17,7 @@ class WaitingFor:
     on_desk: int | None = None        # of them; None where the desk was not read
     answered: int | None = None       # of them, by somebody
     tied: int = 0                     # one more person is asked
-    invalid: int = 0                  # answered with something that is no class
+    invalid: int = 0                  # answered with something that is not a class
     not_on_desk: int = 0              # they will be posted again
     asked_again: int = 0              # everybody skipped them the first time
     deadline: datetime | None = None  # of the round

@@ -147,7 +147,7 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
         "method": opened.question.method.name,
         "interval_note": opened.question.method.interval_note,
         "seed": opened.spec.seed,
-        "streams": "every random stream is made of seed, evaluation, round and purpose",
+        "streams": "every random stream is derived from seed, evaluation, round, purpose and revision",
         "pool": {
             "items": manifest.rows,
             "digest": manifest.digest,

@@ -6,7 +6,7 @@ What a look makes of an item:
     everybody skips it now                     undecided
     nobody's answer is left, it is on the desk undecided ("withdrawn"), if it had a label; else as it was
     it is gone from the desk                   the answers that were seen still count
-    tied, or an answer that is no class        as it was
+    tied, or an answer that is not a class     as it was
     the answers say what they said before      as it was
 """
 

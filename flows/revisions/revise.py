@@ -1,22 +1,22 @@
-"""Revisions: what becomes of an evaluation when people change their answers after a round was closed.
+"""Revisions: what happens to an evaluation when people change their answers after a round was closed.
 
-A *look* reads the batches of closed rounds once more (flows.revisions.look). An answer that was edited,
-taken back, or given late changes the item's label. The changes become `revisions/<n>/`, and the estimates
-are reissued with them. Nothing that was there before is touched: rounds keep the labels they were closed
-with, their plans and estimates, and every later plan keeps the probabilities it was drawn with. Plans and
-the rule that stops use the labels as rounds were closed; what is reported, and the verdict, use the newest
-revision.
+A *look* reads the batches of closed rounds once more (flows.revisions.look). An answer that was edited, taken
+back, or given late changes the item's label. The changes become `revisions/<n>/`, and the estimates are
+reissued with them. Nothing written before is changed: rounds keep the labels they were closed with, their
+plans and estimates, and every later plan keeps the probabilities it was drawn with. Plans and the rule that
+stops use the labels as rounds were closed; what is reported, and the verdict, use the newest revision.
 
 Where a round was closed before an item was answered, and a later round asks the item again, only the
 answers to the later round count.
 
-Revisions are numbered. Whoever writes a number first has written that revision; the others look again
-before they write the next one. A revision that was begun is finished by whoever comes next, from what its
-labels say.
+Revisions are numbered. The process that writes a number first has written that revision; the others look
+again before they write the next one. A revision that was interrupted is completed by the next process, from
+its labels.
 """
 
 import logging
 
+from assay.evalcore.plurals import plural
 from assay.flows.people.context import People
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
@@ -75,7 +75,8 @@ def look_again(
         written = write_revision(opened.ledger, mine)
         _complete(opened, folded, written)
         if written == mine:
-            _log.info("%s: revision %d, %d labels changed", opened.name, number, len(mine.changed))
+            changed = plural(len(mine.changed), "label")
+            _log.info("%s: revision %d, %s changed", opened.name, number, changed)
             return written
     return catch_up(opened, folded, finished=finished)
 

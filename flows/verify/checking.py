@@ -29,12 +29,12 @@ class Checking:
         return self.opened.ledger
 
     def look_at(self, key: str) -> bool:
-        """Turn to a key; whether it is there, with the bytes it was sealed with."""
+        """Make this the current key; returns whether it is there, with the bytes it was sealed with."""
         self.key = key
         return key in self.found.keys and key not in self.found.damaged
 
     def say(self, wrong: Iterable[str]) -> bool:
-        """Report what is wrong with the key being looked at; whether anything is."""
+        """Report what is wrong with the current key; returns whether anything is."""
         sentences = list(wrong)
         if sentences:
             self.found.add(self.key, in_one_sentence(sentences))

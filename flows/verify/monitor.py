@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.monitoring.calendar import named
+from assay.evalcore.plurals import plural
 from assay.flows.monitor.evidence import read_part, revision_of
 from assay.flows.monitor.judging import judge
 from assay.flows.monitor.registry import UnknownMonitor, open_monitor
@@ -54,7 +55,9 @@ def verify_monitor(store: Store, name: str) -> Verification:
     return Verification(
         evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, there)), labels=0,
         keys=len(there), keys_checked=recomputed, seal=None, differences=tuple(sorted({*found})),
-        notes=(f"{recomputed} verdicts recomputed; its evaluations are verified by their own names", *notes),
+        notes=(
+            f"{plural(recomputed, 'verdict')} recomputed; verify its evaluations by their own names", *notes,
+        ),
     )
 
 
@@ -155,6 +158,6 @@ class _Verdicts:
             yield Difference(key=key, difference=in_one_sentence(wrong))
 
     def _unrevised(self, verdict: WindowVerdict) -> bool:
-        """Whether the labels it rests on are still the ones that stand."""
+        """Whether the labels it rests on have not been revised since."""
         store = self._ledger.store
         return all(revision_of(Ledger(store, part.evaluation)) == part.revision for part in verdict.parts)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from assay.evalcore.methods.registry import is_auto, method
+from assay.evalcore.plurals import plural
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
@@ -30,7 +31,7 @@ def _of_manifest(opened: Opened) -> Iterator[str]:
     stored, computed = codec.plain(manifest), codec.plain(counts)
     yield from value_differences({name: stored[name] for name in computed}, computed)
     if sum(source.rows for source in manifest.sources) != counts.rows:
-        yield f"sources do not add up to {counts.rows} rows"
+        yield f"sources do not add up to {plural(counts.rows, 'row')}"
 
 
 def _of_spec(opened: Opened) -> Iterator[str]:

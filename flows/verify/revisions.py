@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from assay.evalcore.annotators.decisions import decide, tally_of
 from assay.evalcore.annotators.rules import Rule
+from assay.evalcore.plurals import plural
 from assay.flows.people.labels import label_row
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
@@ -78,7 +79,7 @@ class RevisionsCheck:
     def _rounds(self, before: Revision | None, revision: Revision) -> Iterator[str]:
         least = before.rounds if before else 1
         if not least <= revision.rounds <= self._folded.state.round:
-            yield f"covers {revision.rounds} rounds, not {least} to {self._folded.state.round}"
+            yield f"covers {plural(revision.rounds, 'round')}, not {least} to {self._folded.state.round}"
         if not revision.changed and (before is None or revision.rounds == before.rounds):
             yield "changes nothing"
         if before and before.finished and not revision.finished:

@@ -1,1 +1,1 @@
-"""Alerts: what people must be told, kept in the ledger until they were. `outbox` is the way in."""
+"""Alerts: messages to people, kept in the ledger until they are delivered. `outbox` is the way in."""

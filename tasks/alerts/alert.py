@@ -1,7 +1,7 @@
 """One thing that people must be told.
 
-An alert holds no time and nothing that depends on the machine that raised it, so whoever raises it a second
-time, after a crash or at the same moment, writes the same bytes under the same key.
+An alert holds no time and nothing that depends on the machine that raised it, so a process that raises it a
+second time, after a crash or at the same moment, writes the same bytes under the same key.
 """
 
 import re

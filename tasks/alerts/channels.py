@@ -54,7 +54,7 @@ def _open(choice: ChannelChoice, environment: Mapping[str, str]) -> list[Channel
 
 
 def _at(addresses: Sequence[str], name: str, min_severity: Severity) -> list[Channel]:
-    """Each address is told on its own: one that is down does not make the others hear twice."""
+    """A channel for each address: if one cannot be reached, the others are not told twice."""
     names = [name if i == 0 else f"{name}.{i + 1}" for i in range(len(addresses))]
     return [
         AddressChannel(name, min_severity, address) for name, address in zip(names, addresses, strict=True)
@@ -105,7 +105,7 @@ class AddressChannel:
             return f"it could not be reached ({type(error).__name__})"
         if self._address.startswith(("http://", "https://")):
             return _post(self._address, alert, owner)
-        return "its address is none that Apprise knows"
+        return "Apprise does not know this kind of address"
 
 
 class BlockChannel:
@@ -148,7 +148,7 @@ class BlockChannel:
                 return "" if reply.status_code < 300 else f"it answered with HTTP {reply.status_code}"
         except Exception as error:
             return f"the block {self.block} did not deliver it ({type(error).__name__})"
-        return f"the block {self.block} is not one that notifies"
+        return f"the block {self.block} is not a notification block"
 
 
 def _awaited(result: Any) -> Any:

@@ -39,7 +39,7 @@ def verdict_alert(
 
     about              the evaluation or monitor, as people know it
     before             the reading it is compared with; None for a first one
-    minimum, maximum   what the measure must keep to
+    minimum, maximum   the limits that the measure must meet
     notes              further lines: the pool, why it stopped, what would decide
     """
     allowed = wording.allowed(minimum, maximum) or "not limited"
@@ -47,13 +47,13 @@ def verdict_alert(
     what = {
         "breach": f"{name} {_short(now.row)} breached its threshold ({allowed})",
         "recovery": f"{name} has recovered: {_short(now.row)} ({allowed})",
-        "inconclusive": f"{name} {_short(now.row)} may or may not keep to its threshold ({allowed})",
+        "inconclusive": f"{name} {_short(now.row)} is inconclusive against its threshold ({allowed})",
         "failure": f"{name} could not be judged",
     }[kind]
     meaning = {
-        "breach": "The whole interval lies outside of that.",
-        "recovery": "The whole interval keeps to that again.",
-        "inconclusive": "The interval reaches across that.",
+        "breach": "The whole interval is outside this range.",
+        "recovery": "The whole interval is within this range again.",
+        "inconclusive": "The interval is partly outside this range.",
         "failure": "",
     }[kind]
     lines = _moved(now, before, f" It must be {allowed}. {meaning}".rstrip())
@@ -88,12 +88,12 @@ def window_alert(
     for limit, evidence in limits:
         side = {"below": "at least", "above": "at most"}[limit.side]
         lines.append(
-            f"It should be {side} {wording.limit(limit.value)} ({limit.name}). Log evidence against that: "
+            f"It should be {side} {wording.limit(limit.value)} ({limit.name}). Log evidence against this: "
             f"{evidence:.2f}; a breach is called at {needed:.2f}."
         )
     if kind == "breach":
         lines.append(
-            "The evidence is of all windows since the last breach: this window's own interval may still "
+            "The evidence is from all windows since the last breach, so this window's own interval may still "
             "reach the limit."
         )
     lines.append(f"Evaluations: {', '.join(evaluations)}. More: assay report {evaluations[-1]}")

@@ -1,4 +1,4 @@
-"""The outbox: alerts wait in the ledger until every channel was told, whatever dies in between.
+"""The outbox: alerts wait in the ledger until every channel was told, through any crash.
 
     <owner>/alerts/<key>.json                        the alert; whoever puts it first has raised it
     <owner>/alerts/<key>.tries/<channel>.0001.json   an attempt: only the creator of the key sends
@@ -14,7 +14,7 @@ The owner is an evaluation, or a monitor (`monitors/<name>`). What is promised:
   a crash between sending and noting it sends a second, and both carry the same reference, owner/key.
 - **In order, and not again and again.** Alerts of one owner and group reach a channel in the order they were
   raised. One that would repeat what the channel was told last is held back for the cooldown, unless it is
-  more severe; a recovery is held back where nothing was told that it recovers from.
+  more severe; a recovery is held back if the channel was told nothing that it ends.
 
 Times live in tries/, sent/ and the index only, and are never compared: an alert itself holds none.
 """
@@ -62,7 +62,7 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """What became of one alert on one channel, in this call."""
+    """What happened to one alert on one channel, in this call."""
 
     owner: str
     key: str
@@ -90,8 +90,8 @@ class Waiting:
 def raise_alert(ledger: Ledger, alert: Alert, now: datetime | None = None) -> bool:
     """Put an alert into the outbox, once: False when it was there already.
 
-    Safe to repeat, and whoever raises an alert should, until what caused it is closed for good: a crash
-    between cause and alert must not swallow it.
+    Can be repeated, and should be until the cause is recorded for good: a crash between cause and alert must
+    not lose the alert.
     """
     won = _raise(ledger, alert, now or datetime.now(UTC))
     if won:
@@ -143,7 +143,8 @@ def deliver_due(
     cooldown: timedelta = COOLDOWN,
     waiting: Iterable[Waiting] | None = None,
 ) -> list[Delivery]:
-    """Send what is due of an owner's outbox; what became of it. Never raises for a channel that fails.
+    """Send the alerts that are due in an owner's outbox; returns what happened to each. A channel that fails
+    raises nothing.
 
     waiting   the alerts to look at; those of the index unless given
     """
@@ -179,7 +180,7 @@ def deliver_due(
 def _deliver(
     ledger: Ledger, one: Waiting, alert: Alert, channel: Channel, now: datetime, cooldown: timedelta
 ) -> Delivery | Literal["settled"] | None:
-    """What was done about one alert on one channel; None: nothing, it is not due yet."""
+    """Deliver one alert on one channel; returns what was done, or None if it is not due yet."""
 
     def ended(status: Status, why: str = "") -> Delivery:
         return Delivery(owner=ledger.name, key=alert.key, channel=channel.name, status=status, why=why)
@@ -225,18 +226,19 @@ def send_alert(channel: Channel, alert: Alert, owner: str) -> None:
 def _reason_to_hold(
     ledger: Ledger, alert: Alert, channel: str, now: datetime, cooldown: timedelta
 ) -> str:
-    """Why this channel need not be told, or nothing."""
+    """Why this channel is not told, or an empty text."""
     last: tuple[datetime, Alert] | None = None
     for told_at, told in told_before(ledger, channel):
         if told.group == alert.group and (last is None or told_at >= last[0]):
             last = (told_at, told)
     if alert.kind == "recovery":
-        return "" if last is not None and last[1].kind != "recovery" else "nothing was told before it"
+        ends_something = last is not None and last[1].kind != "recovery"
+        return "" if ends_something else "the channel was told nothing that it ends"
     if last is None:
         return ""
     told_at, told = last
     repeats = told.kind == alert.kind and rank(told.severity) >= rank(alert.severity)
-    return f"the same was told by {told.key}" if repeats and now - told_at < cooldown else ""
+    return f"{told.key} told the same" if repeats and now - told_at < cooldown else ""
 
 
 @retried

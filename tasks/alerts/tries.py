@@ -44,7 +44,7 @@ class Claim:
     """`<alert>.tries/<channel>.0001.json`: somebody makes the attempt."""
 
     at: datetime
-    creator: str      # a word nobody else has
+    creator: str      # a random word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +89,13 @@ def told_before(ledger: Ledger, channel: str) -> list[tuple[datetime, Alert]]:
 
 @retried
 def claim(ledger: Ledger, key: str, now: datetime) -> bool:
-    """Whether the attempt is ours: a repeated put finds its own bytes, which hold a word nobody else has."""
+    """Whether this process makes the attempt. The bytes hold a random word, so a repeated put knows its
+    own."""
     blob = codec.encode(Claim(at=now, creator=uuid4().hex))
     return ledger.put(key, blob) == blob
 
 
 @retried
 def settle(ledger: Ledger, key: str, status: Status, now: datetime, why: str = "") -> None:
-    """End an attempt, or settle an alert for a channel. The first one to say so stands."""
+    """End an attempt, or settle an alert for a channel. The first record counts."""
     put_record(ledger, key, Settled(at=now, status=status, why=why))

@@ -62,7 +62,7 @@ class Collected:
 
     annotations: Sequence[Annotation]
     present: frozenset[str]      # item ids now on the desk (posted, not deleted)
-    twins_removed: int = 0       # copies of an item found and removed because nobody had touched them
+    copies_removed: int = 0       # copies of an item found and removed because nobody had touched them
 
 
 @runtime_checkable
@@ -82,7 +82,7 @@ class Desk(Protocol):
         ...
 
     def collect(self, batch: Batch) -> Collected:
-        """Everything answered, by one full read; removes untouched twins of items, merges labelled ones."""
+        """Everything answered, by one full read; removes untouched copies of items, merges labelled ones."""
         ...
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:

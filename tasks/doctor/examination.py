@@ -24,7 +24,7 @@ class Examination:
 
     @property
     def usable(self) -> bool:
-        """Whether nothing stands in the way."""
+        """Whether there is no problem."""
         return all(finding.level != "problem" for finding in self.findings)
 
     def to_json(self) -> JsonObject:

@@ -33,5 +33,5 @@ def warning(about: str, says: str, remedy: str) -> Finding:
 
 
 def problem(about: str, says: str, remedy: str) -> Finding:
-    """In the way."""
+    """It has to be remedied first."""
     return Finding(level="problem", about=about, says=says, remedy=remedy)

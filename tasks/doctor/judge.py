@@ -14,7 +14,7 @@ _OFF = 2.0    # expected positives over counted ones, either way, that calls a p
 
 
 def judge(found: Scan, roles: Roles) -> list[Finding]:
-    """What stands in the way, what is lost, and what is as it should be."""
+    """The problems, the losses, and what is as it should be."""
     result = [_rows(found), *_ids(found, roles), *_scored(found, roles), *_decided(found, roles)]
     if roles.label is not None:
         result.append(_labels(found, roles.label))
@@ -34,13 +34,14 @@ def calibration_finding(numbers: Numbers, supplied: bool) -> Finding | None:
     known = numbers.label is not None
     there = float(numbers.label.sum() if numbers.label is not None else numbers.prediction.sum())
     what = "probability" if supplied else "expit(score), which stands for the probability,"
-    against = "there are" if known else "are predicted"
+    against = "found" if known else "predicted"
+    positives = wording.plural(round(expected), "positive")
     if there > 0 and 1 / _OFF <= expected / there <= _OFF:
-        return ok("probability", f"{what} expects {expected:,.0f} positives, {there:,.0f} {against}")
+        return ok("probability", f"{what} expects {positives}, {there:,.0f} {against}")
     return warning(
-        "probability", f"{what} expects {expected:,.0f} positives where {there:,.0f} {against}",
-        "methods that take probabilities at their word (static-is, sawade, bernoulli, optimal-is) look in "
-        "the wrong places: use auto, recalibrated or dirichlet-tree, or calibrate the probabilities",
+        "probability", f"{what} expects {positives} where {there:,.0f} {against}",
+        "methods that trust the probabilities (static-is, sawade, bernoulli, optimal-is) would choose poor "
+        "items: use auto, recalibrated or dirichlet-tree, or calibrate the probabilities",
     )
 
 
@@ -50,9 +51,9 @@ def ties_finding(scores: ScoreSummary, items: int) -> Finding | None:
         return None
     return warning(
         "score",
-        f"{scores.distinct:,} distinct values; the commonest is shared by {scores.largest_tie:,} of "
-        f"{items:,} items",
-        "items that share a score cannot be told apart: a finer score saves labels",
+        f"{wording.plural(scores.distinct, 'distinct value')}; the commonest is shared by "
+        f"{scores.largest_tie:,} of {wording.plural(items, 'item')}",
+        "items with the same score cannot be told apart: a finer score saves labels",
     )
 
 
@@ -69,7 +70,7 @@ def _ids(found: Scan, roles: Roles) -> list[Finding]:
     if found.missing_ids.count:
         result.append(_defect(roles.id, "no id", found.missing_ids, "number the rows, or drop these"))
     if found.duplicates:
-        result.append(problem(roles.id, f"ids that are there more than once: {'; '.join(found.duplicates)}",
+        result.append(problem(roles.id, f"ids that occur more than once: {'; '.join(found.duplicates)}",
                               "drop the repeats, or name another column as the id"))
     return result or [ok(roles.id, "names each item, once")]
 

@@ -1,4 +1,4 @@
-"""Stores and desks looked at and left as they were: nothing is begun, no project or folder is made."""
+"""Stores and desks checked without changing them: nothing is begun, no project or folder is made."""
 
 from assay.evalcore.errors import AssayError
 from assay.tasks.desks.kind import Resources

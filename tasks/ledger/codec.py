@@ -6,7 +6,7 @@ type, none missing that has no default, and no other. What does not fit is a `Da
 key and the field.
 
 Parquet is written with fixed settings; the same library version gives the same bytes. Another version may
-not: whoever loses a `put` carries on with the winner's bytes, and versions are compared by their columns.
+not. So a process that loses a `put` uses the winner's bytes, and versions are compared by their columns.
 """
 
 import json

@@ -24,7 +24,7 @@ class Ending:
 
 
 def write_ending(ledger: Ledger, ending: Ending) -> Ending:
-    """Put why the evaluation ended; the ending that stands."""
+    """Put why the evaluation ended; returns the ending under the key."""
     return put_record(ledger, layout.ending(ledger.name), ending)
 
 

@@ -1,4 +1,4 @@
-"""What tells an evaluation from its namesakes in other ledgers: `identity.json`, a random word.
+"""What distinguishes evaluations of one name in different ledgers: `identity.json`, a random word.
 
 Two ledgers may hold evaluations of one name that label on one server; the word keeps their questions apart.
 """
@@ -14,7 +14,7 @@ from assay.tasks.ledger.record import find_record, put_record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The word, written by whoever is first."""
+    """The word, written once."""
 
     identity: str
 

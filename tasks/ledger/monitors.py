@@ -4,10 +4,10 @@
     monitors/<name>/windows/<window>/openings/0001.json    an evaluation opened for a window, and why so
     monitors/<name>/verdicts/000001.json                   a verdict on a window
 
-Openings of one window are numbered, and so are the verdicts of the whole life; whoever creates a key first
-has decided, and everybody goes on with what is there. A window is reissued by a further opening with a higher
-revision (its predictions changed) or a further verdict (its labels, or their number, did); nothing is taken
-back. The state of a monitor is a fold over these keys and those of its evaluations.
+Openings of one window are numbered, and so are the verdicts of the whole life; the process that creates a key
+first has decided, and all others use what is there. A window is reissued by a further opening with a higher
+revision (its predictions changed) or a further verdict (its labels, or their number, did); nothing is
+deleted. The state of a monitor is a fold over these keys and those of its evaluations.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ class WindowVerdict:
 
 
 def create_opening(ledger: Ledger, opening: Opening) -> Opening:
-    """Put an opening; the one that stands under its number."""
+    """Put an opening; returns the one under its number."""
     return put_record(ledger, layout.monitor_opening(ledger.name, opening.window, opening.number), opening)
 
 
@@ -89,7 +89,7 @@ def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
 
 
 def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
-    """Put a verdict; the one that stands under its number."""
+    """Put a verdict; returns the one under its number."""
     return put_record(ledger, layout.monitor_verdict(ledger.name, verdict.number), verdict)
 
 
@@ -106,7 +106,7 @@ def monitors(store: Store) -> list[str]:
 
 
 def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> PlaceVerdict | None:
-    """What was last said of a place that was ok or breach; verdicts in the order they were given."""
+    """The last verdict on a place that was ok or breach; verdicts in the order they were given."""
     found = None
     for verdict in verdicts:
         for place in (verdict.overall, *verdict.segments):

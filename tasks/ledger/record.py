@@ -13,7 +13,7 @@ Record = TypeVar("Record", bound="DataclassInstance")
 
 
 def put_record(ledger: Ledger, key: str, record: Record) -> Record:
-    """Put a record; the one that stands, which is another if somebody was first."""
+    """Put a record; returns the one under the key, which another process may have put first."""
     return codec.decode(type(record), ledger.put(key, codec.encode(record)), key)
 
 

@@ -31,7 +31,7 @@ class RecordedSpec:
 
 
 def write_spec(ledger: Ledger, recorded: RecordedSpec) -> RecordedSpec:
-    """Put a spec; the one that stands."""
+    """Put a spec; returns the one under the key."""
     return put_record(ledger, layout.spec(ledger.name), recorded)
 
 

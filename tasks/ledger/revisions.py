@@ -65,7 +65,7 @@ class _About:
 
 @effect("write-revision")
 def write_revision(ledger: Ledger, revision: Revision) -> Revision:
-    """Put the labels of a revision; the ones that stand."""
+    """Put the labels of a revision; returns those under the key."""
     columns = columns_of_decided([item.decided for item in revision.items]) | {
         "round": [item.round for item in revision.items],
         "changed": [item.changed for item in revision.items],
@@ -78,7 +78,7 @@ def write_revision(ledger: Ledger, revision: Revision) -> Revision:
 
 
 def read_revisions(ledger: Ledger) -> list[Revision]:
-    """All revisions, in order, finished being written or not."""
+    """All revisions, in order, even one that is not completely written."""
     found: list[Revision] = []
     while (revision := _read(ledger, len(found) + 1)) is not None:
         found.append(revision)
@@ -96,7 +96,7 @@ def last_revision(ledger: Ledger) -> Revision | None:
 def write_revised_estimate(
     ledger: Ledger, number: int, estimate: RoundEstimate
 ) -> RoundEstimate:
-    """Put the estimates of a revision; the ones that stand."""
+    """Put the estimates of a revision; returns those under the key."""
     key = layout.revision_estimate(ledger.name, number)
     return decode_estimate(ledger.put(key, codec.encode(estimate)), key)
 

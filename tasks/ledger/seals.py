@@ -1,4 +1,4 @@
-"""Seals: what a ledger held when a round was closed, as digests that hang together.
+"""Seals: what a ledger held when a round was closed, as chained digests.
 
     rounds/<n>/seal.json   of the round's plan, design, labels, estimate, annotators.json where there is one,
                            the answers its labels were decided from and those to gold, and the seal before;
@@ -9,11 +9,11 @@
                            seal if the evaluation had ended
 
 A seal is {"seals": {key below the evaluation: SHA-256 of its bytes}}. The manifest names the frozen parts and
-the partition by their digests, so the last seal stands for every byte the numbers rest on: whoever noted its
-digest elsewhere can tell later whether anything was changed, seals included.
+the partition by their digests, so the last seal covers every byte that the numbers rest on. If its digest was
+noted elsewhere, any later change can be found, seals included.
 
-Seals are computed from what is under the keys, hold no times, and are put like everything else: whoever
-writes one writes the same bytes, at any time after the round was closed.
+Seals are computed from what is under the keys, hold no times, and are put like everything else: every process
+writes the same bytes, at any time after the round was closed.
 
 Not sealed, because they hold times or random words that no number depends on, and differ between runs that
 decide the same: times.json, identity.json, pool/sources.json and posts/.

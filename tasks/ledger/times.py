@@ -36,12 +36,12 @@ def write_closed(ledger: Ledger, round: int, moment: datetime) -> None:
 
 
 def read_begun(ledger: Ledger) -> datetime | None:
-    """When the evaluation began; None if whoever began it was cut off before the note."""
+    """When the evaluation began; None if the process that began it crashed before writing it."""
     found = find_record(ledger, layout.begun(ledger.name), Begun)
     return None if found is None else found.begun
 
 
 def read_closed(ledger: Ledger, round: int) -> datetime | None:
-    """When a round closed; None if it is open, or whoever closed it was cut off before the note."""
+    """When a round closed; None if it is open, or if the process crashed before writing it."""
     found = find_record(ledger, layout.times(ledger.name, round), Closed)
     return None if found is None else found.closed

@@ -7,8 +7,8 @@ They are copied when the evaluation begins, with the discount applied, and the m
 becomes of the other evaluation later changes nothing here. What the other one had inherited itself comes
 along, worth less, until it is worth nothing (evalcore.monitoring.inheritance).
 
-They serve twice. The label model starts from all of them. And an item that is drawn again under the same id
-and shows people exactly what it showed before keeps its label: nobody is asked twice. An item that shows
+They are used twice. The label model starts from all of them. And an item that is drawn again under the same
+id and shows people exactly what it showed before keeps its label: nobody is asked twice. An item that shows
 nothing cannot be told from another of the same id, and is asked.
 """
 

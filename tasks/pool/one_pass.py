@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.plurals import plural
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.codec import DamagedRecord
@@ -64,7 +65,7 @@ class FreezingPass:
             yield self.rows
 
     def check(self) -> None:
-        """What can be judged only when all rows are in. Raises BadInput."""
+        """Check what needs all rows. Raises BadInput."""
         files = ", ".join(file.path for file in self._source.files[:3])
         if not self.rows:
             raise BadInput(f"pool.source: {files}: no rows; an empty pool cannot be evaluated")
@@ -73,14 +74,14 @@ class FreezingPass:
             self._refuse_duplicates(suspects)
         if self._spec.budget.labels > self.rows:
             raise BadInput(
-                f"budget.labels is {self._spec.budget.labels} but the pool has {self.rows} items; "
+                f"budget.labels is {self._spec.budget.labels} but the pool has {plural(self.rows, 'item')}; "
                 f"lower it to {self.rows} or less"
             )
 
     def take_numbers(self) -> tuple[Floats, Floats, Array, dict[str, Floats]]:
         """(N,) scores, probabilities, predictions; and the tables (N, D) the method cuts by (`cut_tables`).
 
-        Forgets them: they are most of what is held.
+        Frees them, because they use most of the memory.
         """
         tables = {name: _joined(chunks) for name, chunks in self._tables.items()}
         return _joined(self._scores), _joined(self._probabilities), _joined(self._predictions), tables
@@ -129,7 +130,7 @@ class FreezingPass:
             listed.append(f"{name!r} ({', '.join(self._place(row) for row in rows)})")
         if listed:
             raise BadInput(
-                f"pool.id: column {self._spec.pool.id!r} has ids that are there more than once: "
+                f"pool.id: column {self._spec.pool.id!r} has ids that occur more than once: "
                 f"{'; '.join(listed)}; every item needs an id of its own: drop the repeats, or name another "
                 "column"
             )

@@ -1,8 +1,8 @@
 """The convergence figure of a replay: mean squared error and coverage against labels, a line per method.
 
 Above, the error on logarithmic axes, with bars of one standard error; an error of exactly 0 has no logarithm
-and leaves its line. Below, the share of intervals that covered the truth, with the nominal confidence. One
-column per measure. The same result gives the same bytes.
+and is left out of its line. Below, the share of intervals that covered the truth, with the nominal
+confidence. One column per measure. The same result gives the same bytes.
 """
 
 import io
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.evalcore.errors import AssayError, BadArgument
+from assay.evalcore.plurals import plural
 from assay.tasks.replay.result import MethodResult, ReplayResult, name_of
 
 _SUFFIXES = (".svg", ".png")
@@ -114,7 +115,8 @@ def _dress(above: Any, below: Any, result: ReplayResult, measure: str) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     above.set_title(
-        f"{measure} = {result.truth[measure]:.4f}, {result.n:,} items, {result.repeats:,} repeats",
+        f"{measure} = {result.truth[measure]:.4f}, {plural(result.n, 'item')}, "
+        f"{plural(result.repeats, 'repeat')}",
         fontsize=9.5, loc="left",
     )
     above.set_xscale("log")

@@ -13,8 +13,8 @@ and whatever columns of numbers are asked for as features.
 
 Of two class names, the positive one is the one predicted at the higher scores.
 
-A missing score is the log-odds of the probability, a missing probability is expit of the score: with neither
-calibration nor better knowledge that is what a method has to live with, in replay as in life.
+A missing score is the log-odds of the probability, a missing probability is expit of the score: a live
+evaluation makes the same substitution.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,8 @@
 
 A block of repeats has a random stream of its own (evalcore.replay.run), so it may run anywhere and in any
 order.  Processes are spawned and told names, not objects: each looks its method and measures up again.
-Linear algebra is held to one thread everywhere, in this process too: threads would fight the processes for
-the cores, and another number of threads may round differently.
+Linear algebra is held to one thread everywhere, in this process too: threads would compete with the processes
+for the cores, and another number of threads may round differently.
 """
 
 import os
@@ -43,7 +43,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockRun:
-    """What a block brought.  A Measure cannot travel between processes, so its traces are plain arrays."""
+    """The result of a block.  A Measure cannot travel between processes, so its traces are plain arrays."""
 
     columns: list[dict[str, Any]]   # of each trace, by the names of its fields
     seconds: float
@@ -54,7 +54,7 @@ class BlockRun:
 
 
 def run_blocks(work: Sequence[Block], processes: int | None = None) -> Iterator[tuple[Block, BlockRun]]:
-    """Every block with what it brought, in whatever order they come.
+    """Every block with its result, in any order.
 
     processes: by default as many as there are processors, or this one alone for a few blocks.
     Raises BadArgument for less than one process.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from assay.evalcore.methods.choice import FALSE_ALARM
+from assay.evalcore.plurals import plural
 from assay.tasks.replay.result import MethodResult, OracleResult, ReplayResult, name_of
 
 _HEADINGS = "    labels        mse      ± se      bias  coverage   width  no value"
@@ -14,7 +15,8 @@ _NOTE = (
 
 def as_text(result: ReplayResult) -> str:
     """What `assay replay` prints."""
-    lines = [f"{result.pool}: {result.n:,} items, {result.repeats} evaluations of each method"]
+    repeats = plural(result.repeats, "evaluation")
+    lines = [f"{result.pool}: {plural(result.n, 'item')}, {repeats} of each method"]
     for entry in result.methods:
         lines += ["", *_by_budget(entry, result)]
     for what in result.truth:

@@ -3,6 +3,7 @@
 
 from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.plurals import plural
 from assay.evalcore.types import JsonObject
 
 
@@ -43,12 +44,12 @@ def forecast_in_words(found: Forecast, budget: int | None = None) -> str:
     most = "the budget" if budget is not None and found.horizon == budget else "what was simulated"
     if found.labels is None:
         reached = f"met in {found.share:.0%} of plausible worlds"
-        return f"{what} is likely to take more than {most}, {found.horizon:,} labels ({reached})"
+        return f"{what} is likely to take more than {most}, {plural(found.horizon, 'label')} ({reached})"
     high = f"more than {found.horizon:,}" if found.high is None else f"{found.high:,}"
     again = f", {found.more:,} more than now" if found.labels_now else ""
     return (
-        f"{what} takes about {found.labels:,} labels{again} ({found.low:,} to {high} in the middle 80% of "
-        "plausible worlds)"
+        f"{what} takes about {plural(found.labels, 'label')}{again} ({found.low:,} to {high} in the middle "
+        "80% of plausible worlds)"
     )
 
 

@@ -1,4 +1,4 @@
-"""What is said beside every estimate, in words: its price, and what the labels do not exclude."""
+"""What stands beside every estimate, in words: its price, and what the labels do not exclude."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR
 
@@ -16,10 +16,10 @@ from assay.tasks.report.data import EstimateRow
 _REGIMES = {
     AGREE: "model and design agree",
     DISAGREE: "model and design disagree",
-    EARLY: "early: the prior still weighs",
-    MODEL_ONLY: "the design has no estimate of its own here",
+    EARLY: "early: the prior still matters",
+    MODEL_ONLY: "the design has no estimate of its own yet",
     NO_POSITIVE: "no positive found yet: the value rests on the prior",
-    BROKEN_SCORE: "the score looks broken: the labels say that it tells nothing, or the opposite",
+    BROKEN_SCORE: "the score looks broken: by the labels it says nothing, or the opposite",
 }
 
 
@@ -44,10 +44,10 @@ def unseen(row: EstimateRow, positive: str = "positive") -> str:
         return f"no bound by the draws alone: {tag.unseen_bound_reason}"
     if not items:
         return "none: nothing is left unlabelled there"
-    what = "an unlabelled item" if tag.no_positive_found else "an unlabelled item predicted negative"
+    kind = "" if tag.no_positive_found else " predicted negative"
     return (
-        f"at most {bound:,} times is {what} “{positive}” ({wording.percent(row.confidence)}, by the draws "
-        f"alone, of {items:,} items)"
+        f"at most {bound:,} of {wording.plural(items, 'unlabelled item')}{kind} are “{positive}” "
+        f"({wording.percent(row.confidence)}, by the draws alone)"
     )
 
 

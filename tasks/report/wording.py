@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
 
 from assay.evalcore.measures.registry import named
+from assay.evalcore.plurals import plural as plural  # the templates use it too
 from assay.tasks.report.data import EstimateRow
 
 
@@ -92,11 +93,6 @@ def percent(share: float) -> str:
 def count(n: int) -> str:
     """`251,003`."""
     return f"{n:,}"
-
-
-def plural(n: int, one: str, many: str) -> str:
-    """`1 label`, `1,200 labels`."""
-    return f"{n:,} {one if n == 1 else many}"
 
 
 def plain(x: float) -> str:

@@ -26,7 +26,7 @@ def labelled_rows(
     classes   the positive one first
     key       of the spec, named in errors
 
-    Raises BadInput naming the file, the column and the first value that is no class.
+    Raises BadInput naming the file, the column and the first value that is not a class.
     """
     known = {name: name for name in classes}
     if len(classes) == 2:

@@ -1,7 +1,8 @@
-"""The `alerts` part of a spec: who is told, of what, how loudly and how often.
+"""The `alerts` part of a spec: who is told, of what, how urgently and how often.
 
 A spec names channels; where a channel leads is a secret (the address of a chat's webhook lets anybody write
-there), so it is in an environment variable of whoever delivers, or in a Prefect block, and never here:
+there), so it is in an environment variable of the process that delivers, or in a Prefect block, and never
+here:
 
     alerts:
       channels:
@@ -85,7 +86,7 @@ class Alerts(Part):
     """Who is told of what."""
 
     channels: Annotated[tuple[ChannelChoice, ...], Strict(False)] = Field(
-        default=(), description="where people are told; ASSAY_ALERTS of whoever delivers, if none is named"
+        default=(), description="where people are told; if none is named, the addresses in ASSAY_ALERTS"
     )
     tell: Annotated[tuple[Kind, ...], Strict(False)] = Field(
         default=("breach", "recovery", "failure"), description="kinds of alerts that are raised"

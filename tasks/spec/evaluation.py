@@ -59,7 +59,7 @@ class Spec(Part):
     adjudication: Adjudication | None = Field(
         default=None, description="how labels are made of answers: {rule: majority | dawid-skene}"
     )
-    store: Location | None = Field(default=None, description="the ledger: a folder or s3://bucket/prefix")
+    store: Location | None = Field(default=None, description="the store of the ledger: a folder or s3://bucket/prefix")
     threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
     alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
     warm_start: WarmStart | None = Field(

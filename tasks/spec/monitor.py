@@ -6,7 +6,7 @@
     monitor.drop   what counts as worse than the reference window, or than the windows before
 
 Every window becomes an evaluation of its own, `<monitor>-<window>`. It carries no threshold: an evaluation's
-own verdict knows nothing of the windows before it, and would be wrong once in a while in a long life. The
+own verdict ignores the windows before it, and over many windows some such verdicts would be wrong. The
 monitor judges.
 """
 

@@ -38,8 +38,8 @@ method: auto
 
 # Where people label. The token of Label Studio comes from the environment.
 <desks>
-# A desk also takes gold: {labels: known.csv, rate: 0.05}, items of known answer mixed in unrecognisably,
-# and ask_again: true or false, surprising answers given to a second person (docs/annotators.md).
+# A desk also takes gold: {labels: known.csv, rate: 0.05}, items with a known answer that look like all
+# others, and ask_again: true or false, surprising answers given to a second person (docs/annotators.md).
 # adjudication: {rule: majority}                 # or dawid-skene, with annotators_per_item of 2 or more
 
 store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix

@@ -245,49 +245,49 @@ def test_tasks_that_others_put_into_the_project_are_left_alone(posted: Desk, peo
     strange = {**posted.data()[0], "assay_item": "not one of ours"}
     people[0].import_tasks(posted.project, [strange, strange])
     collected = posted.desk.collect(posted.batch)
-    assert (collected.present, collected.twins_removed) == ({"a", "b"}, 0)
+    assert (collected.present, collected.copies_removed) == ({"a", "b"}, 0)
     assert len(posted.data()) == 4
 
 
-# Twins, and items that vanish
+# Copies, and items that vanish
 
 
-def test_untouched_twins_are_removed_and_counted(posted: Desk):
+def test_untouched_copies_are_removed_and_counted(posted: Desk):
     posted.desk.post(posted.batch, posted.batch.items)
     first = posted.tasks_of("a")[0]
-    assert posted.desk.collect(posted.batch).twins_removed == 2
+    assert posted.desk.collect(posted.batch).copies_removed == 2
     assert posted.tasks_of("a") == [first]
-    assert posted.desk.collect(posted.batch).twins_removed == 0
+    assert posted.desk.collect(posted.batch).copies_removed == 0
 
 
-def test_of_a_labelled_and_an_untouched_twin_the_labelled_one_stays(posted: Desk, people: list[Person]):
+def test_of_a_labelled_and_an_untouched_copy_the_labelled_one_stays(posted: Desk, people: list[Person]):
     posted.desk.post(posted.batch, posted.batch.items[:1])
     _, later = posted.tasks_of("a")
     people[0].label(later, "match")
-    assert posted.desk.collect(posted.batch).twins_removed == 1
+    assert posted.desk.collect(posted.batch).copies_removed == 1
     assert posted.tasks_of("a") == [later]
     assert posted.answers() == {"a": ("label", "match")}
 
 
-def test_twins_that_were_both_labelled_stay_and_their_answers_are_merged(posted: Desk, people: list[Person]):
+def test_copies_that_were_both_labelled_stay_and_their_answers_are_merged(posted: Desk, people: list[Person]):
     posted.desk.post(posted.batch, posted.batch.items[:1])
     first, second = posted.tasks_of("a")
     people[0].label(first, "match")
     people[1].label(second, "match")
     collected = posted.desk.collect(posted.batch)
-    assert (collected.twins_removed, posted.tasks_of("a")) == (0, [first, second])
+    assert (collected.copies_removed, posted.tasks_of("a")) == (0, [first, second])
     assert adjudicate(["a"], collected.annotations, annotators=2)["a"].votes == {"match": 2}
 
 
 @pytest.mark.parametrize("touch", ["draft", "skip"])
-def test_a_twin_somebody_began_or_skipped_is_not_removed(posted: Desk, people: list[Person], touch: str):
+def test_a_copy_somebody_began_or_skipped_is_not_removed(posted: Desk, people: list[Person], touch: str):
     posted.desk.post(posted.batch, posted.batch.items[:1])
     _, second = posted.tasks_of("a")
     if touch == "draft":
         people[1].draft(second, "match")
     else:
         people[1].skip(second)
-    assert posted.desk.collect(posted.batch).twins_removed == 1
+    assert posted.desk.collect(posted.batch).copies_removed == 1
     assert posted.tasks_of("a") == [second]
 
 
@@ -365,7 +365,7 @@ def test_a_lost_reply_is_ambiguous_and_nothing_is_sent_twice(
         desk.post(batch, batch.items)
     assert imports(proxy) == 1           # nobody, the SDK included, tried again
     assert desk.missing(batch) == []  # it had arrived
-    assert desk.collect(batch).twins_removed == 0
+    assert desk.collect(batch).copies_removed == 0
 
 
 @pytest.mark.parametrize("fault", [say(502), say(429, Retry_After="1")], ids=["502", "429"])
@@ -400,7 +400,7 @@ def test_an_import_that_commits_after_it_was_posted_again_leaves_one_label(
     proxy.commit_what_is_late()
     assert len(people[0].tasks(project["id"])) == 4
     collected = desk.collect(batch)
-    assert (collected.twins_removed, collected.present) == (2, {"a", "b"})
+    assert (collected.copies_removed, collected.present) == (2, {"a", "b"})
     outcomes = adjudicate(["a", "b"], collected.annotations, present=collected.present)
     assert [outcome.label for outcome in outcomes.values()] == ["match", "match"]
     assert len(collected.annotations) == 2

@@ -171,7 +171,7 @@ def test_the_report_says_how_people_did_without_naming_them(tmp_path):
     page = files["report.html"].decode()
     assert "The people who labelled" in page
     assert "simulated-" not in page + files["report.json"].decode()
-    assert "With the errors of people taken out, as known from gold" in page
+    assert "Estimates corrected for people’s errors, as known from gold" in page
 
 
 def test_the_report_says_where_nothing_is_known_of_peoples_errors(tmp_path):

@@ -103,7 +103,7 @@ def test_without_a_decision_on_record_unanswered_items_are_not_verified(tmp_path
 def test_a_round_nobody_answered_cannot_be_closed(tmp_path):
     world = begun(tmp_path)
     step(world)
-    with pytest.raises(NothingToStandFor, match="none is answered"):
+    with pytest.raises(NothingToStandFor, match="no answered item can stand for them"):
         step(world, close_round=True)
     assert not world.store.exists(layout.closing("small", 1))
     assert step(world).state == "waiting"
@@ -176,7 +176,7 @@ def test_a_deadline_with_nobody_to_stand_for_the_others_waits_and_says_why(tmp_p
     world.clock.time += timedelta(hours=2)
     standing = step(world)
     assert standing.waiting_for.overdue is True
-    assert "none is answered" in standing.waiting_for.cannot_close
+    assert "no answered item can stand for them" in standing.waiting_for.cannot_close
 
 
 def test_a_late_answer_becomes_a_revision_at_the_next_advance(tmp_path):
@@ -210,7 +210,7 @@ def test_a_round_that_is_named_is_closed_once_however_often_that_is_asked(tmp_pa
     assert read_closing(Ledger(world.store, "small"), 2) is None
     assert step(world, close_round=True, round=2).state == "finished"
     assert step(world, close_round=True, round=2).state == "finished"
-    with pytest.raises(NoRoundToClose, match="finished, with 2 rounds"):
+    with pytest.raises(NoRoundToClose, match="finished after 2 rounds"):
         step(world, close_round=True, round=3)
     verified(world)
 
@@ -220,7 +220,7 @@ def test_a_call_made_twice_without_a_name_does_not_close_a_round_nobody_answered
     step(world)
     answer_all_but(world, 4)
     step(world, close_round=True)
-    with pytest.raises(NothingToStandFor, match="none is answered"):
+    with pytest.raises(NothingToStandFor, match="no answered item can stand for them"):
         step(world, close_round=True)
     assert read_closing(Ledger(world.store, "small"), 2) is None
     assert step(world).rounds == 1

@@ -38,13 +38,13 @@ def test_an_import_whose_reply_never_came_is_neither_lost_nor_repeated(desk: Des
     first_import = desk.positions(1, random.Random(1))[0]
     trial = desk.trial("does it, and hangs past the timeout", first_import)
     assert trial.as_if_nothing_had_happened, trial
-    assert (trial.injected, trial.happened, trial.twins_made) == (True, "unnoticed", 0)
+    assert (trial.injected, trial.happened, trial.copies_made) == (True, "unnoticed", 0)
 
 
-def test_twins_of_an_import_that_committed_late_are_counted_and_gone(desk: DeskStage):
+def test_copies_of_an_import_that_committed_late_are_counted_and_gone(desk: DeskStage):
     trial = desk.late_commit()
     assert trial.as_if_nothing_had_happened, trial
-    assert (trial.happened, trial.twins_made, trial.twins_left) == ("waited", 2, 0)
+    assert (trial.happened, trial.copies_made, trial.copies_left) == ("waited", 2, 0)
 
 
 def test_a_project_somebody_deleted_is_named_and_its_restoration_is_enough(desk: DeskStage):

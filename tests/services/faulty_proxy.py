@@ -156,7 +156,7 @@ def commit_late(exchange: "Exchange") -> None:
 
 
 def then_what_is_late(exchange: "Exchange") -> None:
-    """Let the server do it, and after it what had been kept: that is how twins are made."""
+    """Let the server do it, and after it what had been kept: that is how copies are made."""
     reply = exchange.pass_on()
     exchange.proxy.commit_what_is_late()
     exchange.reply(*reply)

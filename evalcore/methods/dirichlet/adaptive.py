@@ -61,7 +61,8 @@ class AdaptiveTree(Method):
     partition: PartitionKind = "csf"   # how the pool is cut
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """branching ** depth strata; by default of equal cumulative √frequency."""
+        """branching ** depth strata; by default of equal cumulative √frequency. Raises BadInput for a tree
+        that is not one of 2 to 65,536 strata."""
         if self.branching < 2 or not 1 <= self.depth * np.log2(self.branching) <= 16:
             raise BadInput(
                 f"a tree of depth {self.depth}, branching {self.branching}, is not one of 2 to 65,536 strata"

@@ -46,7 +46,8 @@ class StaticImportance(Method):
     secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for
 
     def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
-        """Relative probability (C,) of one item of each cell: √ Σ_y p φ², φ its influence on the ratio."""
+        """Relative probability (C,) of one item of each cell: √ Σ_y p φ², φ its influence; positive_rate p
+        (C,)."""
         pull = centred_pull(measure, prior_risk(measure, cells, positive_rate))
         return root_mean_square(pull, cells, positive_rate)
 

@@ -136,7 +136,7 @@ class Oasis(Method):
         return with_replacement(design, state.labelled, size, rng)
 
     def observe(self, state: OasisState, design: Design, labels: RoundLabels, excluded: Ints) -> OasisState:
-        """Every draw teaches its stratum, items drawn again included."""
+        """Count every draw in its stratum, items drawn again included."""
         draws = labels.drawn_new + labels.drawn_known
         member = state.share > 0                                                # (K, C)
         return replace(

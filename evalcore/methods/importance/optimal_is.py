@@ -1,4 +1,4 @@
-"""`optimal-is`: importance sampling for ratios, with probabilities that are not quite believed.
+"""`optimal-is`: importance sampling for ratios, with softened probabilities.
 
 Yilmaz et al. (2021), section 2.  A ratio measure is R = Σ f_n / Σ g_n over the pool, f and g functions of
 prediction and label; its estimate from draws n ~ q is Σ f/q / Σ g/q, and the q of least error is

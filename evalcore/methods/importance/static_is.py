@@ -1,7 +1,7 @@
 """`static-is`: importance sampling with Proposition 2 and the scores taken for p(y|x).
 
-Marchant & Rubinstein (2021), remark 4: their best proposal needs the unknown p(y|x); a static method puts the
-supplied probabilities in its place and leaves it at that.  In the deterministic form of Proposition 2, a pool
+Marchant & Rubinstein (2021), remark 4: their best proposal needs the unknown p(y|x); a static method uses the
+supplied probabilities instead and never changes them.  In the deterministic form of Proposition 2, a pool
 whose labels do not change,
 
     q(x) ∝ Σ_y p(y|x) max(|J(R)·ℓ(f, y)|, ε 1[ℓ ≠ 0]),   mixed with ε of the uniform distribution

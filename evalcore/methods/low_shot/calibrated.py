@@ -1,4 +1,4 @@
-"""`isotonic` and `platt`: calibrate the score on a few labels, and let the curve speak for the rest.
+"""`isotonic` and `platt`: calibrate the score on a few labels, and use the curve for the unlabelled items.
 
 Baselines of Poms et al. (2021).  Isotonic regression (Zadrozny & Elkan 2002) assumes that higher scores are
 no less likely positive; Platt's method (1999) fits p = expit(a s + b) by maximum likelihood to targets drawn
@@ -51,7 +51,7 @@ class Platt(PlugIn):
 
 
 def platt_rates(score: Floats, labelled: Ints) -> Floats:
-    """Platt's curve at the scores (C,), fitted to labels (C, 2) by labels."""
+    """Platt's curve (C,) at score (C,), fitted to labelled (C, 2): items by label."""
     negatives, positives = labelled.sum(axis=0)
     if not (negatives and positives):
         return np.full(len(score), (positives + 1) / (negatives + positives + 2))

@@ -7,8 +7,8 @@ unlabelled one to each class by its posterior
 
     r_c = w φ(s_c; μ₁, σ₁) / [w φ(s_c; μ₁, σ₁) + (1 - w) φ(s_c; μ₀, σ₀)]
 
-and the answer counts r_c for each unlabelled item.  The start is the supplied probabilities.  Rare classes do
-not look normal at their feet, which is where the mixture errs: it is a baseline and not recommended.
+and the answer counts r_c for each unlabelled item.  The start is the supplied probabilities.  The scores of
+rare classes are not normal in the tails, so the mixture is wrong there: it is a baseline and not recommended.
 """
 
 from dataclasses import dataclass

@@ -34,7 +34,8 @@ class Iterations:
         )
 
     def plus(self, n: Floats, value: Floats, error: Floats) -> "Iterations":
-        """With one more iteration: labels, estimates and standard errors (R, M); n = 0 adds nothing."""
+        """With one more iteration: n, value, error (R, M), its labels, estimates and standard errors; n = 0
+        adds nothing."""
         return replace(
             self,
             weight=self.weight + n**self.recency,

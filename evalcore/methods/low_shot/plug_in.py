@@ -1,7 +1,7 @@
 """What the simple rivals of `acis` share: a sample from the top of the ranking, and a label model plugged in.
 
-Poms et al. (2021) compare with methods that label some items and let a model of p(y = 1 | score) answer for
-the rest:
+Poms et al. (2021) compare with methods that label some items and use a model of p(y = 1 | score) for the
+others:
 
     Ĝ = g( known labels + Σ_unlabelled p̂ )
 

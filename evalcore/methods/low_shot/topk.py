@@ -1,4 +1,4 @@
-"""`topk`: label the highest scores, and call the rest negative.
+"""`topk`: label the highest scores, and count the rest as negative.
 
 The TOP-K baseline of Poms et al. (2021): no sampling, no weights, no model.  It is right when every positive
 ranks among the labelled items, and wrong by every positive that does not.

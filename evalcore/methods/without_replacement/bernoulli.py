@@ -57,9 +57,10 @@ class BernoulliState(MethodState):
 def spread_influence(
     influence: Floats, measures: Sequence[Measure], cells: Cells, mixing: float
 ) -> Floats:
-    """Influence (..., C) with a share spread evenly over the items any measure cares about.
+    """The influence (..., C), scaled to sum to 1, with a share spread evenly over items that can change a
+    measure.
 
-    Also keeps every such item possible: a label that can matter may be rare, never ruled out.
+    So every such item can be drawn.
     """
     relevant = relevant_cells(measures, cells)
     total = (cells.size * influence).sum(axis=-1, keepdims=True)
@@ -90,7 +91,8 @@ class BernoulliDesign(Method):
     def influence(
         self, pull: Floats, cells: Cells, positive_rate: Floats, measures: Sequence[Measure]
     ) -> Floats:
-        """h (..., C) of pull φ (..., 2, 2), spread where more measures than the first are asked for."""
+        """h (..., C) of pull φ (..., 2, 2) at positive_rate (..., C), spread if several measures are asked
+        for."""
         mixing = self.secondary_mixing if len(measures) > 1 else 0.0
         return spread_influence(root_mean_square(pull, cells, positive_rate), measures, cells, mixing)
 

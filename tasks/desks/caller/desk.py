@@ -1,4 +1,5 @@
-"""The desk for labelling tools, scripts and models of the caller's own: ask what waits, tell the answers.
+"""The desk for labelling tools, scripts and models of the caller's own: ask for the waiting items, tell the
+answers.
 
     desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", classes=["spam", "ham"])
     desk.tell({question.item.item_id: label_of(question.item.shown) for question in desk.ask()})
@@ -91,18 +92,18 @@ class CallerDesk:
     def tell(self, answers: Mapping[str, str | None], annotator: str = "") -> None:
         """Keep one person's answers: item id -> class name, or None for an item that cannot be decided.
 
-        Told again, nothing changes; told otherwise, the later answer counts. Everything is checked before
-        anything is kept.
+        The same answer told again changes nothing; of two different ones the later counts. All answers are
+        checked before any is kept.
 
         annotator   tells people apart where several answer an item; "" is one nameless person
 
-        Raises BadInput for an item that was never asked about and for a label that is no class.
+        Raises BadInput for an item that was never asked about and for a label that is not a class.
         """
         for item_id, label in answers.items():
             if label is not None and label not in self._classes:
                 raise BadInput(
-                    f"{label!r} is no class of evaluation {self._evaluation!r}; answer item {item_id!r} with "
-                    f"{' or '.join(repr(name) for name in self._classes)}, or None to skip it"
+                    f"{label!r} is not a class of evaluation {self._evaluation!r}; answer item {item_id!r} "
+                    f"with {' or '.join(repr(name) for name in self._classes)}, or None to skip it"
                 )
         person = self._person(annotator)
         for (round, asking), item_ids in self._asked_last(answers).items():

@@ -139,7 +139,7 @@ class FolderDesk:
 
 @contextlib.contextmanager
 def _disk(folder: Path) -> Iterator[None]:
-    """Turns the disk's refusals into ours."""
+    """Turns errors of the disk into ours."""
     try:
         yield
     except PermissionError as error:

@@ -1,8 +1,8 @@
 """What an annotation in Label Studio means. Nothing on the server checks it, so everything is checked here.
 
 Skipped comes first, because a skip may hold a choice; then exactly one choice, of exactly one of our classes.
-Anything else (no result, two choices, an unknown class, rubbish) is invalid: quarantined, with the raw record
-kept for whoever has to look. Regions that people drew in the shown text are nobody's answer and ignored.
+Anything else (no result, two choices, an unknown class, malformed data) is invalid: it is not counted, and
+the raw record is kept for inspection. Regions that people drew in the shown text are ignored.
 """
 
 from collections.abc import Mapping, Sequence

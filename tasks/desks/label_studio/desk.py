@@ -8,17 +8,18 @@ again after deletions), so everything rests on our own keys inside each task's d
     shown_...     the shown fields
 
 Nothing else is uploaded: no predictions, scores, weights or strata, and not the item's id, which may be
-nobody's business there. Items go up in the order of their digests, which says nothing about scores.
+confidential. Items go up in the order of their digests, which says nothing about scores.
 
-*Twins*, several tasks of one item, do no harm. Copies that nobody touched are deleted while another is there,
-after one more look at each; labelled copies stay, and their answers are merged. A draft is no answer, but a
-task with a draft counts as touched. If an answer and two clean-ups fall into the same moment, an item may
-disappear: it is then missing, and is posted again.
+*Copies*, several tasks of one item, do no harm. A copy that nobody touched is deleted while another one is
+there, after a last look at it. Labelled copies stay, and their answers are merged. A draft is not an answer,
+but a task with a draft counts as touched. If an answer and two clean-ups fall into the same moment, an item
+may disappear: it is then missing, and is posted again.
 """
 
 from collections.abc import Mapping, Sequence
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.plurals import plural
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.answers import annotation, touched
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
@@ -92,23 +93,23 @@ class LabelStudioDesk:
                 raise self._project.deleted() from None
             if not isinstance(reply, dict) or reply.get("task_count") != len(part):
                 raise AmbiguousPost(
-                    f"Label Studio at {self._api.url} did not confirm all {len(part)} items it was sent; "
-                    "they are looked for before anything is sent twice"
+                    f"Label Studio at {self._api.url} did not confirm the import of "
+                    f"{plural(len(part), 'item')}; the desk is read before anything is sent again"
                 )
 
     def collect(self, batch: Batch) -> Collected:
-        """Read the whole batch, delete twins nobody touched, and translate every answer."""
+        """Read the whole batch, delete copies that nobody touched, and translate every answer."""
         copies = self._copies(batch)
         removed = 0
         answers: list[Annotation] = []
         for item_id, tasks in copies.items():
-            removed += self._remove_untouched_twins(tasks)
+            removed += self._remove_untouched_copies(tasks)
             for task in tasks:
                 answers += [
                     annotation(item_id, raw, self._classes, batch.asking)
                     for raw in task.get("annotations") or ()
                 ]
-        return Collected(annotations=answers, present=frozenset(copies), twins_removed=removed)
+        return Collected(annotations=answers, present=frozenset(copies), copies_removed=removed)
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """Raise the overlap of the items' tasks, so that Label Studio offers them to more people.
@@ -150,7 +151,7 @@ class LabelStudioDesk:
     def _in_batch(batch: Batch) -> Condition:
         return ("data.assay_batch", "equal", "String", batch_name(batch))
 
-    def _remove_untouched_twins(self, tasks: Sequence[Listed]) -> int:
+    def _remove_untouched_copies(self, tasks: Sequence[Listed]) -> int:
         """Delete the copies nobody touched, as long as one copy stays: the touched ones, or the first."""
         untouched = [task for task in tasks if not touched(task)]
         spare = untouched if len(untouched) < len(tasks) else untouched[1:]

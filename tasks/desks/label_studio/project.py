@@ -64,8 +64,8 @@ class EvaluationProject:
         """The fields as the page shows them; before the first import, fit the page to the first batch.
 
         The project had to be created before there was a batch to see pictures in. The plan is fixed by now,
-        so whoever else is posting computes the same page. A page somebody has edited is left alone, and so is
-        the first one once there are items: what is uploaded follows the page, not the other way round.
+        so every process that posts computes the same page. A page somebody has edited is left alone, and so
+        is the first one once there are items: what is uploaded follows the page, not the other way round.
         """
         project = self.ids()[0]
         try:
@@ -123,7 +123,7 @@ class EvaluationProject:
         return found[0]
 
     def _remove_if_empty(self, project: int) -> None:
-        """Another process was quicker: an empty second project would only puzzle the people who label."""
+        """Another process was quicker: an empty second project would only confuse the people who label."""
         try:
             if self._api.count(project) == 0:
                 self._api.change("DELETE", f"api/projects/{project}/")

@@ -70,7 +70,7 @@ class Replies:
                 f"into the environment variable {TOKEN_VARIABLE} (Label Studio: Account & Settings)"
             )
         if status == 404:
-            return NotThere(f"Label Studio at {self._url} knows no such thing (404{said})")
+            return NotThere(f"Label Studio at {self._url} has no such object (404{said})")
         return DeskRefused(f"Label Studio at {self._url} refused ({status}{said})")
 
     def unreachable(self, error: Exception) -> DeskUnreachable:

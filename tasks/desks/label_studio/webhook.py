@@ -1,9 +1,9 @@
 """Asking Label Studio to tell us that somebody answered: a webhook of one project, registered once.
 
-It is a hint: what is lost, the next sweep finds. Label Studio makes one attempt with a timeout of a second,
-during the annotator's own request, and signs nothing. So no answer is sent with it (`send_payload` is off),
-only a header with a secret. Every member of the project can read the secret in the project's settings; it
-keeps strangers out, and whoever has it can do no more than ask for an advance.
+It is a hint: if one is lost, the next sweep does the work. Label Studio makes one attempt with a timeout of a
+second, during the annotator's own request, and signs nothing. So no answer is sent with it (`send_payload` is
+off), only a header with a secret. Every member of the project can read the secret in the project's settings;
+it keeps strangers out, and can be used for nothing but to ask for an advance.
 """
 
 from collections.abc import Sequence

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.evalcore.plurals import plural
+
 TOLERANCE = 1e-9    # relative, and absolute below 1
 _LISTED = 4         # differences written out in one sentence
 
@@ -38,7 +40,7 @@ def value_differences(stored: Any, computed: Any, where: str = "") -> Iterator[s
                 yield from value_differences(stored[name], computed[name], place)
     elif isinstance(stored, list) and isinstance(computed, list):
         if len(stored) != len(computed):
-            yield f"{where} has {len(stored)} entries, recomputed {len(computed)}"
+            yield f"{where} has {plural(len(stored), 'entry', 'entries')}, recomputed {len(computed)}"
             return
         for i, (a, b) in enumerate(zip(stored, computed, strict=True)):
             yield from value_differences(a, b, f"{where}[{i}]")
@@ -54,15 +56,15 @@ def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, A
             continue
         a, b = np.asarray(stored[name]), np.asarray(computed[name])
         if a.shape != b.shape:
-            yield f"{name} has {len(a)} rows, recomputed {len(b)}"
+            yield f"{name} has {plural(len(a), 'row')}, recomputed {len(b)}"
             continue
         exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
         bad = a != b if exact else ~np.isclose(a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
         if bad.any():
             first = int(np.flatnonzero(bad)[0])
             yield (
-                f"{name} differs in {int(bad.sum())} rows, first in row {first}: {a[first]!s}, recomputed "
-                f"{b[first]!s}"
+                f"{name} differs in {plural(int(bad.sum()), 'row')}, first in row {first}: {a[first]!s}, "
+                f"recomputed {b[first]!s}"
             )
 
 

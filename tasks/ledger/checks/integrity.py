@@ -13,6 +13,7 @@ and what they say is no evidence.
 
 from collections.abc import Iterator
 
+from assay.evalcore.plurals import plural
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.checks.seal_fit import check_seals
@@ -121,5 +122,5 @@ def _check_others(found: Integrity, required: set[str]) -> None:
             found.add(key, "is not a key of an evaluation")
     if left_over:
         found.notes.append(
-            f"{left_over} keys were left over by a freeze that was not committed; nothing rests on them"
+            f"{plural(left_over, 'key')} left over by a freeze that was not committed; nothing rests on them"
         )

@@ -1,4 +1,5 @@
-"""Do the seals of an evaluation fit what they cover? From the newest back: each vouches for those before."""
+"""Do the seals of an evaluation fit what they cover? From the newest back, because each seal covers the one
+before it."""
 
 from collections.abc import Mapping
 

@@ -10,7 +10,7 @@ from assay.tasks.ledger.record import find_record, put_record
 
 
 def write_annotators(ledger: Ledger, quality: AnnotatorQuality) -> AnnotatorQuality:
-    """Put how people did up to a round; the record that stands."""
+    """Put how people did up to a round; returns the record under the key."""
     return put_record(ledger, layout.annotators(ledger.name, quality.round), quality)
 
 

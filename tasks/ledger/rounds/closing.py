@@ -1,6 +1,6 @@
 """The decision to close a round although items are unanswered: `rounds/0001/closing.json`.
 
-Written before the labels, so that whoever comes after a crash closes the round too, and kept because it is
+Written before the labels, so that after a crash the next process closes the round too, and kept because it is
 the reason why the round's labels have gaps. It says why, and no more: who decided first may not matter.
 """
 
@@ -24,7 +24,7 @@ class Closing:
 
 @effect("close-early")
 def decide_to_close(ledger: Ledger, round: int, why: Why) -> Why:
-    """Put the decision; the reason that stands."""
+    """Put the decision; returns the reason under the key."""
     return put_record(ledger, layout.closing(ledger.name, round), Closing(why=why)).why
 
 

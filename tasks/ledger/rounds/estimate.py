@@ -60,7 +60,7 @@ class RoundEstimate:
 
 
 def write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
-    """Put the estimates of a closed round; the ones that stand."""
+    """Put the estimates of a closed round; returns those under the key."""
     key = layout.estimate(ledger.name, estimate.round)
     return decode_estimate(ledger.put(key, codec.encode(estimate)), key)
 

@@ -6,9 +6,8 @@
                     gold items and surprising answers people are asked about besides
     design.parquet  one row per cell (evalcore.design.round)
 
-The plan carries its design: whoever finds a plan can write the very design it was drawn from, so a crash
-between the two keys, or two writers with different library versions, cannot pair a plan with another's
-probabilities.
+The plan carries its design: any process can write the design that the plan was drawn from. So a crash between
+the two keys, or two writers with different library versions, cannot pair a plan with another's probabilities.
 """
 
 import base64
@@ -35,7 +34,7 @@ _DESIGN, _BESIDES = "assay.design", "assay.besides"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlannedRound:
-    """A plan with its items' names and faces. T draws."""
+    """A plan with the ids and shown fields of its items. T draws."""
 
     number: int
     plan: RoundPlan
@@ -68,7 +67,7 @@ class _Besides:
 
 
 def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
-    """Put a plan; the one that stands."""
+    """Put a plan; returns the one under the key."""
     plan = planned.plan
     draws = range(len(plan.cell))
     columns = {

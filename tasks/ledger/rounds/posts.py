@@ -1,6 +1,7 @@
 """The attempts to put a round's items on a desk: `posts/0001.json`, and `posts/0001.arrived.json` beside it.
 
-Whoever creates the key makes the attempt; everybody else reads. The keys hold times, and are not compared.
+The process that creates the key makes the attempt; all others read. The keys hold times, and are not
+compared.
 """
 
 from collections.abc import Sequence
@@ -33,7 +34,7 @@ class _Attempt:
     at: datetime
     items: tuple[str, ...]
     asking: int
-    creator: str               # a word nobody else has
+    creator: str               # a random word
 
 
 def read_posts(ledger: Ledger, round: int) -> list[Post]:
@@ -53,10 +54,10 @@ def read_posts(ledger: Ledger, round: int) -> list[Post]:
 def create_post(
     ledger: Ledger, round: int, attempt: int, items: Sequence[str], at: datetime, asking: int = 1
 ) -> bool:
-    """Whether the attempt is ours to make.
+    """Whether this process makes the attempt.
 
     A put that is repeated because its reply was lost finds its own bytes and is still the creator: they hold
-    a word nobody else has.
+    a random word.
     """
     ours = _Attempt(attempt=attempt, at=at, items=tuple(items), asking=asking, creator=uuid4().hex)
     blob = codec.encode(ours)

@@ -204,7 +204,7 @@ class LocalStore:
             return BadKey(f"{what}: one key cannot be a folder of another ({error.filename})")
         if error.errno in _FULL:
             return StoreError(
-                f"{what}: no space left under {self.root}; nothing is half-written. Free some, run again"
+                f"{what}: no space left under {self.root}; nothing is half-written. Free space and run again"
             )
         if error.errno in _FORBIDDEN:
             return StoreUnreachable(

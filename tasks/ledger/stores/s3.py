@@ -1,7 +1,7 @@
 """A store in an S3 bucket (Amazon's, or any server with conditional writes): one object per key.
 
-A key is created by PutObject with `If-None-Match: *`. 412 means it exists: whoever created it, what lies
-there has won. That may be ourselves, when the reply to an earlier attempt was lost and the client library
+A key is created by PutObject with `If-None-Match: *`. 412 means that it exists, and that its value counts.
+This process may have created it itself, when the reply to an earlier attempt was lost and the client library
 sent the put again; so the answer to a 412 is always to read. 409 means that another conditional write was
 under way and nothing is decided: it is sent again after a random pause.
 
@@ -9,7 +9,7 @@ Server errors, throttling and lost connections are retried by botocore (standard
 reading breaks off is read again here, which botocore does not do.
 
     <prefix>/<key>              a value
-    <prefix>/.probe/<random>    a moment's proof, by `check`, that conditional writes work
+    <prefix>/.probe/<random>    written by `check` to prove that conditional writes work
 
 Endpoint, region and credentials are found as boto3 always does: AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, ...
 Making a client costs a tenth of a second of CPU, so stores made in the same environment share one.

@@ -91,7 +91,7 @@ def explain(
     if status == 416:
         return OutOfRange(f"{what}: the range is outside the value")
     if code == "RequestTimeTooSkewed":
-        return StoreUnreachable(f"{what}: this machine's clock is too wrong for {place}; set it")
+        return StoreUnreachable(f"{what}: this machine's clock differs too much from that of {place}; set it")
     if code in _REFUSED:
         return StoreUnreachable(f"{what}: {place} refused the credentials; check {CREDENTIALS}")
     if code in _FORBIDDEN:

@@ -106,7 +106,7 @@ def _thresholds(data: ReportData, of: EstimateRow) -> list[float]:
 
 
 def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tuple[float, float]:
-    """The smallest window that hides nothing of the interval, with air, within the measure's own bounds."""
+    """The smallest range that shows the whole interval, with a margin, within the measure's bounds."""
     lowest, highest = named(of.measure).bounds
     seen = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
     seen += [r.value for r in rows if r.value is not None]

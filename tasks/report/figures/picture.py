@@ -1,6 +1,6 @@
 """One figure as a page holds it: matplotlib's SVG inside a data URI, and what it shows in words.
 
-An image cannot run a script, nor fetch anything, nor meet the ids of another figure. Same data, same bytes:
+An image cannot run scripts, fetch anything, or clash with the ids of another figure. Same data, same bytes:
 matplotlib's ids are salted with a constant, and the date is left out.
 """
 

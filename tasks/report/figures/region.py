@@ -48,7 +48,7 @@ def region_figure(
 
 
 def _within(measure: Measure, low: float, high: float) -> tuple[float, float]:
-    """The part that the measure can reach."""
+    """The part within the measure's bounds."""
     return max(low, measure.bounds[0]), min(high, measure.bounds[1])
 
 

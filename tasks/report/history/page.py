@@ -63,6 +63,7 @@ def history_html(history: History) -> bytes:
     style = loader.get_source(environment, "style.css")[0]
     page = environment.get_template("history.html.j2").render(
         told=history,
+        w=wording,
         style=Markup(style),  # noqa: S704  our own file
         figure=windows_figure(history),
         rows=[_window(row) for row in history.rows],

@@ -1,4 +1,4 @@
-"""A history as tables: one row for each window and place, ready for anybody's dashboard."""
+"""A history as tables: one row for each window and place, for dashboards."""
 
 import io
 from dataclasses import asdict, dataclass

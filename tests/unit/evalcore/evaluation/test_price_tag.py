@@ -171,7 +171,7 @@ def test_nothing_found_is_not_reported_as_0_or_1():
     said = withheld(FOUND_NOTHING, positives=0)
     assert said.value is None
     assert said.undefined_reason == (
-        "no positive found yet among 50 labels; at most 240 positives are unseen by the draws alone"
+        "no positive found yet among 50 labels; at most 240 positives unseen, by the draws alone"
     )
     assert (said.lower, said.upper) == (0.0, 1.0)
     perfect = replace(FOUND_NOTHING, measure="accuracy", value=1.0, price_tag=None)

@@ -88,7 +88,7 @@ def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():
     assert alert.subject == "restaurant: F1 0.712 breached its threshold (at least 0.8)"
     assert alert.body == (
         "F1 is 0.712, 95% interval 0.662 to 0.762 (posterior and design; the window of 2026-11-20). "
-        "It must be at least 0.8. The whole interval lies outside of that.\n"
+        "It must be at least 0.8. The whole interval is outside this range.\n"
         "Before, it was 0.812, 95% interval 0.744 to 0.867 "
         "(posterior and design; the window of 2026-11-13).\n"
         "It rests on 175 labels.\n"
@@ -155,7 +155,7 @@ def test_a_revision_raises_a_breach_and_the_next_its_recovery_each_once(tmp_path
         assert set(alerts_of(world.store)) == {"revision-0001-breach.json", "revision-0002-recovery.json"}
     breach, recovery = (alerts_of(world.store)[key] for key in sorted(alerts_of(world.store)))
     assert "round 2, revision 1" in breach.body
-    assert "Labels were changed after their rounds were closed" in breach.body
+    assert "Labels changed after their rounds were closed" in breach.body
     assert "round 2, revision 2" in recovery.body
     assert verify(world.store, "small").verified
 
@@ -241,7 +241,7 @@ def test_an_inconclusive_end_says_what_would_decide(tmp_path):
     assert world.run().verdict == "inconclusive"
     (alert,) = alerts_of(world.store).values()
     assert (alert.kind, alert.severity) == ("inconclusive", "warning")
-    assert "may or may not keep to its threshold (at least 0.5)" in alert.subject
+    assert "is inconclusive against its threshold (at least 0.5)" in alert.subject
 
 
 def test_each_round_tells_sooner(tmp_path):
@@ -398,7 +398,7 @@ def assay(tmp_path, monkeypatch, capsys):
 
 def test_the_command_lists_what_waits_and_delivers_it(assay, monkeypatch):
     code, said = assay()
-    assert (code, "waits to be delivered" in said) == (0, True)
+    assert (code, "not delivered yet" in said) == (0, True)
     code, said = assay("small", "--json")
     (row,) = json.loads(said)["alerts"]
     assert (row["owner"], row["kind"], row["channels"], row["waiting"]) == ("small", "breach", {}, True)

@@ -47,11 +47,11 @@ def test_a_monitor_tells_of_a_breach_in_the_words_and_numbers_of_an_evaluation(t
         "Before, it was 0.812, 95% interval 0.744 to 0.867 "
         "(posterior and design; the window of 2026-11-13).\n"
         "It rests on 175 labels.\n"
-        "It should be at least 0.8 (floor). Log evidence against that: 3.21; a breach is called at 3.00.\n"
-        "It should be at least 0.7812 (reference). Log evidence against that: 0.50; a breach is called at "
+        "It should be at least 0.8 (floor). Log evidence against this: 3.21; a breach is called at 3.00.\n"
+        "It should be at least 0.7812 (reference). Log evidence against this: 0.50; a breach is called at "
         "3.00.\n"
-        "The evidence is of all windows since the last breach: this window's own interval may still reach "
-        "the limit.\n"
+        "The evidence is from all windows since the last breach, so this window's own interval may still "
+        "reach the limit.\n"
         "Evaluations: stream-2026-11-20. More: assay report stream-2026-11-20"
     )
     assert north.subject == "stream: F1 in region=north is in breach, window 2026-11-20"
@@ -64,5 +64,5 @@ def test_a_recovery_is_told_after_a_breach_and_an_undefined_window_says_so(tmp_p
     tell(ledger, spec, now, [breach, now])
     (alert,) = told(ledger)
     assert alert.subject == "stream: F1 has recovered, window 2026-11-20"
-    assert "Before, it was undefined: the labels give it no value, with no interval" in alert.body
+    assert "Before, it was undefined: it has no value for these labels, with no interval" in alert.body
     assert "reach the limit" not in alert.body

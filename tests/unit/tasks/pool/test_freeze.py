@@ -236,7 +236,7 @@ def test_two_freezes_at_once_agree(tmp_path):
         thread.join()
     assert len(manifests) == 4
     assert all(manifest == manifests[0] for manifest in manifests)
-    # manifest, sources, one part, and a partition of two keys: no twins
+    # manifest, sources, one part, and a partition of two keys: no copies
     assert len(list(store.keys("trial/"))) == 5
 
 

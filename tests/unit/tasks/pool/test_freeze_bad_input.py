@@ -41,7 +41,7 @@ def test_duplicate_ids_with_their_files_and_rows(tmp_path):
     for name, rows in (("1.csv", GOOD), ("2.csv", "d,1,0.5,1,x\nb,1,0.5,1,x\nd,0,0,0,x\n")):
         (tmp_path / name).write_text(HEAD + rows)
     text = refused(a_spec(tmp_path))
-    assert "column 'item_id' has ids that are there more than once" in text
+    assert "column 'item_id' has ids that occur more than once" in text
     assert f"'b' ({tmp_path}/1.csv row 2, {tmp_path}/2.csv row 2)" in text
     assert f"'d' ({tmp_path}/2.csv row 1, {tmp_path}/2.csv row 3)" in text
     assert "every item needs an id of its own" in text

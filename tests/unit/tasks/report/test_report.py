@@ -131,7 +131,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 
 
 def test_the_page_says_everything_a_decision_rests_on():
-    text = page(target_half_width=0.05, undecided=2, notes=("One twin was merged.",)).text
+    text = page(target_half_width=0.05, undecided=2, notes=("One copy was merged.",)).text
     for said in (
         "F1 is estimated at 0.800, with a nominal 95% interval of 0.700 to 0.900, from 75 labels on a pool "
         "of 10,000 predictions.",
@@ -145,7 +145,7 @@ def test_the_page_says_everything_a_decision_rests_on():
         "would decide.",
         "of which 120 are “match”",
         "People could not decide 2 items",
-        "One twin was merged.",
+        "One copy was merged.",
         "undefined: " + REASON,
         "adaptive importance sampling",
         "9f2b" * 16,

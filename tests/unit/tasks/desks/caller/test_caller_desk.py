@@ -88,8 +88,8 @@ def test_told_again_nothing_is_written_and_told_otherwise_the_later_answer_count
 
 @pytest.mark.parametrize(("answers", "said"), [
     ({"a": "match", "x": "match"}, r"has not asked about an item 'x'"),
-    ({"a": "match", "b": "Match"}, r"'Match' is no class .* 'match' or 'no match', or None"),
-    ({"a": 1}, r"1 is no class"),
+    ({"a": "match", "b": "Match"}, r"'Match' is not a class .* 'match' or 'no match', or None"),
+    ({"a": 1}, r"1 is not a class"),
 ])
 def test_what_cannot_be_an_answer_is_refused_and_nothing_is_kept(answers, said):
     desk = a_desk()
