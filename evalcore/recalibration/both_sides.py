@@ -12,7 +12,7 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.recalibration.combine import Counts
 from assay.evalcore.types import Floats
 
-ENOUGH = 15.0    # labelled items that raise the measure, and as many that lower it
+ENOUGH = 20.0    # labelled items that raise the measure, and as many that lower it
 
 
 def earned_share(measure: Measure, counts: Counts) -> Floats:

@@ -7,7 +7,8 @@ variance.
 * With few labels the interval is the hull of all four, the posterior's quantiles further out than nominal.
   With no positive found it reaches to the value if there is none.
 * Once the labels have shown hits and errors (`both_sides`), it is the hull of the first three at their
-  nominal level: there the posterior covers by itself, and the design's interval only adds width
+  nominal level, the first two stretched by a fifth on the logit scale.  The posterior's own interval covers
+  there on most pools, and not where its smooth rates are wrong; the design's covers and is wide
   (docs/ideas.md).
 
 Positives that hide among all the items are the wide interval's: it stands beside.
@@ -28,6 +29,7 @@ from assay.evalcore.recalibration.intervals import (
     anytime_half_width,
     hull,
     logit_interval,
+    stretched,
     weighted_quantiles,
 )
 from assay.evalcore.types import Floats
@@ -35,6 +37,7 @@ from assay.evalcore.types import Floats
 Ends: TypeAlias = tuple[Floats, Floats]
 
 FEW_LABELS = 100.0
+STRETCH = 1.2            # of posterior and combined value, for what a smooth model of the rates gets wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,7 +75,10 @@ def main_interval(
     confidence.
     """
     joined = logit_interval(combined.value, np.sqrt(combined.variance), z, measure.bounds)
-    three = hull([posterior.nominal, joined, heavier.nominal], measure.bounds)
+    two = hull([posterior.nominal, joined], measure.bounds)
+    three = hull(
+        [stretched(two, combined.value, STRETCH, measure.bounds), heavier.nominal], measure.bounds
+    )
     four = _hull_of_four(measure, joined, design, posterior.early, heavier.early, counts, z)
     share = earned_share(measure, counts)
     return share * three[0] + (1 - share) * four[0], share * three[1] + (1 - share) * four[1]

@@ -8,6 +8,7 @@ from scipy.special import expit, logit
 from assay.evalcore.types import Floats
 
 ANYTIME_AIM = 0.05
+LEAST_SHARE = 1e-6      # of a measure's range: no end is stretched from nearer to its bounds
 
 
 def weighted_quantiles(draws: Floats, weight: Floats, levels: Sequence[float]) -> Floats:
@@ -66,6 +67,23 @@ def logit_interval(
     lower = np.where(coarse, np.minimum(lower, np.maximum(unit - z * scaled, 0.0)), lower)
     upper = np.where(coarse, np.maximum(upper, np.minimum(unit + z * scaled, 1.0)), upper)
     return low + (high - low) * lower, low + (high - low) * upper
+
+
+def stretched(
+    ends: tuple[Floats, Floats], centre: Floats, factor: float, bounds: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Both ends moved away from the centre by `factor`, on the logit scale of the measure's range.
+
+    ends, centre (R,); bounds: the range.  An end that is NaN stays so.
+    """
+    low, high = bounds
+
+    def scale(x: Floats) -> Floats:
+        return logit(np.clip((x - low) / (high - low), LEAST_SHARE, 1 - LEAST_SHARE))
+
+    middle = scale(centre)
+    lower, upper = (middle + factor * (scale(end) - middle) for end in ends)
+    return low + (high - low) * expit(lower), low + (high - low) * expit(upper)
 
 
 def anytime_half_width(weight: Floats, variation: Floats, confidence: float) -> Floats:

@@ -45,7 +45,7 @@ def test_without_a_hit_nothing_is_earned():
 def test_all_is_earned_at_enough_of_both():
     enough = int(ENOUGH)
     assert earned_share(measure("f1"), _counts(enough, enough, 0, 0)) == pytest.approx([1.0])
-    assert earned_share(measure("f1"), _counts(enough, enough - 3, 0, 9)) == pytest.approx([0.8])
+    assert earned_share(measure("f1"), _counts(enough, enough - 4, 0, 9)) == pytest.approx([0.8])
 
 
 def test_a_true_negative_is_worth_little_beside_a_true_positive_on_a_rare_class():

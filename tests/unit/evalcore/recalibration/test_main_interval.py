@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.combine import ByDesign, Combined, Counts
 from assay.evalcore.recalibration.hull_of_four import Quantiles, main_interval, quantiles
+from assay.evalcore.recalibration.intervals import stretched
 
 F1 = measure("f1")
 
@@ -41,16 +43,25 @@ def test_with_nothing_of_one_side_it_is_the_hull_of_four():
 
 
 def test_with_enough_of_both_the_design_s_interval_is_left_out():
-    lower, upper = _interval(hits=15, errors=15)
-    # the heavier tail's lower end and the posterior's upper end, both at their nominal level
-    assert (lower[0], upper[0]) == pytest.approx((0.52, 0.68))
+    lower, upper = _interval(hits=20, errors=20)
+    # the heavier tail's lower end, and the posterior's upper end a fifth further out in log odds
+    odds = logit(0.6) + 1.2 * (logit(0.68) - logit(0.6))
+    assert (lower[0], upper[0]) == pytest.approx((0.52, expit(odds)))
 
 
 def test_in_between_it_is_in_between():
-    lower, upper = _interval(hits=40, errors=6)
-    share = 6 / 15
-    assert lower[0] == pytest.approx(share * 0.52 + (1 - share) * 0.404)
-    assert upper[0] == pytest.approx(share * 0.68 + (1 - share) * 0.796)
+    (all_lower,), (all_upper,) = _interval(hits=20, errors=20)
+    lower, upper = _interval(hits=40, errors=8)
+    assert lower[0] == pytest.approx(0.4 * all_lower + 0.6 * 0.404)
+    assert upper[0] == pytest.approx(0.4 * all_upper + 0.6 * 0.796)
+
+
+def test_stretching_keeps_to_the_range_and_to_the_centre():
+    ends = np.array([-0.9, 0.2]), np.array([0.9, 0.2])
+    low, high = stretched(ends, np.array([0.0, 0.2]), 1.5, (-1.0, 1.0))
+    far = 2 * 19**1.5 / (1 + 19**1.5) - 1          # odds of 19 to the power 1.5
+    assert (low[0], high[0]) == pytest.approx((-far, far))
+    assert (low[1], high[1]) == pytest.approx((0.2, 0.2))
 
 
 def test_early_quantiles_lie_further_out_and_meet_the_nominal_ones_with_many_labels():
