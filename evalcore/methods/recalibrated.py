@@ -35,12 +35,12 @@ from assay.evalcore.types import Floats, Ints
 
 POSTERIOR_NOTE = (
     "From the lowest to the highest end of three intervals: the posterior's, that of the posterior "
-    "combined with the design's own estimate, both a fifth wider than nominal, and the posterior's with a "
-    "heavier tail. Until 20 labels that raise the measure and 20 that lower it were found, the design's "
-    "interval is joined to them in part, and the posterior's tails reach further out. "
-    "docs/certification.md has how often it covered the truth, by pool and number of labels. It fails in one "
-    "known way: where positives look like any negative, the value is too high until one of them is found, "
-    "and then only the wide interval covers."
+    "combined with the design's own estimate, both a tenth wider than nominal, and the posterior's with a "
+    "heavier tail. The design's own interval is joined to them as far as it is no wider than they are. Until "
+    "20 labels that raise the measure and 20 that lower it were found, it is joined to them in full or in "
+    "part, and the posterior's tails reach further out. docs/certification.md has how often this covered the "
+    "truth, by pool and number of labels. It fails in one known way: where positives look like any negative, "
+    "the value is too high until one of them is found, and then only the wide interval covers."
 )
 ANYTIME_NOTE = (
     "A confidence sequence of the design's estimate, which is unbiased under any model: it may be looked at "

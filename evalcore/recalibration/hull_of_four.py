@@ -7,9 +7,12 @@ variance.
 * With few labels the interval is the hull of all four, the posterior's quantiles further out than nominal.
   With no positive found it reaches to the value if there is none.
 * Once the labels have shown hits and errors (`both_sides`), it is the hull of the first three at their
-  nominal level, the first two stretched by a fifth on the logit scale.  The posterior's own interval covers
-  there on most pools, and not where its smooth rates are wrong; the design's covers and is wide
-  (docs/ideas.md).
+  nominal level, the first two stretched by a tenth on the logit scale.  The posterior's own interval covers
+  there on most pools, and not where its smooth rates are wrong.
+* The design's own interval, which covers without a model, stays in the hull as far as it is no wider than
+  those three together: around the design's value, times the fourth power of their width over its width.
+
+docs/ideas.md has what each of these rules does, and what else was tried.
 
 Positives that hide among all the items are the wide interval's: it stands beside.
 
@@ -37,7 +40,8 @@ from assay.evalcore.types import Floats
 Ends: TypeAlias = tuple[Floats, Floats]
 
 FEW_LABELS = 100.0
-STRETCH = 1.2            # of posterior and combined value, for what a smooth model of the rates gets wrong
+STRETCH = 1.1            # of posterior and combined value, for what a smooth model of the rates gets wrong
+FADING = 4               # how fast the design's interval falls away where it is wider than the others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,41 +79,33 @@ def main_interval(
     confidence.
     """
     joined = logit_interval(combined.value, np.sqrt(combined.variance), z, measure.bounds)
+    own = z * np.sqrt(np.where(design.usable, design.empirical, np.nan))      # half of the design's width
     two = hull([posterior.nominal, joined], measure.bounds)
     three = hull(
         [stretched(two, combined.value, STRETCH, measure.bounds), heavier.nominal], measure.bounds
     )
-    four = _hull_of_four(measure, joined, design, posterior.early, heavier.early, counts, z)
+    kept = own * _fading(three, own)
+    earned = hull([three, (design.value - kept, design.value + kept)], measure.bounds)
+    whole = (design.value - own, design.value + own)
+    four = _hull_of_four(measure, joined, whole, posterior, heavier, counts)
     share = earned_share(measure, counts)
-    return share * three[0] + (1 - share) * four[0], share * three[1] + (1 - share) * four[1]
+    return share * earned[0] + (1 - share) * four[0], share * earned[1] + (1 - share) * four[1]
+
+
+def _fading(three: Ends, own: Floats) -> Floats:
+    """The share (R,) of the design's half-width `own` that is kept beside the other three together."""
+    others = (three[1] - three[0]) / 2
+    wider = own > others
+    return np.where(wider, others / np.where(wider, own, 1.0), 1.0) ** FADING
 
 
 def _hull_of_four(
-    measure: Measure,
-    joined: Ends,
-    design: ByDesign,
-    posterior: Ends,
-    heavier: Ends,
-    counts: Counts,
-    z: float,
+    measure: Measure, joined: Ends, design: Ends, posterior: Quantiles, heavier: Quantiles, counts: Counts
 ) -> Ends:
-    half = z * np.sqrt(np.where(design.usable, design.empirical, np.inf))
     # with no positive found the labels do not exclude that there is none to be found
     at_least = totals.value(measure, counts.known[:, 1], counts.known[:, 0], counts.items)
     none_left = np.where(counts.none_found, at_least, np.nan)
-    return hull(
-        [
-            posterior,
-            joined,
-            heavier,
-            (
-                np.where(design.usable, design.value - half, np.nan),
-                np.where(design.usable, design.value + half, np.nan),
-            ),
-            (none_left, none_left),
-        ],
-        measure.bounds,
-    )
+    return hull([posterior.early, joined, heavier.early, design, (none_left, none_left)], measure.bounds)
 
 
 def within(ends: Ends, certain: Ends, posterior: ByPosterior, counts: Counts, confidence: float) -> Ends:

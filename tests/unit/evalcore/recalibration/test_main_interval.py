@@ -16,13 +16,16 @@ def _arrays(*values):
     return tuple(np.array([v], float) for v in values)
 
 
-def _interval(*, hits, errors):
+def _interval(*, hits, errors, design_error=0.1, design_value=0.6):
     value, variance = _arrays(0.6, 0.03**2)
     (yes,) = (np.array([True]),)
     return main_interval(
         F1,
         Combined(value=value, variance=variance, trust=value * 0, gap=value * 0),
-        ByDesign(usable=yes, value=value, variance=variance, empirical=np.array([0.1**2])),
+        ByDesign(
+            usable=yes, value=np.array([design_value]), variance=variance,
+            empirical=np.array([design_error**2]),
+        ),
         Quantiles(nominal=_arrays(0.55, 0.68), early=_arrays(0.5, 0.7)),
         Quantiles(nominal=_arrays(0.52, 0.66), early=_arrays(0.48, 0.69)),
         Counts(
@@ -44,9 +47,21 @@ def test_with_nothing_of_one_side_it_is_the_hull_of_four():
 
 def test_with_enough_of_both_the_design_s_interval_is_left_out():
     lower, upper = _interval(hits=20, errors=20)
-    # the heavier tail's lower end, and the posterior's upper end a fifth further out in log odds
-    odds = logit(0.6) + 1.2 * (logit(0.68) - logit(0.6))
+    # the heavier tail's lower end, and the posterior's upper end a tenth further out in log odds
+    odds = logit(0.6) + 1.1 * (logit(0.68) - logit(0.6))
     assert (lower[0], upper[0]) == pytest.approx((0.52, expit(odds)))
+
+
+def test_a_design_s_interval_that_is_as_narrow_as_the_others_stays():
+    (without,), _ = _interval(hits=20, errors=20)
+    lower, upper = _interval(hits=20, errors=20, design_error=0.04, design_value=0.5)
+    assert without == pytest.approx(0.52)
+    assert lower[0] == pytest.approx(0.5 - 1.96 * 0.04)
+    assert upper[0] < 0.7
+    # twice as wide as the others: a sixteenth of it
+    others = (upper[0] - without) / 2
+    lower, _ = _interval(hits=20, errors=20, design_error=2 * others / 1.96, design_value=0.5)
+    assert lower[0] == pytest.approx(0.5 - 2 * others / 16)
 
 
 def test_in_between_it_is_in_between():
