@@ -125,6 +125,13 @@ class Method(ABC):
         """
         raise BadInput(f"method {self.name!r} has no joint region of several measures")
 
+    def audited(self, share: float) -> Self:
+        """With this share of every batch spread evenly over the items that positives may hide among.
+
+        Raises BadInput for a method that has no such setting.
+        """
+        raise BadInput(f"method {self.name!r} cannot spread part of a batch evenly")
+
     def for_forecast(self) -> Self:
         """The method with the settings that a forecast uses: coarser where that saves time."""
         return self
