@@ -30,15 +30,11 @@ from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.randomness import stream
-from assay.evalcore.recalibration.configurations import CONFIGURATIONS
 from assay.evalcore.recalibration.contamination import WIDE
 from assay.evalcore.recalibration.diagnostics import reaches_further
 from assay.evalcore.recalibration.hull_of_four import Ends, posterior_ends
-from assay.evalcore.recalibration.label_model import fit, label_model
 from assay.evalcore.recalibration.planning import audited_cells
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posteriors
-from assay.evalcore.recalibration.shape import pool_shape
-from assay.evalcore.recalibration.warm import warmed
 from assay.evalcore.types import Floats
 
 FIRST, GROWTH = 50, 1.5    # labels of the smallest audit that is priced, and how the next ones grow
@@ -154,25 +150,19 @@ class _Drawn:
 
 
 def _drawn(question: Question, state: State) -> _Drawn:
-    cells, inner = question.cells, state.inner
-    model = label_model(pool_shape(cells), CONFIGURATIONS)
-    if question.evidence is not None:
-        model = warmed(model, question.evidence)
-    n = inner.labelled.sum(axis=2).astype(np.float64)
-    k, left = inner.labelled[..., 1].astype(np.float64), inner.left.astype(np.float64)
+    e = question.method.evidence(state.inner)
     rng = stream(question.seed, question.evaluation, state.round, "audit")
-    given = noise(model, DRAWS, rng)
-    none, wide = posteriors(model, fit(model, n, k), n, k, left, given, (None, WIDE))
-    audited = left * audited_cells(question.measures, model.shape.predicted)
+    none, wide = posteriors(e.model, e.fit, e.n, e.k, e.left, noise(e.model, DRAWS, rng), (None, WIDE))
+    predicted = e.model.shape.predicted
     rate = np.clip(wide.rate[0], LEAST_RATE, 1 - LEAST_RATE)
     shown = np.maximum(1 - none.rate[0], LEAST_RATE)
     return _Drawn(
         measure=question.measures[0],
-        predicted=model.shape.predicted,
-        n=n,
-        k=k,
-        left=left,
-        audited=audited,
+        predicted=predicted,
+        n=e.n,
+        k=e.k,
+        left=e.left,
+        audited=e.left * audited_cells(question.measures, predicted),
         expected=none.mean,
         wide=wide,
         log_found=np.log(rate),

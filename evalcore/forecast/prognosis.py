@@ -76,7 +76,7 @@ class Prognosis:
     costs: tuple[Cost, ...]           # one for each half-width
     undefined_at_100: float           # chance that 100 random labels hold no value of the measure
     methods: tuple[Suitability, ...]
-    hidden: HiddenPrice | None        # None where hidden positives cannot move the measure so far
+    hidden: HiddenPrice | None = None   # None where hidden positives cannot move the measure so far
 
     @property
     def random_does_as_well(self) -> bool:

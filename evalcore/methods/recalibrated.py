@@ -211,6 +211,10 @@ class Recalibrated(Method):
         ]
         return [_joined(several) for several in zip(*parts, strict=True)]
 
+    def evidence(self, state: RecalibratedState) -> Evidence:
+        """The counts and the fit."""
+        return state.evidence()[0][1].rows(slice(0, 1))
+
     def audited(self, share: float) -> Self:
         """With this share of every batch for the audit."""
         return replace(self, spread=share)
