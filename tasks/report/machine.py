@@ -93,7 +93,7 @@ def _people(data: ReportData) -> JsonObject:
     return {} if data.annotators is None else {"annotators": asdict(data.annotators)}
 
 
-def _audit(data: ReportData) -> dict[str, Any]:
+def _audit(data: ReportData) -> JsonObject:
     """What would bring the wide interval down, where one is announced."""
     return {} if data.audit_price is None else {"audit": asdict(data.audit_price)}
 

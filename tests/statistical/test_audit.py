@@ -60,9 +60,9 @@ def test_positives_beyond_what_is_excluded_show_in_95_percent_of_audits():
 
 @pytest.mark.statistical
 def test_the_wide_interval_comes_down_as_the_price_said():
-    # nothing hides in this family.  One run's end of the interval differs from the price by 0.015 or so
-    # (standard deviation, 20 runs); 0.02 is allowed for
-    repeats, before, more, deviation = 8, 150, 378, 0.02
+    # Nothing hides in this family, and the price speaks of the runs in which no positive turns up.  There the
+    # end of one run's interval is off its price by 0.012 in the mean; a standard deviation of 0.02 is allowed
+    repeats, before, more, deviation = 8, 300, 378, 0.02
     how = Recalibrated(report_draws=1000)
     cells, by_label = prepare(how, pool("over-confident"))
     differences, moves = [], []
@@ -78,7 +78,10 @@ def test_the_wide_interval_comes_down_as_the_price_said():
         if step is None:
             continue
         even = replace(question, method=how.audited(1.0))
-        now = estimates(question, _until(even, state, before + more, truth))[0]
+        after = _until(even, state, before + more, truth)
+        if after.inner.labelled[..., 1].sum() > state.inner.labelled[..., 1].sum():
+            continue
+        now = estimates(question, after)[0]
         differences.append(now.diagnostics["wide_lower"] - step.lower)
         moves.append(step.lower - price.lower)
     assert len(differences) >= repeats // 2
