@@ -32,7 +32,7 @@ from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.randomness import stream
 from assay.evalcore.recalibration.contamination import WIDE
 from assay.evalcore.recalibration.diagnostics import reaches_further
-from assay.evalcore.recalibration.hull_of_four import Ends, posterior_ends
+from assay.evalcore.recalibration.hull_of_four import Ends, quantiles
 from assay.evalcore.recalibration.planning import audited_cells
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posteriors
 from assay.evalcore.types import Floats
@@ -92,8 +92,8 @@ def audit_price(question: Question, state: State) -> AuditPrice | None:
     return AuditPrice(
         measure=now.measure,
         confidence=now.confidence,
-        lower=now.diagnostics["wide_lower"],
-        upper=now.diagnostics["wide_upper"],
+        lower=float(now.diagnostics["wide_lower"] or 0.0),
+        upper=float(now.diagnostics["wide_upper"] or 0.0),
         items=items,
         steps=tuple(steps),
         settled_by=steps[-1].labels if settled and steps[-1].labels < items else None,
@@ -176,8 +176,8 @@ def _step(drawn: _Drawn, now: Estimate, before: Ends, size: int) -> tuple[AuditS
     """An audit of this size, and whether it brings the wide interval down; before: `_ends` of none."""
     after, main = _ends(drawn, now.confidence, size), (np.array([now.lower]), np.array([now.upper]))
     # the interval as reported, its ends moved as far as those of the posterior, inwards alone
-    lower = now.diagnostics["wide_lower"] + np.maximum(after[0] - before[0], 0.0)
-    upper = now.diagnostics["wide_upper"] + np.minimum(after[1] - before[1], 0.0)
+    lower = float(now.diagnostics["wide_lower"] or 0.0) + np.maximum(after[0] - before[0], 0.0)
+    upper = float(now.diagnostics["wide_upper"] or 0.0) + np.minimum(after[1] - before[1], 0.0)
     wide = np.fmin(lower, main[0]), np.fmax(upper, main[1])
     return AuditStep(
         labels=size,
@@ -201,4 +201,5 @@ def _ends(drawn: _Drawn, confidence: float, size: int) -> Ends:
     value = totals.value(drawn.measure, hits, missed, by_prediction(drawn.n + drawn.left, drawn.predicted))
     log_weight = drawn.log_found @ found[0] + drawn.log_clear @ (more - found)[0]
     weight = drawn.wide.weight[0] * np.exp(log_weight - log_weight.max())
-    return posterior_ends(value, (weight / weight.sum())[None], drawn.n.sum(axis=1) + size, confidence)
+    labels = drawn.n.sum(axis=1) + size
+    return quantiles(value, np.asarray(weight / weight.sum())[None], labels, confidence).early
