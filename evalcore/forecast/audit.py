@@ -31,7 +31,6 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.randomness import stream
 from assay.evalcore.recalibration.contamination import WIDE
-from assay.evalcore.recalibration.diagnostics import reaches_further
 from assay.evalcore.recalibration.hull_of_four import Ends, quantiles
 from assay.evalcore.recalibration.planning import audited_cells
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posteriors
@@ -40,6 +39,7 @@ from assay.evalcore.types import Floats
 FIRST, GROWTH = 50, 1.5    # labels of the smallest audit that is priced, and how the next ones grow
 DRAWS = 2000
 LEAST_RATE = 1e-12
+SETTLED = 0.02             # of the interval's width: what the wide one may add to it and count as the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,13 +179,14 @@ def _step(drawn: _Drawn, now: Estimate, before: Ends, size: int) -> tuple[AuditS
     lower = float(now.diagnostics["wide_lower"] or 0.0) + np.maximum(after[0] - before[0], 0.0)
     upper = float(now.diagnostics["wide_upper"] or 0.0) + np.minimum(after[1] - before[1], 0.0)
     wide = np.fmin(lower, main[0]), np.fmax(upper, main[1])
+    beyond = main[0] - wide[0] + wide[1] - main[1]
     return AuditStep(
         labels=size,
         lower=float(wide[0][0]),
         upper=float(wide[1][0]),
         excludes=excluded(size, round(float(drawn.audited.sum())), now.confidence),
         chance_found=float((drawn.wide.weight[0] * -np.expm1(size * np.log1p(-drawn.hidden))).sum()),
-    ), not bool(reaches_further(main, wide)[0])
+    ), bool(beyond[0] <= SETTLED * (main[1] - main[0])[0])
 
 
 def _ends(drawn: _Drawn, confidence: float, size: int) -> Ends:
