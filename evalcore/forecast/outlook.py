@@ -1,4 +1,4 @@
-"""What an evaluation waits for, and how many labels that is likely to take."""
+"""What an evaluation waits for, how many labels that is likely to take, and the price of an audit."""
 
 from dataclasses import dataclass
 
@@ -6,17 +6,19 @@ import numpy as np
 
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import StoppingRule
+from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.labels_needed import forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """Labels to the target, and to a verdict where there is a threshold."""
+    """Labels to the target, and to a verdict where there is a threshold; what excludes hidden positives."""
 
     budget: int
     target: Forecast | None
     verdict: Forecast | None = None
+    audit: AuditPrice | None = None   # where a wide interval is announced
 
 
 def outlook(
@@ -43,6 +45,7 @@ def outlook(
         return None
     try:
         found = forecast(question, state, goals, rule.budget, batch_size=batch_size)
+        audit = audit_price(question, state)
     except np.linalg.LinAlgError:
         return None
     by_goal = dict(zip(goals, found, strict=True))
@@ -50,4 +53,5 @@ def outlook(
         budget=rule.budget,
         target=None if target is None else by_goal[target],
         verdict=None if verdict is None else by_goal[verdict],
+        audit=audit,
     )

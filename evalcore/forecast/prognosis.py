@@ -15,6 +15,7 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.random_sampling import chance_undefined, random_sampling_equivalent
 from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.forecast.audit import hidden_that_move, labels_to_exclude
 from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.labels_needed import forecast
 from assay.evalcore.forecast.suitability import Suitability, suitabilities
@@ -29,6 +30,7 @@ from assay.evalcore.randomness import stream
 from assay.evalcore.types import Array, Floats
 
 HORIZON = 1_500         # labels up to which is looked, where no budget is given
+_MOVED = 0.05           # of the measure: hidden positives that matter
 _WORLDS = 15            # tables of confusion where labels are not known
 _SAMPLE = 100           # labels of the random sample that may hold no value of the measure
 
@@ -53,6 +55,19 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenPrice:
+    """What it takes to exclude hidden positives that would move the measure by `moved`.
+
+    The medians over the tables; drawn evenly, with none of them found.
+    """
+
+    moved: float
+    positives: int       # hidden among the items predicted negative
+    items: int           # predicted negative
+    labels: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prognosis:
     """What half-widths of one measure take, and which methods suit the pool."""
 
@@ -61,6 +76,7 @@ class Prognosis:
     costs: tuple[Cost, ...]           # one for each half-width
     undefined_at_100: float           # chance that 100 random labels hold no value of the measure
     methods: tuple[Suitability, ...]
+    hidden: HiddenPrice | None = None   # None where hidden positives cannot move the measure so far
 
     @property
     def random_does_as_well(self) -> bool:
@@ -104,6 +120,7 @@ def prognosis(
         methods=tuple(suitabilities(
             pool.score, pool.probability, pool.prediction, asked, chosen.method, supplied=pool.supplied
         )),
+        hidden=_hidden_price(asked[0], tables, confidence),
     )
 
 
@@ -138,6 +155,18 @@ def _random_labels(
             continue
         needed.append(found or 0)
     return int(np.median(needed)) if len(needed) > len(tables) / 2 else None
+
+
+def _hidden_price(chosen: Measure, tables: Sequence[Floats], confidence: float) -> HiddenPrice | None:
+    """The median over the tables in which hidden positives can move the measure; None for fewer than half."""
+    found = [hidden_that_move(chosen, table, _MOVED) for table in tables]
+    told = [h for h in found if h is not None]
+    if len(told) <= len(tables) / 2:
+        return None
+    positives, items = int(np.median(told)), round(tables[0][0].sum())
+    return HiddenPrice(
+        moved=_MOVED, positives=positives, items=items, labels=labels_to_exclude(positives, items, confidence)
+    )
 
 
 def _chance_undefined(chosen: Measure, tables: Sequence[Floats]) -> float:

@@ -24,6 +24,7 @@ from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.state import MethodState
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition_kinds import FeatureTree
+from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.types import Bools, Floats, Ints
 
 
@@ -124,6 +125,20 @@ class Method(ABC):
         Raises BadInput for a method that has none, and NoRegion while the draws do not determine one.
         """
         raise BadInput(f"method {self.name!r} has no joint region of several measures")
+
+    def evidence(self, state: Any) -> Evidence:
+        """What the label model was fitted to, with its fit, in the first repeat.
+
+        Raises BadInput for a method whose label model is another one.
+        """
+        raise BadInput(f"method {self.name!r} has no recalibrated label model")
+
+    def audited(self, share: float) -> Self:
+        """With this share of every batch spread evenly over the items that positives may hide among.
+
+        Raises BadInput for a method that has no such setting.
+        """
+        raise BadInput(f"method {self.name!r} cannot spread part of a batch evenly")
 
     def for_forecast(self) -> Self:
         """The method with the settings that a forecast uses: coarser where that saves time."""

@@ -17,6 +17,7 @@ from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.partition import decision_boundary
@@ -94,7 +95,7 @@ class Recalibrated(Method):
 
     name: str = "recalibrated"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        starts_warm=True, negatively_associated=True, forecast_worlds=12
+        starts_warm=True, audits=True, negatively_associated=True, forecast_worlds=12
     )
     coverage_slack: ClassVar[float] = 0.01
 
@@ -103,6 +104,7 @@ class Recalibrated(Method):
     planning_draws: int = 96
     report_draws: int = 2000
     anytime: bool = False
+    spread: Share = 0.0   # of every batch, drawn evenly: an audit for positives the score does not show
 
     @property
     def interval(self) -> str:
@@ -113,6 +115,17 @@ class Recalibrated(Method):
     def interval_note(self) -> str:
         """What is known of that kind of interval."""
         return ANYTIME_NOTE if self.anytime else POSTERIOR_NOTE
+
+    @property
+    def sampling_note(self) -> str:
+        """How items are chosen, where a part of them is an audit."""
+        if not self.spread:
+            return ""
+        return (
+            f"Items were chosen by the method “{self.name}”. {self.spread:.0%} of every batch was an audit "
+            "for positives that the score does not show: drawn evenly from the items they may hide among, "
+            "whatever the model says of them."
+        )
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""
@@ -142,7 +155,9 @@ class Recalibrated(Method):
         rng = stream(0, "recalibrated", state.rounds, "planning")
         quadrature = Quadrature(model=state.model, draws=self.planning_draws, rng=rng)
         plan = BatchPlan.join([
-            plan_batch(e.model, e.fit, state.measures, e.n, e.k, e.left, wanted[part], quadrature)
+            plan_batch(
+                e.model, e.fit, state.measures, e.n, e.k, e.left, wanted[part], quadrature, self.spread
+            )
             for part, e in state.evidence()
         ])
         return Design(
@@ -196,6 +211,14 @@ class Recalibrated(Method):
             for _, e in state.evidence()
         ]
         return [_joined(several) for several in zip(*parts, strict=True)]
+
+    def evidence(self, state: RecalibratedState) -> Evidence:
+        """The counts and the fit."""
+        return state.evidence()[0][1].rows(slice(0, 1))
+
+    def audited(self, share: float) -> Self:
+        """With this share of every batch for the audit."""
+        return replace(self, spread=share)
 
     def for_forecast(self) -> Self:
         """With fewer draws for a report."""

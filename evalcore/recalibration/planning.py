@@ -4,6 +4,9 @@ A large batch planned from one posterior puts too many labels in the same few ce
 steps of 10 (below 100 labels), 25 (below 300) and 50: after each step the planned labels enter the model as
 fractional pseudo-labels at their expected value, and the model is refitted for the next step.  This lowers
 the variance where labels are planned and leaves the means.  Nothing is drawn before all is planned.
+
+An audit is a share of every step that is spread evenly over the items that positives may hide among,
+whatever the model says of them.
 """
 
 from collections.abc import Sequence
@@ -17,7 +20,7 @@ from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.allocation import reduction, waterfill
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit
 from assay.evalcore.recalibration.posterior import Noise, Posterior, noise, posterior
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Bools, Floats
 
 SEARCH_POWER = 4
 LEAST_NEYMAN = 0.3       # d_min
@@ -59,6 +62,18 @@ class Quadrature:
         return self.drawn[step]
 
 
+def audited_cells(measures: Sequence[Measure], predicted: Floats) -> Bools:
+    """Whether (C,) an audit is about the items of each cell: those where a positive may hide.
+
+    These are the predicted negatives, or every item that matters where only predicted positives do;
+    predicted (C,): 1.0 where the prediction is positive.
+    """
+    matters = np.any([m.label_matters() for m in measures], axis=0)
+    if matters[0] and (predicted == 0).any():
+        return np.asarray(predicted == 0)
+    return np.asarray(matters[predicted.astype(np.int64)])
+
+
 def virtual_step(labels: Floats) -> Floats:
     """How many labels (R,) to plan at once when there are `labels` (R,) already."""
     return np.where(labels < 100, 10.0, np.where(labels < 300, 25.0, 50.0))
@@ -73,14 +88,17 @@ def plan_batch(
     left: Floats,
     size: Floats,
     quadrature: Quadrature,
+    spread: float = 0.0,
 ) -> BatchPlan:
     """Inclusion probabilities for batches of `size` (R,), whole numbers not above what is left.
 
-    n, k, left (R, C): labelled items, positives among them, unlabelled items.
+    n, k, left (R, C): labelled items, positives among them, unlabelled items; spread: the share of the labels
+    that goes to every item alike of those an audit is about.
     """
     labels = n.sum(axis=1)
     matters = np.any([m.label_matters() for m in measures], axis=0)
     open_items = np.where(matters[model.shape.predicted.astype(np.int64)], left, 0.0)
+    audited = audited_cells(measures, model.shape.predicted)
     rest, planned = open_items, np.zeros(left.shape)
     done = np.zeros(len(size))
     first: tuple[Floats, Floats] | None = None
@@ -91,7 +109,7 @@ def plan_batch(
         view = _look(model, post, measures, n, k, left)
         if first is None:
             first = view.mean, view.slopes[0]
-        expected = rest * _inclusion(view, rest, step, labels + done)
+        expected = _expected(view, rest, rest * audited, step, labels + done, spread)
         planned, rest, done = planned + expected, rest - expected, done + step
         number += 1
         if (done < size).any():
@@ -130,6 +148,20 @@ def _look(
         reduction=reduction(post, drawn, slopes[0]),
         positives=mean_hits + mean_missed,
     )
+
+
+def _expected(
+    view: _View, items: Floats, audited: Floats, step: Floats, labels: Floats, spread: float
+) -> Floats:
+    """Labels (R, C) of one virtual step: the audit's first, then those that search.
+
+    items, audited (R, C): what may be asked, and the part of it that an audit is about.
+    """
+    if not spread:
+        return items * _inclusion(view, items, step, labels)
+    even = audited * waterfill((audited > 0).astype(np.float64), audited, step * spread)
+    rest = items - even
+    return np.asarray(even + rest * _inclusion(view, rest, step - even.sum(axis=1), labels))
 
 
 def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floats:

@@ -47,6 +47,8 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
               help="Columns with the predictions of further systems, for the method recycle.")
 @click.option("--annotators", type=click.IntRange(min=1), default=1, show_default=True,
               help="People who answer about each item, where the pool has a label_probability.")
+@click.option("--audit", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Labels of the largest budget to spread evenly, against hidden positives.")
 @click.option("--processes", type=click.IntRange(min=1), default=None,
               help="Processes to use [default: one per processor]; the numbers do not depend on it.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
@@ -55,7 +57,7 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
-    processes: int | None, plot: Path | None, as_json: bool,
+    audit: int, processes: int | None, plot: Path | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: their errors, how often their intervals cover the truth, and how
     many labels it takes until the intervals are narrow.
@@ -85,6 +87,7 @@ def replay(
         systems=tuple(_listed(systems)),
         people=annotators,
         half_widths=tuple(_number("--half-width", text) for text in _listed(half_widths)),
+        audit=audit,
     )
     with _naming_flags():
         if plot is not None:

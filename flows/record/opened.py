@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Question
 from assay.evalcore.evaluation.stopping import StoppingRule
+from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.inheritance import evidence_by_cell
 from assay.evalcore.pool.partition import Partition
@@ -91,7 +92,7 @@ def open_evaluation(store: Store, name: str) -> Opened:
         manifest=manifest,
         partition=partition,
         question=Question(
-            method=method(manifest.partition.method),
+            method=_method_of(spec, manifest.partition.method),
             cells=partition.cells,
             measures=spec.measures,
             confidence=spec.target.confidence,
@@ -106,6 +107,12 @@ def open_evaluation(store: Store, name: str) -> Opened:
         ),
         inherited=reusable(taken_over),
     )
+
+
+def _method_of(spec: Spec, name: str) -> Method:
+    """The method that cut the pool; with the share of the budget that is an audit, if there is one."""
+    chosen, share = method(name), spec.budget.audit_share
+    return chosen.audited(share) if share else chosen
 
 
 def _why(recorded: RecordedSpec, method_name: str) -> str | None:

@@ -10,6 +10,7 @@ from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
+from assay.flows.report.outlook import read_audit_price
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.manifest import Manifest
@@ -84,6 +85,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         moved=standing.moved,
         revised_items=standing.revised_items,
         joint=known.joint,
+        audit_price=read_audit_price(opened, standing.revision),
         began=_text(read_begun(opened.ledger)),
         finished=_text(read_closed(opened.ledger, standing.rounds))
         if standing.state == "finished" else None,

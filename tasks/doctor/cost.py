@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from assay.evalcore.forecast.prognosis import Prognosis
+from assay.evalcore.forecast.prognosis import HiddenPrice, Prognosis
 from assay.evalcore.types import JsonObject
 from assay.tasks.report.forecast import forecast_in_words, forecast_json
 from assay.tasks.report.price import two_figures
@@ -19,6 +19,7 @@ def prognosis_json(ahead: Prognosis) -> JsonObject:
             for cost in ahead.costs
         ],
         "random_sampling_undefined_at_100_labels": round(ahead.undefined_at_100, 4),
+        "hidden_positives": None if ahead.hidden is None else asdict(ahead.hidden),
         "methods": [asdict(one) for one in ahead.methods],
     }
 
@@ -40,4 +41,14 @@ def prognosis_lines(ahead: Prognosis) -> list[str]:
             f"100 labels of a random sample would hold no value of {ahead.measure} in "
             f"{ahead.undefined_at_100:.0%} of samples"
         )
+    if ahead.hidden is not None:
+        told.append(_hidden(ahead.measure, ahead.hidden))
     return told
+
+
+def _hidden(measure: str, price: HiddenPrice) -> str:
+    return (
+        f"{price.positives:,} positives that score like any negative would move {measure} by "
+        f"{price.moved:g}; excluding so many takes about {two_figures(price.labels):,} labels, drawn evenly "
+        f"from the {price.items:,} items predicted negative"
+    )

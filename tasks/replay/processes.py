@@ -16,7 +16,6 @@ from typing import Any
 
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.replay.pool import Annotators
 from assay.evalcore.replay.run import run_block
@@ -85,7 +84,7 @@ def run_here(block: Block) -> BlockRun:
     with threadpool_limits(limits=1):
         start = time.perf_counter()
         traces = run_block(
-            method(block.method),
+            request.find_method(block.method),
             block.cells,
             block.by_label,
             [named.find() for named in request.measures],

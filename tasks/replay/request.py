@@ -6,6 +6,7 @@ from math import inf
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.registry import method, methods_that
 
 
@@ -33,6 +34,7 @@ class ReplayRequest:
     batch_size: int = 25
     confidence: float = 0.95
     systems: tuple[str, ...] = ()        # names of the pool's further systems, for methods that judge several
+    audit: int = 0                       # labels of the largest budget that are spread evenly
     people: int = 1                      # annotators who answer about each item, where they differ
     half_widths: tuple[float, ...] = (0.10, 0.05)   # of intervals, to which the labels are told
 
@@ -50,10 +52,26 @@ class ReplayRequest:
         _check_names("half_widths", self.half_widths)
         if not all(0 < h < inf for h in self.half_widths):
             raise BadArgument("half_widths", f"must be positive numbers, got {list(self.half_widths)}")
+        self._check_audit()
         one_system = [name for name in self.methods if not method(name).capabilities.judges_systems]
         if self.systems and one_system:
             able = " or ".join(map(repr, methods_that("judges_systems")))
             raise BadArgument("systems", f"need the method {able} alone; {one_system[0]!r} judges one system")
+
+    def find_method(self, name: str) -> Method:
+        """A method of the request, with its audit. Raises UnknownName."""
+        chosen = method(name)
+        return chosen.audited(self.audit / self.budgets[-1]) if self.audit else chosen
+
+    def _check_audit(self) -> None:
+        if not self.audit:
+            return
+        if not self.budgets or not 0 < self.audit <= self.budgets[-1]:
+            raise BadArgument("audit", f"is a part of the largest budget, got {self.audit}")
+        unable = [name for name in self.methods if not method(name).capabilities.audits]
+        if unable:
+            able = " or ".join(methods_that("audits"))
+            raise BadArgument("audit", f"is for the method {able}; {unable[0]!r} has none")
 
 
 def _check_names(argument: str, given: tuple[object, ...]) -> None:

@@ -60,6 +60,7 @@ class ReplayResult:
     truth: dict[str, float]              # by measure; of a further system by "measure of system"
     methods: tuple[MethodResult, ...]
     oracle: tuple[OracleResult, ...]     # by system and measure; empty where annotators differ
+    audit: int = 0                       # labels of the largest budget that were spread evenly
 
     @property
     def of_systems(self) -> bool:
@@ -74,6 +75,7 @@ class ReplayResult:
             "repeats": self.repeats,
             "seed": self.seed,
             "truth": self.truth,
+            **({"audit": self.audit} if self.audit else {}),
             "methods": [self._method_json(entry) for entry in self.methods],
             "oracle": [self._oracle_json(entry) for entry in self.oracle],
         }

@@ -54,6 +54,7 @@ def run_replay(
         seed=request.seed,
         confidence=request.confidence,
         truth=truth,
+        audit=request.audit,
         methods=tuple(
             entry
             for name, by_index in runs.items()

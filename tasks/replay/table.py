@@ -16,7 +16,9 @@ _NOTE = (
 def as_text(result: ReplayResult) -> str:
     """What `assay replay` prints."""
     repeats = plural(result.repeats, "evaluation")
-    lines = [f"{result.pool}: {plural(result.n, 'item')}, {repeats} of each method"]
+    largest = result.methods[0].budgets[-1].labels
+    audit = f", {result.audit:,} of {largest:,} labels spread evenly" if result.audit else ""
+    lines = [f"{result.pool}: {plural(result.n, 'item')}, {repeats} of each method{audit}"]
     for entry in result.methods:
         lines += ["", *_by_budget(entry, result)]
     for what in result.truth:

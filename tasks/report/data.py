@@ -15,6 +15,7 @@ from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.price_tag import PriceTag
+from assay.evalcore.forecast.audit import AuditPrice
 from assay.tasks.ledger.rounds.estimate import Ends
 
 
@@ -142,6 +143,7 @@ class ReportData:
     moved: Sequence[Moved] = ()                  # what the revision did to the estimates
     revised_items: int = 0                       # items with another label than their round was closed with
     joint: JointRegion | None = None             # the joint region of several measures, where there is one
+    audit_price: AuditPrice | None = None        # where a wide interval is announced: what brings it down
     notes: Sequence[str] = field(default_factory=tuple)
     began: str | None = None                     # times as the caller wants them read
     finished: str | None = None

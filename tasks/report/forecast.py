@@ -1,24 +1,33 @@
 """Forecasts in words and as JSON."""
 
+from dataclasses import asdict
+from decimal import ROUND_CEILING, ROUND_FLOOR
 
+from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.outlook import Outlook
 from assay.evalcore.plurals import plural
 from assay.evalcore.types import JsonObject
+from assay.tasks.report import wording
+from assay.tasks.report.price import two_figures
+
+_DIGITS = 2          # of the ends of an interval
 
 
 def outlook_json(ahead: Outlook) -> JsonObject:
-    """{"target": ..., "verdict": ...}, each null or a forecast."""
+    """{"target": ..., "verdict": ...}, each null or a forecast; "audit": null or a price."""
     return {
         "target": None if ahead.target is None else forecast_json(ahead.target),
         "verdict": None if ahead.verdict is None else forecast_json(ahead.verdict),
+        "audit": None if ahead.audit is None else audit_json(ahead.audit),
     }
 
 
 def outlook_lines(ahead: Outlook) -> list[str]:
     """For a terminal."""
     told = [found for found in (ahead.target, ahead.verdict) if found is not None]
-    return [f"forecast: {forecast_in_words(found, ahead.budget)}" for found in told]
+    lines = [f"forecast: {forecast_in_words(found, ahead.budget)}" for found in told]
+    return lines + ([f"audit: {audit_in_words(ahead.audit)}"] if ahead.audit else [])
 
 
 def forecast_json(found: Forecast) -> JsonObject:
@@ -51,6 +60,33 @@ def forecast_in_words(found: Forecast, budget: int | None = None) -> str:
         f"{what} takes about {plural(found.labels, 'label')}{again} ({found.low:,} to {high} in the middle "
         "80% of plausible worlds)"
     )
+
+
+def audit_json(price: AuditPrice) -> JsonObject:
+    """Plain values; "settled_by" is null where only all the items bring the wide interval down."""
+    return asdict(price)
+
+
+def audit_in_words(price: AuditPrice) -> str:
+    """`50 more labels, spread evenly, would bring the wide interval ... to 0.61 to 0.83 ...`."""
+    first = price.steps[0]
+    chance = "under 1%" if first.chance_found < 0.01 else f"{min(first.chance_found, 0.99):.0%}"
+    if price.settled_by is None:
+        settled = f"only labels of all {price.items:,} items there would bring it down to the interval itself"
+    elif price.settled_by == first.labels:
+        settled = "that is the interval itself"
+    else:
+        settled = f"about {two_figures(price.settled_by):,} would bring it down to the interval itself"
+    return (
+        f"{first.labels:,} more labels, spread evenly, would bring the wide interval of {price.measure} from "
+        f"[{_interval(price.lower, price.upper)}] to [{_interval(first.lower, first.upper)}], if no hidden "
+        f"positive turns up among them (chance of one: {chance}); {settled}"
+    )
+
+
+def _interval(lower: float, upper: float) -> str:
+    ends = wording.number(lower, _DIGITS, ROUND_FLOOR), wording.number(upper, _DIGITS, ROUND_CEILING)
+    return ", ".join(ends)
 
 
 def _goal(goal: Goal) -> str:

@@ -93,6 +93,11 @@ def _people(data: ReportData) -> JsonObject:
     return {} if data.annotators is None else {"annotators": asdict(data.annotators)}
 
 
+def _audit(data: ReportData) -> JsonObject:
+    """What would bring the wide interval down, where one is announced."""
+    return {} if data.audit_price is None else {"audit": asdict(data.audit_price)}
+
+
 def report_json(data: ReportData) -> bytes:
     """`report.json`: the contract, under "history" what was known after every round, and how people did."""
     history = [
@@ -104,7 +109,7 @@ def report_json(data: ReportData) -> bytes:
         }
         for past in data.history
     ]
-    whole = contract(data) | {"history": history} | _people(data)
+    whole = contract(data) | {"history": history} | _people(data) | _audit(data)
     return (json.dumps(whole, indent=2, allow_nan=False) + "\n").encode()
 
 

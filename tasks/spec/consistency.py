@@ -1,17 +1,19 @@
 """What the parts of a spec demand of each other."""
 
 from assay.evalcore.annotators.rules import RuleName
-from assay.evalcore.methods.registry import method, methods_that
+from assay.evalcore.methods.registry import is_auto, method, methods_that
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
+from assay.tasks.spec.goals import Budget
 from assay.tasks.spec.pool import Pool
 
 
 def contradictions(
-    *, name: str, pool: Pool, method_name: str, desk: DeskChoice, rule: RuleName, warm_start: WarmStart | None
+    *, name: str, pool: Pool, method_name: str, budget: Budget, desk: DeskChoice, rule: RuleName,
+    warm_start: WarmStart | None,
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
-    found = _of_method(name, pool, method_name, warm_start)
+    found = [*_of_method(name, pool, method_name, warm_start), *_of_audit(method_name, budget)]
     if desk.needs_display and not pool.display:
         found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                       "list the columns they need to see"))
@@ -40,3 +42,17 @@ def _of_method(
         found.append(("pool.systems", f"are judged by the method {able}, and this spec says {method_name!r}; "
                                       f"use {able}, or leave the systems out"))
     return found
+
+
+def _of_audit(method_name: str, budget: Budget) -> list[tuple[str, str]]:
+    chosen = method(method_name)
+    if not budget.audit:
+        return []
+    if not chosen.capabilities.audits:
+        means = f" ({chosen.name} today)" if is_auto(method_name) else ""
+        able = " or ".join(methods_that("audits"))
+        return [("budget.audit", f"cannot be used by method {method_name!r}{means}: it has no wide interval "
+                                 f"to bring down; use {able}, or leave it out")]
+    if chosen != chosen.audited(0.0):
+        return [("budget.audit", f"and method {method_name!r} both say how much is spread evenly; keep one")]
+    return []

@@ -84,8 +84,8 @@ class Spec(Part):
     @model_validator(mode="after")
     def _fits_together(self) -> "Spec":
         problems = contradictions(
-            name=self.name, pool=self.pool, method_name=self.method, desk=self.desk, rule=self.rule,
-            warm_start=self.warm_start,
+            name=self.name, pool=self.pool, method_name=self.method, budget=self.budget,
+            desk=self.desk, rule=self.rule, warm_start=self.warm_start,
         )
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})

@@ -1,5 +1,7 @@
 """What an evaluation is to reach, in a spec: precision within a budget, and the threshold of its verdict."""
 
+from math import ceil
+
 from pydantic import Field, model_validator
 
 from assay.tasks.schema import Finite, Part, wrong
@@ -24,6 +26,25 @@ class Budget(Part):
     """What may be spent."""
 
     labels: int = Field(ge=1, description="the most items that people may be asked to label")
+    audit: int | None = Field(
+        default=None, ge=0, description="how many of them to spread evenly, against hidden positives"
+    )
+
+    @model_validator(mode="after")
+    def _part_of_the_labels(self) -> "Budget":
+        if self.audit is not None and self.audit > self.labels:
+            raise wrong(f"has an audit of {self.audit:,} of {self.labels:,} labels; it is a part of them")
+        return self
+
+    @property
+    def audit_share(self) -> float:
+        """The part of every batch that is spread evenly."""
+        return (self.audit or 0) / self.labels
+
+    def of(self, labels: int) -> "Budget":
+        """A budget of so many labels, the audit the same share of it, rounded up."""
+        audit = None if self.audit is None else ceil(self.audit * labels / self.labels)
+        return Budget(labels=labels, audit=audit)
 
 
 class Threshold(Part):

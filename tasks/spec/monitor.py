@@ -156,7 +156,7 @@ class MonitorSpec(Spec):
         data.pop("threshold", None)
         data["name"] = name
         data["pool"]["source"] = window.fill(self.pool.source)
-        data["budget"]["labels"] = labels
+        data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
         for field in data["desk"].keys() & set(self.desk.by_window):
             data["desk"][field] = window.fill(data["desk"][field])

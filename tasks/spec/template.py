@@ -32,7 +32,8 @@ labels: {positive: match, negative: "no match"}
 measure: f1
 
 target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop when it is met,
-budget: {labels: 500}                            # and never ask for more items than this
+budget: {labels: 500}                            # and never ask for more items than this;
+#                                                  audit: 50 spreads so many of them evenly (docs/price.md)
 batch_size: 25                                   # items asked in a round
 method: auto
 

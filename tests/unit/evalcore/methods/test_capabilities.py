@@ -157,6 +157,24 @@ def test_a_method_is_known_by_what_it_declares_and_not_by_its_name():
     assert estimates(question, state)[0].value is not None
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_an_audit_is_spread_where_the_method_says_so(name):
+    how = method(name)
+    question, _, state = after_a_round(how)
+    if not how.capabilities.audits:
+        with pytest.raises(BadInput, match="cannot spread part of a batch evenly"):
+            how.audited(0.5)
+        with pytest.raises(BadInput, match="has no recalibrated label model"):
+            how.evidence(state.inner)
+        return
+    even = replace(question, method=how.audited(1.0))
+    negative = question.cells.prediction == 0
+    chance = plan(even, begin(even), 20).design.unlabelled[0]
+    assert chance[negative] == pytest.approx(20 / question.cells.size[negative].sum())
+    assert how.evidence(state.inner).n.sum() == state.labels
+    assert "wide_announced" in estimates(question, state)[0].diagnostics
+
+
 def test_the_table_has_every_method_and_every_capability():
     table = capabilities_table()
     assert list(table) == list(METHODS)

@@ -202,3 +202,30 @@ def test_a_figure_that_cannot_be_written_is_refused_before_the_replay(tmp_path):
         check_plot_path(tmp_path / "plot.pdf")
     with pytest.raises(BadInput, match="no folder"):
         check_plot_path(tmp_path / "gone" / "plot.svg")
+
+
+def test_an_audit_is_the_same_share_of_every_batch(pool):
+    request = replace(REQUEST, methods=("recalibrated",), measures=(F1,), repeats=2, audit=30)
+    assert request.find_method("recalibrated").spread == 0.5       # of the largest budget, 60
+    got = run_replay(pool, request, pool_name="made", processes=1)
+    (trace,) = replay(
+        method("recalibrated").audited(0.5), pool, [measure("f1")], [20, 60], repeats=2, seed=5
+    )
+    assert list(got.methods[0].budgets) == summarise(trace, got.truth["f1"], [20, 60])
+    assert got.to_json()["audit"] == 30
+
+
+def test_without_an_audit_nothing_is_said_of_one(result):
+    assert "audit" not in result.to_json()
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"audit": 61}, "is a part of the largest budget, got 61"),
+    ({"audit": -1}, "is a part of the largest budget, got -1"),
+    ({"audit": 10, "methods": ("passive",)}, "is for the method recalibrated; 'passive' has none"),
+])
+def test_an_audit_that_cannot_be_is_refused(pool, changes, said):
+    request = replace(REQUEST, **{"methods": ("recalibrated",), **changes})
+    with pytest.raises(BadArgument, match=said) as caught:
+        run_replay(pool, request, pool_name="made", processes=1)
+    assert caught.value.argument == "audit"

@@ -2,9 +2,16 @@
 
 import pytest
 
+from assay.evalcore.forecast.audit import AuditPrice, AuditStep
 from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.outlook import Outlook
-from assay.tasks.report.forecast import forecast_in_words, forecast_json, outlook_json, outlook_lines
+from assay.tasks.report.forecast import (
+    audit_in_words,
+    forecast_in_words,
+    forecast_json,
+    outlook_json,
+    outlook_lines,
+)
 
 
 def a_forecast(goal=None, **changed):
@@ -46,5 +53,49 @@ def test_what_lies_beyond_the_horizon_is_null():
 
 def test_an_outlook_tells_what_it_has():
     ahead = Outlook(budget=1500, target=a_forecast())
-    assert outlook_json(ahead) == {"target": forecast_json(a_forecast()), "verdict": None}
+    assert outlook_json(ahead) == {"target": forecast_json(a_forecast()), "verdict": None, "audit": None}
     assert outlook_lines(ahead) == [f"forecast: {forecast_in_words(a_forecast(), 1500)}"]
+
+
+def a_price(**changed):
+    steps = (
+        AuditStep(labels=50, lower=0.612, upper=0.829, excludes=58, chance_found=0.124),
+        AuditStep(labels=75, lower=0.631, upper=0.829, excludes=39, chance_found=0.17),
+    )
+    told = {
+        "measure": "f1", "confidence": 0.95, "lower": 0.55, "upper": 0.83, "items": 1000, "steps": steps,
+        "settled_by": 75,
+    }
+    return AuditPrice(**{**told, **changed})
+
+
+def test_the_price_of_an_audit_in_words_and_as_json():
+    ahead = Outlook(budget=1500, target=None, audit=a_price())
+    said = (
+        "50 more labels, spread evenly, would bring the wide interval of f1 from [0.55, 0.83] to "
+        "[0.61, 0.83], if no hidden positive turns up among them (chance of one: 12%); about 75 would bring "
+        "it down to the interval itself"
+    )
+    assert outlook_lines(ahead) == [f"audit: {said}"]
+    told = outlook_json(ahead)["audit"]
+    assert (told["lower"], told["upper"], told["items"], told["settled_by"]) == (0.55, 0.83, 1000, 75)
+    assert told["steps"][0] == {
+        "labels": 50, "lower": 0.612, "upper": 0.829, "excludes": 58, "chance_found": 0.124,
+    }
+
+
+@pytest.mark.parametrize(
+    ("settled_by", "words"),
+    [
+        (50, "; that is the interval itself"),
+        (None, "; only labels of all 1,000 items there would bring it down to the interval itself"),
+        (23456, "; about 23,000 would bring it down to the interval itself"),
+    ],
+)
+def test_what_settles_the_matter_in_words(settled_by, words):
+    assert audit_in_words(a_price(settled_by=settled_by)).endswith(words)
+
+
+def test_a_chance_of_next_to_nothing_is_not_said_to_be_none():
+    rare = AuditStep(labels=50, lower=0.6, upper=0.8, excludes=900, chance_found=0.002)
+    assert "(chance of one: under 1%)" in audit_in_words(a_price(steps=(rare,)))

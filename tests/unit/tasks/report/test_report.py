@@ -12,6 +12,8 @@ from doubles.report_data import REASON, estimate, report_data
 
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
 from assay.evalcore.evaluation.nonresponse import ResponseRate
+from assay.evalcore.evaluation.price_tag import PriceTag
+from assay.evalcore.forecast.audit import AuditPrice, AuditStep
 from assay.evalcore.measures.registry import measure
 from assay.tasks.ledger.rounds.estimate import Ends
 from assay.tasks.report import (
@@ -25,6 +27,7 @@ from assay.tasks.report import (
 )
 from assay.tasks.report import wording as w
 from assay.tasks.report.data import Moved, Undecided
+from assay.tasks.report.forecast import audit_in_words
 
 
 class _Page(HTMLParser):
@@ -311,3 +314,22 @@ def test_the_page_says_what_a_revision_moved_and_what_undecided_items_could():
     contract_json = json.loads(render_report(data)["report.json"])
     assert contract_json["revised"]["items"] == 1
     assert contract_json["estimates"][0]["undecided"] == bounds
+
+
+def test_the_price_of_an_audit_is_on_the_page_and_in_the_json():
+    step = AuditStep(labels=50, lower=0.61, upper=0.83, excludes=58, chance_found=0.12)
+    price = AuditPrice(
+        measure="f1", confidence=0.95, lower=0.55, upper=0.83, items=1000, steps=(step,), settled_by=None
+    )
+    tag = PriceTag(
+        random_labels=None, random_labels_reason="no interval", no_positive_found=False, unlabelled_share=0.0,
+        unseen_bound=None, unseen_items=0, unseen_bound_reason="none", wide_lower=0.55, wide_upper=0.83,
+        wide_announced=True, regime=None, broken_chance=None,
+    )
+    rows = [estimate("f1", 0.8, 0.1, 50, price_tag=tag)]
+    rendered = render_report(report_data(audit_price=price, estimates=rows))
+    page = _Page(rendered["report.html"]).text
+    assert f"If positives hide from the score: {audit_in_words(price)}." in page
+    told = json.loads(rendered["report.json"])["audit"]
+    assert (told["steps"][0]["lower"], told["items"], told["settled_by"]) == (0.61, 1000, None)
+    assert "audit" not in json.loads(render_report(report_data())["report.json"])

@@ -253,3 +253,33 @@ def test_what_is_not_said_about_annotators_is_not_recorded():
     recorded = a_spec().to_json()
     assert "adjudication" not in recorded
     assert not {"gold", "ask_again", "annotators"} & set(recorded["desk"])
+
+
+def with_audit(audit, method="recalibrated", labels=40):
+    return spec_data() | {"method": method, "budget": {"labels": labels, "audit": audit}}
+
+
+def test_an_audit_is_a_share_of_the_budget_and_recorded_only_where_it_was_asked_for():
+    spec = Spec.from_json(with_audit(10))
+    assert spec.budget.audit_share == 0.25
+    assert spec.to_json()["budget"] == {"labels": 40, "audit": 10}
+    assert spec_digest(spec) != spec_digest(Spec.from_json(with_audit(None)))
+    none = a_spec()
+    assert none.budget.audit_share == 0.0
+    assert none.to_json()["budget"] == {"labels": 1}
+
+
+def test_a_smaller_budget_keeps_the_share_of_its_audit():
+    budget = Spec.from_json(with_audit(10)).budget
+    assert (budget.of(20).audit, budget.of(40).audit, budget.of(1).audit) == (5, 10, 1)
+    assert a_spec().budget.of(7).audit is None
+
+
+@pytest.mark.parametrize(("data", "said"), [
+    (with_audit(41), "$.budget has an audit of 41 of 40 labels; it is a part of them"),
+    (with_audit(-1), "$.budget.audit must be greater than or equal to 0, not -1"),
+    (with_audit(10, "passive"), "$.budget.audit cannot be used by method 'passive': it has no wide interval"),
+    (with_audit(10, "recalibrated:spread=0.1"), "method 'recalibrated:spread=0.1' both say how much"),
+])
+def test_an_audit_that_cannot_be_is_refused(data, said):
+    assert said in refused(data)
