@@ -1,4 +1,4 @@
-"""The interval of `recalibrated`, the wide one beside it, and the confidence sequence.
+"""The interval of `recalibrated`, and the wide one beside it.
 
 Four intervals fail on different pools: the posterior's; the logit-scale interval of the combined value with
 variance 1/(1/V_post + 1/V_seq); the posterior's with a heavier tail; and the design's own, with its empirical
@@ -29,7 +29,6 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.recalibration.both_sides import earned_share
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
 from assay.evalcore.recalibration.intervals import (
-    anytime_half_width,
     hull,
     logit_interval,
     stretched,
@@ -125,22 +124,3 @@ def reported_value(
     value = combined.value
     at_an_end = (value <= measure.bounds[0]) | (value >= measure.bounds[1])
     return np.clip(np.where(counts.none_found & at_an_end, posterior.mean, value), *certain)
-
-
-def anytime_ends(
-    design: ByDesign, weight: Floats, ends: Ends, certain: Ends, counts: Counts, confidence: float
-) -> Ends:
-    """The confidence sequence: the design's estimate alone, whose error is a martingale.
-
-    weight (R,): Σ w_t of the rounds.  With no positive found its variance knows nothing yet, and what the
-    interval `ends` does not exclude is not excluded.
-    """
-    least, most = certain
-    variation = np.where(design.usable, design.variance, 0.0) * weight**2
-    reach = anytime_half_width(np.where(design.usable, weight, 0.0), variation, confidence)
-    lower = np.fmin(np.fmax(design.value - reach, least), most)
-    upper = np.fmax(np.fmin(design.value + reach, most), least)
-    return (
-        np.where(counts.none_found, np.fmin(lower, ends[0]), lower),
-        np.where(counts.none_found, np.fmax(upper, ends[1]), upper),
-    )

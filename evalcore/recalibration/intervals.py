@@ -7,7 +7,6 @@ from scipy.special import expit, logit
 
 from assay.evalcore.types import Floats
 
-ANYTIME_AIM = 0.05
 LEAST_SHARE = 1e-6      # of a measure's range: no end is stretched from nearer to its bounds
 
 
@@ -33,6 +32,16 @@ def weighted_quantiles(draws: Floats, weight: Floats, levels: Sequence[float]) -
     return np.where(total > 0, np.stack(columns, axis=1), np.nan)
 
 
+def tail_quantiles(draws: Floats, weight: Floats, tail: Floats) -> tuple[Floats, Floats]:
+    """Quantiles (R,) at tail and at 1 − tail, tail (R,), of draws (R, S) with weight (R, S)."""
+    lower, upper = np.empty(len(tail)), np.empty(len(tail))
+    for r in range(len(tail)):
+        lower[r], upper[r] = weighted_quantiles(
+            draws[r : r + 1], weight[r : r + 1], [tail[r], 1 - tail[r]]
+        )[0]
+    return lower, upper
+
+
 def weighted_moments(draws: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Mean and variance (R,) of draws (R, S) with weight (R, S).
 
@@ -49,13 +58,13 @@ def weighted_moments(draws: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 
 def logit_interval(
-    centre: Floats, std_error: Floats, z: float, bounds: tuple[float, float]
+    centre: Floats, std_error: Floats, z: float | Floats, bounds: tuple[float, float]
 ) -> tuple[Floats, Floats]:
     """centre ± z se on the logit scale of the measure's range, so that the ends stay inside it.
 
-    centre, std_error (R,); z: the normal quantile of the confidence; bounds: the range.  Where se exceeds
-    x (1 − x), x the centre's place in the range, the delta method does not hold: there the normal interval
-    around x is joined to a logit interval of ± z.
+    centre, std_error (R,); z: the normal quantile of the confidence, one for all or (R,); bounds: the range.
+    Where se exceeds x (1 − x), x the centre's place in the range, the delta method does not hold: there the
+    normal interval around x is joined to a logit interval of ± z.
     """
     low, high = bounds
     unit = np.clip((centre - low) / (high - low), 1e-7, 1 - 1e-7)
@@ -84,25 +93,6 @@ def stretched(
     middle = scale(centre)
     lower, upper = (middle + factor * (scale(end) - middle) for end in ends)
     return low + (high - low) * expit(lower), low + (high - low) * expit(upper)
-
-
-def anytime_half_width(weight: Floats, variation: Floats, confidence: float) -> Floats:
-    """Half-width of a confidence sequence for a weighted mean of martingale differences.
-
-    Σ w_t (T_t − θ) is a martingale with variation U = Σ w_t² v_t; Robbins' normal mixture bounds it at all
-    times at once (Howard et al. 2021, eq. 14), and dividing by W = Σ w_t bounds the mean:
-
-        √((U + ρ) log((U + ρ) / (ρ α²))) / W
-
-    ρ is the precision at which it is tightest, here that of a half-width of ANYTIME_AIM.  The variation is
-    estimated and the measure linearised, so it holds asymptotically.  weight, variation (R,); infinite before
-    the first round.
-    """
-    alpha = 1 - confidence
-    level = -2 * np.log(alpha)
-    rho = -2 * np.log(alpha) / ANYTIME_AIM**2 / (level + np.log1p(level))
-    bound = np.sqrt((variation + rho) * np.log((variation + rho) / (rho * alpha**2)))
-    return np.where(weight > 0, bound / np.where(weight > 0, weight, 1.0), np.inf)
 
 
 def hull(parts: Sequence[tuple[Floats, Floats]], bounds: tuple[float, float]) -> tuple[Floats, Floats]:

@@ -15,6 +15,7 @@ from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.totals import by_prediction
+from assay.evalcore.recalibration.anytime import anytime_ends
 from assay.evalcore.recalibration.combine import (
     ByDesign,
     ByPosterior,
@@ -36,7 +37,6 @@ from assay.evalcore.recalibration.diagnostics import (
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.hull_of_four import (
     Ends,
-    anytime_ends,
     main_interval,
     quantiles,
     reported_value,
@@ -118,7 +118,10 @@ def _estimate(
     value = reported_value(measure, combined, posterior, certain, counts)
     ends = main_interval(measure, combined, design, main, narrow, counts, z)
     ends = within(ends, certain, posterior, counts, confidence)
-    always = anytime_ends(design, e.sums.weight[:, q], ends, certain, counts, confidence)
+    heavier = values[1], beliefs[1].post.weight
+    always = anytime_ends(
+        measure, combined, posterior, heavier, labels, counts, ends, certain, confidence
+    )
     if anytime:
         ends = np.fmin(always[0], value), np.fmax(always[1], value)
     wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))

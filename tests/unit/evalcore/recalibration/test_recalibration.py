@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.stats import binom, hypergeom, norm
+from scipy.stats import hypergeom, norm
 
 from assay.evalcore.design.draws import simulate_labels
 from assay.evalcore.design.round import Design, RoundLabels
@@ -26,7 +26,7 @@ from assay.evalcore.recalibration.allocation import pivotal, reduction, waterfil
 from assay.evalcore.recalibration.configurations import CONFIGURATIONS, anchored_slope
 from assay.evalcore.recalibration.diagnostics import BROKEN_SCORE, NO_POSITIVE, not_excluded
 from assay.evalcore.recalibration.evidence import Evidence
-from assay.evalcore.recalibration.intervals import anytime_half_width, logit_interval, weighted_quantiles
+from assay.evalcore.recalibration.intervals import logit_interval, weighted_quantiles
 from assay.evalcore.recalibration.label_model import fit, label_model, log_likelihood
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posterior
 from assay.evalcore.recalibration.sequential import RoundSums
@@ -467,15 +467,3 @@ def test_logit_intervals_stay_inside_and_do_not_explode_at_the_edge():
     assert (low[0], high[0]) == pytest.approx((0.3134, 0.6866), abs=1e-4)
     assert 0.95 < low[1] < high[1] <= 1
     assert 0 <= low[2] <= high[2] < 0.001
-
-
-def test_the_confidence_sequence_covers_at_every_look():
-    # 200 rounds of unit variance and weight: the running mean of standard normals, looked at 200 times
-    steps = stream(6, "walk").standard_normal((2_000, 200)).cumsum(axis=1)
-    n = np.arange(1, 201)
-    half = np.stack([
-        anytime_half_width(np.full(2_000, float(i) * 40), np.full(2_000, float(i) * 1600), 0.95) for i in n
-    ], axis=1)
-    ever_out = (np.abs(steps / n) > half).any(axis=1).sum()
-    assert ever_out <= binom.isf(FALSE_ALARM, 2_000, 0.05)
-    assert np.isinf(anytime_half_width(np.zeros(1), np.zeros(1), 0.95)).all()
