@@ -1,9 +1,10 @@
 """The confidence sequence of `recalibrated`: an interval that may be looked at after every round.
 
-Two intervals are joined, each with its ends z(n) standard errors out, n the number of labels:
+Three intervals are joined, n the number of labels:
 
-    combined    the combined value, on the logit scale, with the posterior's variance
-    heavier     the posterior with a heavier tail: its quantiles at Φ(−z) and Φ(z)
+    combined    z(n) standard errors around the combined value, with the posterior's variance
+    heavier     the posterior with a heavier tail: its quantiles at Φ(−z(n)) and Φ(z(n))
+    design      the design's own bounds of a single look, one-sided, with its empirical variance: no model
 
 z(n) is such that a mean of n independent normal terms stays within z(n) standard errors at all n at once,
 with the confidence asked for.  Up to HORIZON labels z is constant.  It covers any number of looks while n
@@ -16,8 +17,9 @@ further doublings add less than a hundredth.  Labels outside the tenfold are pai
 come in rounds: with 25 labels a round, from the first round on and for ever, a mean of normal terms leaves in
 4.8% of runs.
 
-The estimates are normal only nearly, and the posterior is right only if one of its configurations is.  So
-that 95% of runs are covered at all looks is measured and not proved (docs/stopping.md).
+The estimates are normal only nearly, and the posterior is right only if one of its configurations is.  The
+design's bounds are there for the looks at which none is.  So that 95% of runs are covered at all looks is
+measured and not proved (docs/stopping.md).
 
     R repeats   S draws
 """
@@ -26,11 +28,11 @@ from math import log
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.recalibration.combine import ByPosterior, Combined, Counts
+from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
 from assay.evalcore.recalibration.hull_of_four import Ends
 from assay.evalcore.recalibration.intervals import hull, logit_interval, tail_quantiles
 from assay.evalcore.types import Floats
@@ -54,6 +56,7 @@ def standard_errors(labels: Floats, confidence: float) -> Floats:
 def anytime_ends(
     measure: Measure,
     combined: Combined,
+    design: ByDesign,
     posterior: ByPosterior,
     heavier: tuple[Floats, Floats],
     labels: Floats,
@@ -68,10 +71,13 @@ def anytime_ends(
     positive found, what the interval `ends` does not exclude is not excluded.
     """
     z = standard_errors(labels, confidence)
+    one_sided = max(float(ndtri(confidence)), 0.0)
+    reach = one_sided * np.sqrt(np.where(design.usable, design.empirical, np.nan))
     lower, upper = hull(
         [
             logit_interval(combined.value, np.sqrt(posterior.variance), z, measure.bounds),
             tail_quantiles(*heavier, ndtr(-z)),
+            (design.value - reach, design.value + reach),
         ],
         measure.bounds,
     )

@@ -120,7 +120,7 @@ def _estimate(
     ends = within(ends, certain, posterior, counts, confidence)
     heavier = values[1], beliefs[1].post.weight
     always = anytime_ends(
-        measure, combined, posterior, heavier, labels, counts, ends, certain, confidence
+        measure, combined, design, posterior, heavier, labels, counts, ends, certain, confidence
     )
     if anytime:
         ends = np.fmin(always[0], value), np.fmax(always[1], value)

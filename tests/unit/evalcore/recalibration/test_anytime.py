@@ -8,7 +8,7 @@ from scipy.stats import binom
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.randomness import stream
 from assay.evalcore.recalibration.anytime import anytime_ends, standard_errors
-from assay.evalcore.recalibration.combine import ByPosterior, Combined, Counts
+from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
 from assay.evalcore.recalibration.intervals import tail_quantiles, weighted_quantiles
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
@@ -44,12 +44,16 @@ def _ends(**changes):
     """The sequence in three runs: an estimate of 0.5 ± 0.1, after 100 labels."""
     given = {
         "value": np.full(3, 0.5), "heavier": np.full((3, 4), 0.5), "known": np.full((3, 2), 5.0),
+        "design": np.full(3, 0.5), "usable": np.ones(3, np.bool_),
         "certain": (np.zeros(3), np.ones(3)), "ends": (np.full(3, 0.4), np.full(3, 0.6)), **changes,
     }
     nothing = np.zeros(3)
     return anytime_ends(
         measure("f1"),
         Combined(value=given["value"], variance=np.full(3, 1e-6), trust=nothing, gap=nothing),
+        ByDesign(
+            usable=given["usable"], value=given["design"], variance=nothing, empirical=np.full(3, 0.0025)
+        ),
         ByPosterior(median=nothing, mean=nothing, variance=np.full(3, 0.01), undefined=nothing),
         (given["heavier"], np.full((3, 4), 0.25)),
         np.full(3, 100.0),
@@ -74,6 +78,14 @@ def test_the_heavier_tail_joins_where_it_reaches_further():
     assert upper == pytest.approx(_ends()[1])
 
 
+def test_the_designs_own_bounds_join_where_it_has_an_estimate():
+    # one-sided 95% bounds with a standard error of 0.05
+    lower, upper = _ends(design=np.full(3, 0.2), usable=np.array([True, False, True]))
+    usual = _ends()
+    assert lower == pytest.approx(np.where([True, False, True], 0.2 - 1.6449 * 0.05, usual[0]), abs=1e-5)
+    assert upper == pytest.approx(usual[1])
+
+
 def test_what_is_certain_cuts_the_ends():
     lower, upper = _ends(certain=(np.full(3, 0.45), np.full(3, 0.52)))
     assert (lower == 0.45).all()
@@ -88,7 +100,10 @@ def test_before_a_positive_is_found_nothing_is_excluded_that_the_usual_interval_
 
 
 def test_without_a_value_everything_is_left_open():
-    lower, upper = _ends(value=np.full(3, np.nan), heavier=np.full((3, 4), np.nan))
+    lower, upper = _ends(
+        value=np.full(3, np.nan), heavier=np.full((3, 4), np.nan), design=np.full(3, np.nan),
+        usable=np.zeros(3, np.bool_),
+    )
     assert (lower == 0).all()
     assert (upper == 1).all()
 
