@@ -35,13 +35,12 @@ from assay.evalcore.recalibration.warm import warmed
 from assay.evalcore.types import Floats, Ints
 
 POSTERIOR_NOTE = (
-    "From the lowest to the highest end of three intervals: the posterior's, that of the posterior "
-    "combined with the design's own estimate, both a tenth wider than nominal, and the posterior's with a "
-    "heavier tail. The design's own interval is joined to them as far as it is no wider than they are. Until "
-    "20 labels that raise the measure and 20 that lower it were found, it is joined to them in full or in "
-    "part, and the posterior's tails reach further out. docs/certification.md has how often this covered the "
-    "truth, by pool and number of labels. It fails in one known way: where positives look like any negative, "
-    "the value is too high until one of them is found, and then only the wide interval covers."
+    "It spans three intervals: the model's, the one after the model is combined with the design's own "
+    "estimate, and the model's if more positives hide among low scores. The first two are a tenth wider than "
+    "nominal. The design's own interval, which needs no model, is added where it is no wider, and in full or "
+    "in part until 20 labels that raise the measure and 20 that lower it were found. docs/certification.md "
+    "has how often this covered the truth. It fails in one known way: where positives look like any "
+    "negative, the value is too high until one of them is found, and then only the wide interval covers."
 )
 ANYTIME_NOTE = (
     "A confidence sequence: it may be looked at after every round, and stopped at any, without a correction. "
