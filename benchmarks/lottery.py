@@ -143,7 +143,7 @@ def _decide(
             score = rng.permutation(score)
         case "band":
             below = np.sort(score)[:: -1][min(n - 1, 3 * p)]
-            width = 0.1 * (below - np.quantile(score, 0.02))
+            width = max(0.1 * (below - np.quantile(score, 0.02)), 0.0)   # below that quantile where many tie
             at = below - width * rng.uniform(1, 4)
             several = rng.choice(np.flatnonzero(label), max(1, p // 3), replace=False)
             score = score.copy()

@@ -22,15 +22,16 @@ from assay.evalcore.recalibration import (
     combine,
     configurations,
     contamination,
-    hull_of_four,
     label_model,
     planning,
     posterior,
     reporting,
 )
+from assay.evalcore.recalibration.interval import both_sides, usual
 from assay.evalcore.replay.run import replay
 from assay.evalcore.replay.summary import summarise
-from benchmarks.certify import REPORT_DRAWS, load
+from benchmarks.certify import load
+from benchmarks.contenders import REPORT_DRAWS
 
 BUDGETS = (50, 100, 300)
 CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
@@ -42,7 +43,9 @@ CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
     (posterior, "TOTAL_SCALE"),
     (posterior, "LARGEST_EXCESS"),
     (combine, "CORRELATED"),
-    (hull_of_four, "FEW_LABELS"),
+    (usual, "FEW_LABELS"),
+    (usual, "FADING"),
+    (both_sides, "ENOUGH"),
     (combine, "CLEAR_GAP"),
     (reporting, "NARROW"),
     (contamination, "AT_LEAST_ITEMS"),

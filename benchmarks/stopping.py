@@ -18,7 +18,8 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.run import replay
-from benchmarks.certify import REPORT_DRAWS, load
+from benchmarks.certify import load
+from benchmarks.contenders import REPORT_DRAWS
 
 TARGETS = (0.05, 0.10)
 EVERY, BUDGET = 50, 1000

@@ -31,7 +31,7 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.randomness import stream
 from assay.evalcore.recalibration.contamination import WIDE
-from assay.evalcore.recalibration.hull_of_four import Ends, quantiles
+from assay.evalcore.recalibration.interval.usual import Ends, quantiles
 from assay.evalcore.recalibration.planning import audited_cells
 from assay.evalcore.recalibration.posterior import Posterior, finite_counts, noise, posteriors
 from assay.evalcore.types import Floats

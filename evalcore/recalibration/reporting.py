@@ -1,6 +1,6 @@
 """From labels to estimates: draws of the finite pool under three beliefs, and what is reported of them.
 
-`combine` joins the posterior with the design, `hull_of_four` builds the intervals, `diagnostics` says what
+`combine` joins the posterior with the design, `interval` builds the intervals, `diagnostics` says what
 the estimate rests on.  The three beliefs are about positives that the score does not show: none, a few
 (NARROW, for the interval) and many (WIDE, for the wide interval beside it).
 """
@@ -15,7 +15,6 @@ from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.totals import by_prediction
-from assay.evalcore.recalibration.anytime import anytime_ends
 from assay.evalcore.recalibration.combine import (
     ByDesign,
     ByPosterior,
@@ -35,7 +34,8 @@ from assay.evalcore.recalibration.diagnostics import (
     regime,
 )
 from assay.evalcore.recalibration.evidence import Evidence
-from assay.evalcore.recalibration.hull_of_four import (
+from assay.evalcore.recalibration.interval.anytime import anytime_ends
+from assay.evalcore.recalibration.interval.usual import (
     Ends,
     main_interval,
     quantiles,

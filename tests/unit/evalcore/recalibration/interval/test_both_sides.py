@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.recalibration.both_sides import ENOUGH, earned_share, shown_both_ways
 from assay.evalcore.recalibration.combine import Counts
+from assay.evalcore.recalibration.interval.both_sides import ENOUGH, earned_share, shown_both_ways
 
 
 def _counts(tp, fp, fn, tn, *, items=(1000, 100), expected=(30, 60)):

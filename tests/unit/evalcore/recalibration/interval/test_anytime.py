@@ -7,8 +7,8 @@ from scipy.stats import binom
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.randomness import stream
-from assay.evalcore.recalibration.anytime import anytime_ends, standard_errors
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
+from assay.evalcore.recalibration.interval.anytime import anytime_ends, standard_errors
 from assay.evalcore.recalibration.intervals import tail_quantiles, weighted_quantiles
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed

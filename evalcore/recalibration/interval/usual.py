@@ -26,8 +26,8 @@ import numpy as np
 
 from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.recalibration.both_sides import earned_share
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
+from assay.evalcore.recalibration.interval.both_sides import earned_share
 from assay.evalcore.recalibration.intervals import (
     hull,
     logit_interval,

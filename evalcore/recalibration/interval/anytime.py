@@ -33,7 +33,7 @@ from scipy.stats import norm
 
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
-from assay.evalcore.recalibration.hull_of_four import Ends
+from assay.evalcore.recalibration.interval.usual import Ends
 from assay.evalcore.recalibration.intervals import hull, logit_interval, tail_quantiles
 from assay.evalcore.types import Floats
 

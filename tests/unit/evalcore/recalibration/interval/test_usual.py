@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.recalibration.combine import ByDesign, Combined, Counts
-from assay.evalcore.recalibration.hull_of_four import Quantiles, main_interval, quantiles
+from assay.evalcore.recalibration.interval.usual import Quantiles, main_interval, quantiles
 from assay.evalcore.recalibration.intervals import stretched
 
 F1 = measure("f1")

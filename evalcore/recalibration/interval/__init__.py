@@ -1,0 +1,1 @@
+"""The intervals of `recalibrated`: the usual one, how much of it is earned, and the one for any time."""
