@@ -10,7 +10,8 @@ from pathlib import Path
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import prognosis
-from assay.flows.doctor.pool import OnRows, choice_of, examine_pool
+from assay.evalcore.methods.registry import auto
+from assay.flows.doctor.pool import OnRows, examine_pool
 from assay.flows.doctor.spec import examine_spec
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import problem
@@ -51,7 +52,7 @@ def _examine_file(given: str, on_rows: OnRows | None) -> Examination:
     ahead = text = None
     if examined is not None and all(finding.level != "problem" for finding in findings):
         columns = examined.numbers.columns(supplied=roles.probability is not None)
-        ahead = prognosis(columns, choice_of("auto"), TARGETS)
+        ahead = prognosis(columns, auto(), TARGETS)
         text = suggest_spec(given, roles, examined.numbers, min(BUDGET, found.rows), TARGETS[1])
     return Examination(
         subject=given, findings=[*findings, *(examined.findings if examined else ())], rows=found.rows,

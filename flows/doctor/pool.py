@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.choice import Choice
-from assay.evalcore.methods.registry import auto, is_auto
 from assay.tasks.doctor.finding import Finding
 from assay.tasks.doctor.judge import calibration_finding, ties_finding
 from assay.tasks.doctor.numbers import Numbers, numbers_of
@@ -39,8 +37,3 @@ def examine_pool(found: Scan, roles: Roles) -> ExaminedPool | None:
     return ExaminedPool(
         numbers=numbers, summary=summary, findings=[finding for finding in told if finding is not None]
     )
-
-
-def choice_of(method: str) -> Choice:
-    """The method a spec names, or the one that `auto` means."""
-    return auto(method) if is_auto(method) else Choice(method=method, reason="the spec asks for it")

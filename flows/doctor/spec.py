@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
 from assay.evalcore.plurals import plural
-from assay.flows.doctor.pool import ExaminedPool, OnRows, choice_of, examine_pool
+from assay.flows.doctor.pool import ExaminedPool, OnRows, examine_pool
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
 from assay.tasks.doctor.judge import judge
@@ -89,7 +89,7 @@ def _prognosis(spec: Spec, examined: ExaminedPool) -> tuple[Prognosis | None, li
     targets = () if spec.target.half_width is None else (spec.target.half_width,)
     try:
         return prognosis(
-            examined.numbers.columns(supplied=spec.pool.probability is not None), choice_of(spec.method),
+            examined.numbers.columns(supplied=spec.pool.probability is not None), spec.choice,
             targets, measures=spec.measures, confidence=spec.target.confidence, budget=spec.budget.labels,
             batch_size=spec.batch_size,
         ), []

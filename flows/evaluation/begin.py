@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.registry import auto, is_auto
+from assay.evalcore.methods.registry import is_auto
 from assay.evalcore.plurals import plural
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.tasks.desks.effects import prepare_desk
@@ -106,7 +106,7 @@ def _freeze(
 
 def _claim(store: Store, spec: Spec) -> None:
     """Write the spec under its name, and the evaluation into the index, before the manifest commits both."""
-    chosen = auto(spec.method) if is_auto(spec.method) else None
+    chosen = spec.choice if is_auto(spec.method) else None
     write_spec(Ledger(store, spec.name), RecordedSpec(
         spec=spec.to_json(),
         versions=versions(),

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from assay.evalcore.errors import AssayError, BadInput
-from assay.evalcore.types import JsonObject
 from assay.flows.alerts.delivery import deliver
 from assay.flows.evaluation.advance import advance
 from assay.flows.listen.wakes import Wakes
@@ -75,7 +74,7 @@ def receiver_app(wakes: Wakes, secret: bytes) -> Any:
     app = FastAPI(title="assay listen", docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.get("/health")
-    async def health() -> JsonObject:
+    async def health() -> dict[str, str | int]:
         return {"status": "up", "waiting": wakes.waiting}
 
     async def hint(evaluation: str, request: Request) -> Response:

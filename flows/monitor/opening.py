@@ -17,7 +17,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.calendar import Window
 from assay.evalcore.monitoring.signals import Signal, Traffic, is_quiet, signals
 from assay.evalcore.plurals import plural
@@ -69,7 +68,7 @@ def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
     if len(parts) > spec.monitor.follow_ups or _left_this_month(run) < 1:
         return None
     first = parts[0]
-    warm = method(spec.method).capabilities.starts_warm
+    warm = spec.chosen_method.capabilities.starts_warm
     return _create(run, Opening(
         window=verdict.window, number=len(of_window) + 1, revision=first.revision,
         evaluation=f"{first.evaluation}-more{len(parts)}",
@@ -135,7 +134,7 @@ def _reference(run: MonitorRun, window: Window) -> Traffic | None:
 
 def _inherits(run: MonitorRun, window: Window) -> str | None:
     """The last evaluation of the latest earlier window that has a verdict."""
-    if run.spec.monitor.carry_over == 0 or not method(run.spec.method).capabilities.starts_warm:
+    if run.spec.monitor.carry_over == 0 or not run.spec.chosen_method.capabilities.starts_warm:
         return None
     standing = run.standing
     earlier = sorted(name for name in standing if name < window.name)

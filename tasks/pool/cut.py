@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.methods.base import Method
-from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger import codec, layout
@@ -25,7 +24,7 @@ from assay.tasks.spec.evaluation import Spec
 def cut_tables(spec: Spec) -> dict[str, list[str]]:
     """What the spec's method cuts the pool by besides scores, as `build_partition` calls it -> columns."""
     pool, tables = spec.pool, {}
-    if method(spec.method).feature_tree is not None:
+    if spec.chosen_method.feature_tree is not None:
         tables["features"] = feature_columns(pool.features)
     if pool.systems:
         tables["systems"] = system_columns(pool.systems)
@@ -46,7 +45,7 @@ def cut_pool(
     tables: dict[str, Floats],
 ) -> PartitionEntry:
     """Cut the pool for the spec's method; put the cells and, ordered by cell and row, their rows."""
-    chosen = method(spec.method)
+    chosen = spec.chosen_method
     partition, cell = build_partition(chosen, scores, probabilities, predictions, **tables)
     del scores, probabilities, predictions, tables
     n_cells = partition.cells.n_cells

@@ -13,7 +13,7 @@ def contradictions(
     warm_start: WarmStart | None,
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
-    found = [*_of_method(name, pool, method_name, warm_start), *_of_audit(method_name, budget)]
+    found = [*_of_method(name, pool, method_name, warm_start), *_of_audit(method_name, pool, budget)]
     if desk.needs_display and not pool.display:
         found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                       "list the columns they need to see"))
@@ -26,7 +26,7 @@ def contradictions(
 def _of_method(
     name: str, pool: Pool, method_name: str, warm_start: WarmStart | None
 ) -> list[tuple[str, str]]:
-    chosen = method(method_name)
+    chosen = method(method_name, by_segment=bool(pool.segments))
     found = []
     if warm_start is not None and not chosen.capabilities.starts_warm:
         found.append(("warm_start", f"cannot be used by method {method_name!r}: its label model takes no "
@@ -44,8 +44,8 @@ def _of_method(
     return found
 
 
-def _of_audit(method_name: str, budget: Budget) -> list[tuple[str, str]]:
-    chosen = method(method_name)
+def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:
+    chosen = method(method_name, by_segment=bool(pool.segments))
     if not budget.audit:
         return []
     if not chosen.capabilities.audits:

@@ -23,6 +23,9 @@ from pydantic_core import PydanticCustomError
 from assay.evalcore.annotators.rules import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.base import Method
+from assay.evalcore.methods.choice import Choice
+from assay.evalcore.methods.registry import auto, is_auto, method
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
@@ -90,6 +93,18 @@ class Spec(Part):
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
+
+    @property
+    def choice(self) -> Choice:
+        """The method by name, and why: `auto` with its meaning today."""
+        if not is_auto(self.method):
+            return Choice(method=self.method, reason="the spec asks for it")
+        return auto(self.method, by_segment=bool(self.pool.segments))
+
+    @property
+    def chosen_method(self) -> Method:
+        """The method, `auto` with its meaning today."""
+        return method(self.choice.method)
 
     @property
     def rule(self) -> RuleName:

@@ -18,10 +18,13 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.choice import MONITORS
+from assay.evalcore.methods.registry import AUTO, is_auto
 from assay.evalcore.monitoring.calendar import Kind, Window, kind_of, named
 from assay.evalcore.monitoring.lifetime import Test
 from assay.evalcore.monitoring.multiplicity import Correction
 from assay.tasks.schema import Part, wrong
+from assay.tasks.spec.choice_of_items import MethodName
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.strict_yaml import read
@@ -86,6 +89,15 @@ class MonitorSpec(Spec):
     """One monitor, as asked for."""
 
     monitor: Watch = Field(description="when to look, and what is a breach")
+    method: MethodName = Field(
+        default=MONITORS, description=f"how items are chosen; auto is {MONITORS} here: its draws are evidence"
+    )
+
+    @field_validator("method")
+    @classmethod
+    def _auto_for_monitors(cls, name: str) -> str:
+        """A monitor's error rate over its life needs evidence from draws: biases of intervals add up."""
+        return MONITORS + name.removeprefix(AUTO) if is_auto(name) else name
 
     @field_validator("name")
     @classmethod

@@ -65,7 +65,7 @@ class Acis(Method):
         "where none does. Once all above the cut is labelled no interval is left to give, and the whole "
         "range is reported."
     )
-    capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
     top_k: bool = True             # False: the domain is the whole pool
     calibrated: bool = True        # False: the supplied probabilities are believed throughout

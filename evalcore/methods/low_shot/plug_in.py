@@ -44,7 +44,7 @@ class PlugIn(Method):
     interval_note: ClassVar[str] = (
         "This method was published without an interval: the whole range is reported."
     )
-    capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Geometric ranks from the top."""

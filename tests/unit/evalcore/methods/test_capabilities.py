@@ -185,6 +185,6 @@ def test_the_table_has_every_method_and_every_capability():
 
 
 def test_the_guide_names_the_methods_that_can_be_cut_by_features():
-    sentence = re.search(r"`partition=` in (.*?):\n", GUIDE.read_text(), re.S)
+    sentence = re.search(r"`partition=` is a setting of (.*?):\n", GUIDE.read_text(), re.S)
     assert sentence
     assert set(re.findall(r"`([a-z-]+)`", sentence[1])) == set(methods_that("cuts_by_features"))

@@ -1,7 +1,7 @@
 """Replays: the same numbers from any number of processes, in the form the command line promises."""
 
 import json
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -211,7 +211,10 @@ def test_an_audit_is_the_same_share_of_every_batch(pool):
     (trace,) = replay(
         method("recalibrated").audited(0.5), pool, [measure("f1")], [20, 60], repeats=2, seed=5
     )
-    assert list(got.methods[0].budgets) == summarise(trace, got.truth["f1"], [20, 60])
+    # linear algebra has another number of threads in each process: the last digits may differ
+    expected_of = summarise(trace, got.truth["f1"], [20, 60])
+    for ours, expected in zip(got.methods[0].budgets, expected_of, strict=True):
+        assert astuple(ours) == pytest.approx(astuple(expected), rel=1e-9)
     assert got.to_json()["audit"] == 30
 
 

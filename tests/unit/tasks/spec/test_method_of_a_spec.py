@@ -1,0 +1,51 @@
+"""What `auto` means in a spec: the certified method, but for segments and for monitors."""
+
+from pathlib import Path
+
+import pytest
+from doubles.small_pool import spec_json
+
+from assay.evalcore.methods.registry import auto
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.monitor import MonitorSpec
+
+MONITOR = {"first": "2026-11-20", "schedule": {"every_minutes": 60}, "monthly_labels": 100}
+
+
+def _spec(segments=(), **changes):
+    data = spec_json(Path("p.csv"), Path("l.csv"), **changes)
+    data["pool"] = {**data["pool"], "segments": list(segments)}
+    return Spec.from_json(data)
+
+
+def test_auto_is_the_certified_method():
+    assert _spec(method="auto").choice == auto()
+
+
+def test_with_segments_auto_is_a_method_that_estimates_them():
+    spec = _spec(["region"], method="auto")
+    assert spec.chosen_method.name == "dirichlet-tree"
+    assert not spec.chosen_method.capabilities.whole_pool_only
+    assert "segments are asked for" in spec.choice.reason or auto().method == "dirichlet-tree"
+
+
+def test_a_method_that_is_named_is_kept():
+    spec = _spec(["region"], method="recalibrated")
+    assert spec.chosen_method.name == "recalibrated"
+    assert spec.choice.reason == "the spec asks for it"
+
+
+@pytest.mark.parametrize(("asked", "recorded"), [
+    ("auto", "dirichlet-tree"), ("auto:depth=6", "dirichlet-tree:depth=6"), ("passive", "passive"),
+])
+def test_a_monitor_records_the_method_that_auto_means_for_monitors(asked, recorded):
+    data = spec_json(Path("p-{date}.csv"), Path("l.csv"), threshold={"min": 0.5}, method=asked)
+    spec = MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
+    assert spec.method == recorded
+    assert spec.to_json()["method"] == recorded
+
+
+def test_a_monitor_s_default_is_the_same():
+    data = spec_json(Path("p-{date}.csv"), Path("l.csv"), threshold={"min": 0.5})
+    data.pop("method", None)
+    assert MonitorSpec.from_data(data | {"monitor": MONITOR}, "test").method == "dirichlet-tree"
