@@ -10,6 +10,8 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.evalcore.methods.registry import auto
 from assay.flows.cli.main import run_command_line
 
+MEANT = auto(by_segment=True)    # the small pool has segments
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -31,7 +33,7 @@ def told(capsys, *arguments):
 def test_begin_says_which_method_and_why_and_what_the_target_will_take(folder, capsys):
     code, began = told(capsys, "begin", "spec.yaml")
     assert code == 0
-    assert (began["method"], began["method_reason"]) == (auto().method, auto().reason)
+    assert (began["method"], began["method_reason"]) == (MEANT.method, MEANT.reason)
     target = began["forecast"]["target"]
     assert target["half_width"] == 0.1
     # about 0.8 of 400 right: 1.96 √(0.16/n) = 0.1 at n = 61, so the least number of labels, 100, decides
@@ -45,7 +47,7 @@ def test_begin_says_which_method_and_why_and_what_the_target_will_take(folder, c
     assert run_command_line(["begin", "spec.yaml"]) == 0
     text = capsys.readouterr().out
     assert "forecast: ± 0.1 takes about" in text
-    assert f"method {auto().method}: " in text
+    assert f"method {MEANT.method}: " in text
 
 
 def test_advance_and_status_update_the_forecast_and_a_finished_one_has_none(folder, capsys):
