@@ -4,9 +4,12 @@
     κ     (p_a − p_e) / (1 − p_e)    α     1 − D_o / D_e, the same with disagreements, corrected for small n
 
 Cohen (1960), with the large-sample variance of Fleiss, Cohen and Everitt (1969, eq. 13); Fleiss (1971), for
-items with different numbers of votes as in Gwet (2021), whose variance it gets; Krippendorff (2011), nominal,
-with an interval from a bootstrap over items (Hayes and Krippendorff 2007). Items with a single vote are left
-out of both; Gwet counts them in the shares of the classes, from which p_e is made.
+items with different numbers of votes as in Gwet (2021), whose variance it gets; Krippendorff (2011), with an
+interval from a bootstrap over items (Hayes and Krippendorff 2007). Items with a single vote are left out of
+both; Gwet counts them in the shares of the classes, from which p_e is made.
+
+α weighs a disagreement by its level: `nominal`, any two classes are equally far apart; `ordinal`, grades in
+the order of their codes are as far apart as the answers that lie between them.
 
 Where everybody used one class only there is no chance to disagree, p_e = 1, and all three are undefined: that
 is said, and is not agreement of 0 or of 1. On a rare class they are low even where hardly any two answers
@@ -14,6 +17,7 @@ differ; look at `agreed` beside them.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
@@ -22,6 +26,7 @@ from assay.evalcore.annotators.votes import Votes
 from assay.evalcore.types import Floats, Ints
 
 BOOTSTRAPS = 1000
+Level = Literal["nominal", "ordinal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +44,11 @@ class Agreement:
     undefined_reason: str | None
 
 
-def agreements(votes: Votes, confidence: float, rng: np.random.Generator) -> list[Agreement]:
+def agreements(
+    votes: Votes, confidence: float, rng: np.random.Generator, level: Level = "nominal"
+) -> list[Agreement]:
     """Fleiss' κ and Krippendorff's α of all, then Cohen's κ of every two who share an item."""
-    found = [fleiss_kappa(votes, confidence), krippendorff_alpha(votes, confidence, rng)]
+    found = [fleiss_kappa(votes, confidence), krippendorff_alpha(votes, confidence, rng, level)]
     table = np.full((len(votes.annotators), len(votes.items)), -1, np.int64)
     table[votes.annotator, votes.item] = votes.label
     for a, first in enumerate(votes.annotators):
@@ -49,16 +56,16 @@ def agreements(votes: Votes, confidence: float, rng: np.random.Generator) -> lis
             both = (table[a] >= 0) & (table[b] >= 0)
             if both.any():
                 pair = (first, votes.annotators[b])
-                found.append(cohen_kappa(table[a, both], table[b, both], confidence, pair))
+                found.append(cohen_kappa(table[a, both], table[b, both], confidence, pair, votes.n_classes))
     return found
 
 
 def cohen_kappa(
-    first: Ints, second: Ints, confidence: float, between: tuple[str, ...] = ()
+    first: Ints, second: Ints, confidence: float, between: tuple[str, ...] = (), n_classes: int = 2
 ) -> Agreement:
-    """κ of the answers of two people, first and second (n,), 0 or 1, about the same n items."""
+    """κ of the answers of two people, first and second (n,), 0..K-1, about the same n items."""
     n = len(first)
-    p = np.zeros((2, 2))
+    p = np.zeros((n_classes, n_classes))
     np.add.at(p, (first, second), 1 / max(n, 1))
     rows, columns = p.sum(axis=1), p.sum(axis=0)
     observed, chance = float(np.trace(p)), float(rows @ columns)
@@ -66,12 +73,11 @@ def cohen_kappa(
         return _undefined("cohen-kappa", n, observed if n else None, between)
     kappa = (observed - chance) / (1 - chance)
     spread = 0.0
-    for i in range(2):
-        for j in range(2):
-            if i == j:
-                spread += p[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2
-            else:
-                spread += p[i, j] * (1 - kappa) ** 2 * (columns[i] + rows[j]) ** 2
+    for i, j in np.argwhere(p > 0):
+        if i == j:
+            spread += p[i, i] * (1 - (rows[i] + columns[i]) * (1 - kappa)) ** 2
+        else:
+            spread += p[i, j] * (1 - kappa) ** 2 * (columns[i] + rows[j]) ** 2
     spread -= (kappa - chance * (1 - kappa)) ** 2
     variance = max(spread, 0.0) / (n * (1 - chance) ** 2)
     return _defined("cohen-kappa", n, observed, kappa, variance, confidence, "large-sample", between)
@@ -97,17 +103,20 @@ def fleiss_kappa(votes: Votes, confidence: float) -> Agreement:
     return _defined("fleiss-kappa", n, observed, kappa, variance, confidence, "large-sample")
 
 
-def krippendorff_alpha(votes: Votes, confidence: float, rng: np.random.Generator) -> Agreement:
-    """Nominal α of all votes on items with at least two; `rng` draws the bootstrap's items."""
+def krippendorff_alpha(
+    votes: Votes, confidence: float, rng: np.random.Generator, level: Level = "nominal"
+) -> Agreement:
+    """α of all votes on items with at least two; `rng` draws the bootstrap's items."""
     counts = _pairable(votes)
     n = len(counts)
     if n == 0:
         return _undefined("krippendorff-alpha", 0, None)
     agreed = float(((counts * (counts - 1)).sum(axis=1) / _pairs(counts)).mean())
-    alpha = float(_alpha(counts[None])[0])
+    alphas = _ALPHAS[level]
+    alpha = float(alphas(counts, np.arange(n)[None])[0])
     if not np.isfinite(alpha):
         return _undefined("krippendorff-alpha", n, agreed)
-    drawn = _alpha(counts[rng.integers(n, size=(BOOTSTRAPS, n))])
+    drawn = alphas(counts, rng.integers(n, size=(BOOTSTRAPS, n)))
     drawn = drawn[np.isfinite(drawn)]   # a resample of one class only has no α
     if n < 2 or len(drawn) < BOOTSTRAPS // 2:
         return _defined("krippendorff-alpha", n, agreed, alpha, None, confidence, "none")
@@ -130,14 +139,35 @@ def _pairs(counts: Ints) -> Ints:
     return np.asarray(each * (each - 1))
 
 
-def _alpha(counts: Ints) -> Floats:
-    """α (B,) of tables (B, I, 2) of votes by item and class; NaN where only one class was used."""
-    each = counts.sum(axis=2)
-    crossed = (2 * counts[..., 0] * counts[..., 1] / (each - 1)).sum(axis=1)   # o_01 + o_10
-    total = counts.sum(axis=1)                                                 # (B, 2)
-    expected = 2.0 * total[:, 0] * total[:, 1]
+def _nominal(counts: Ints, drawn: Ints) -> Floats:
+    """α (B,) of the items drawn (B, I), from votes by item and class (I, K); NaN for one class only."""
+    each = counts.sum(axis=1)
+    apart = (each**2 - (counts**2).sum(axis=1)) / (each - 1)                    # Σ_{c≠k} o_ck of each item
+    total = np.stack([counts[items].sum(axis=0) for items in drawn])            # (B, K)
+    expected = total.sum(axis=1) ** 2 - (total**2).sum(axis=1)
+    return _of_disagreement(total, apart[drawn].sum(axis=1), expected.astype(np.float64))
+
+
+def _ordinal(counts: Ints, drawn: Ints) -> Floats:
+    """As `_nominal`, with Krippendorff's ordinal distance, which depends on how often each grade was used."""
+    total = np.stack([counts[items].sum(axis=0) for items in drawn])
+    crossed, expected = np.empty(len(drawn)), np.empty(len(drawn))
+    for b, items in enumerate(drawn):
+        votes = counts[items]
+        middle = np.cumsum(total[b]) - total[b] / 2
+        distance = (middle[:, None] - middle) ** 2
+        coincidences = votes.T @ (votes / (votes.sum(axis=1) - 1)[:, None])
+        crossed[b] = (coincidences * distance).sum()
+        expected[b] = total[b] @ distance @ total[b]
+    return _of_disagreement(total, crossed, expected)
+
+
+def _of_disagreement(total: Ints, crossed: Floats, expected: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(expected > 0, 1 - (total.sum(axis=1) - 1) * crossed / expected, np.nan))
+
+
+_ALPHAS = {"nominal": _nominal, "ordinal": _ordinal}
 
 
 def _defined(

@@ -27,9 +27,9 @@ SETTLED = ("labelled", "skipped")   # statuses of tallies that wait for nobody
 class Decision:
     """What became of one item; with neither a label nor a reason it is still open."""
 
-    label: int | None = None       # 0 or 1
+    label: int | None = None       # the class, 0..K-1
     reason: Literal["skipped", "deleted", "unanswered"] | None = None   # why there is no label
-    share: float | None = None     # of its votes that name the positive class; None without a label
+    share: float | None = None     # of two classes, of its votes that name the positive one
 
     @property
     def is_open(self) -> bool:
@@ -95,6 +95,8 @@ def _decision(
 
 
 def _share(tally: Tally, classes: Mapping[str, int]) -> float | None:
-    """The share of an item's votes that name the positive class; None without votes."""
+    """Of two classes, the share of an item's votes that name the positive one; None without votes."""
+    if len(classes) != 2:
+        return None
     votes = {classes[name]: n for name, n in tally.votes.items() if name in classes}
     return votes.get(1, 0) / sum(votes.values()) if votes else None

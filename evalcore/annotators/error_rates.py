@@ -14,6 +14,10 @@ Items answered once, gold apart, are left out: a single vote does not show wheth
 is unusual. Annotators with neither kind of item get the draws of those who have some, of one chosen at
 random in each draw. With neither kind of item at all there is no posterior.
 
+With K > 2 classes there are too few answers to tell K error rates of a person apart, so each has one, e_j,
+whatever the truth, and an error is any other class with the same chance. Its prior is Beta(1/2, 1/2) below
+(K − 1)/K, which is guessing; the groups of items are those of each prediction.
+
 Given the truth, annotators are assumed to err independently. Items that are hard for everybody violate
 this, and then repeated answers make people look better than they are; gold does not.
 """
@@ -21,6 +25,7 @@ this, and then repeated answers make people look better than they are; gold does
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import beta
 
 from assay.evalcore.annotators.dawid_skene import UNKNOWN, dawid_skene
 from assay.evalcore.annotators.votes import Votes
@@ -33,16 +38,16 @@ _TRIES = 20   # draws with e_0 + e_1 >= 1 are made again so often; then the last
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ErrorRates:
-    """Draws of every annotator's error rates."""
+    """Draws of every annotator's error rates: T = 2, by truth, of two classes; else T = 1."""
 
     annotators: tuple[str, ...]
-    draws: Floats        # (S, J, 2) e[draw, annotator, truth]
+    draws: Floats        # (S, J, T) e[draw, annotator, truth]
     known: frozenset[str]  # annotators with gold or shared items; the others stand in for them
     gold: bool           # gold was used
     repeated: bool       # items answered by several people were used
 
     def of(self, annotator: str) -> Floats:
-        """(S, 2) of one annotator."""
+        """(S, T) of one annotator."""
         return np.asarray(self.draws[:, self.annotators.index(annotator)])
 
 
@@ -51,8 +56,8 @@ def error_rates(
 ) -> ErrorRates | None:
     """Draw the posterior; None without gold answers and without items that several people answered.
 
-    truth (I,)   of gold items 0 or 1, UNKNOWN for the others
-    group (I,)   0 or 1, the item's prediction; of gold items it is not used
+    truth (I,)   of gold items 0..K-1, UNKNOWN for the others
+    group (I,)   0..K-1, the item's prediction; of gold items it is not used
     """
     telling = (votes.counts.sum(axis=1) >= 2) | (truth != UNKNOWN)
     used = votes.where(telling[votes.item])
@@ -60,10 +65,12 @@ def error_rates(
         return None
     met = np.unique(used.annotator)
     hidden = telling & (truth == UNKNOWN)
-    draws = (
-        _gibbs(used, truth, group, hidden, rng)
-        if hidden.any() else _rates(np.tile(_said(used, truth), (DRAWS, 1, 1, 1)), None, rng)
-    )
+    if votes.n_classes > 2:
+        draws = _whatever_the_truth(used, truth, group, hidden, rng)
+    elif hidden.any():
+        draws = _gibbs(used, truth, group, hidden, rng)
+    else:
+        draws = _rates(np.tile(_said(used, truth), (DRAWS, 1, 1, 1)), None, rng)
     for j in sorted(set(range(len(votes.annotators))) - set(met.tolist())):
         draws[:, j] = draws[np.arange(DRAWS), rng.choice(met, size=DRAWS)]
     return ErrorRates(
@@ -122,6 +129,46 @@ def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random
         if s >= BURN_IN:
             kept[s - BURN_IN] = rates
     return kept
+
+
+def _whatever_the_truth(
+    votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random.Generator
+) -> Floats:
+    """Draws (S, J, 1) of one error rate for each annotator: truth given rates and rates given truth."""
+    n_people, k = len(votes.annotators), votes.n_classes
+    z = np.where(truth != UNKNOWN, truth, votes.counts.argmax(axis=1))
+    open_items = np.flatnonzero(hidden)
+    place = np.cumsum(hidden) - 1
+    about_open = hidden[votes.item]
+    row, said = place[votes.item[about_open]], votes.label[about_open]
+    who, groups = votes.annotator[about_open], group[open_items]
+    kept = np.empty((DRAWS, n_people, 1))
+    for s in range(DRAWS + BURN_IN):
+        wrong = votes.label != z[votes.item]
+        rates = _below_guessing(
+            np.bincount(votes.annotator, wrong.astype(float), n_people),
+            np.bincount(votes.annotator, (~wrong).astype(float), n_people),
+            (k - 1) / k, rng,
+        )
+        if s >= BURN_IN:
+            kept[s - BURN_IN, :, 0] = rates
+        if not len(open_items):
+            continue
+        e = np.clip(rates, 1e-12, 1 - 1e-12)
+        log_truth = np.empty((len(open_items), k))
+        for g in np.unique(groups):
+            mine = groups == g
+            share = rng.dirichlet(_PRIOR + np.bincount(z[open_items[mine]], minlength=k))
+            log_truth[mine] = np.log(np.maximum(share, 1e-300))
+        np.add.at(log_truth, (row, said), (np.log1p(-e) - np.log(e / (k - 1)))[who])
+        z[open_items] = (log_truth + rng.gumbel(size=log_truth.shape)).argmax(axis=1)
+    return kept
+
+
+def _below_guessing(wrong: Floats, right: Floats, most: float, rng: np.random.Generator) -> Floats:
+    """Draws (J,) of error rates below `most`, from how many answers were wrong and right."""
+    lower = beta.cdf(most, _PRIOR + wrong, _PRIOR + right)
+    return np.asarray(beta.ppf(rng.random(len(wrong)) * lower, _PRIOR + wrong, _PRIOR + right))
 
 
 def _all_voted(votes: Votes) -> bool:

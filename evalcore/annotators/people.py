@@ -1,7 +1,7 @@
 """What each person answered, counted: classes and skips, agreement with labels, gold, answers asked again.
 
     A   items a round asked about
-    y   the class, 0 or 1
+    y   the class, 0..K-1
 """
 
 from collections import Counter
@@ -23,9 +23,9 @@ class AnsweredRound:
 
     number: int
     item_id: tuple[str, ...]      # A of them
-    prediction: Ints              # (A,) 0 or 1
-    label: Ints                   # (A,) 0 or 1; negative where there is no label
-    positive: Floats              # (A,) the label model's chance of a positive when the round was planned
+    prediction: Ints              # (A,) 0..K-1
+    label: Ints                   # (A,) 0..K-1; negative where there is no label
+    positive: Floats              # (A,) of two classes, the model's chance of a positive when it was planned
     stands_for: Floats            # (A,) items of the pool that the draw stood for
     again: Mapping[str, tuple[int, ...]]   # item -> answers that take a second person
     again_alone: bool             # even while only one person is known to answer
@@ -43,7 +43,7 @@ class RateInterval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorIntervals:
-    """Both error rates of a person, or of the labels."""
+    """Both error rates of a person, or of the labels, with two classes."""
 
     false_positive: RateInterval
     miss: RateInterval
@@ -59,12 +59,10 @@ class AgreedLabels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldAnswers:
-    """A person's answers to gold items, by truth."""
+    """A person's answers to gold items, by truth: (K,) each."""
 
-    negatives: int
-    false_positives: int     # negatives called positive
-    positives: int
-    misses: int              # positives called negative
+    answers: tuple[int, ...]
+    wrong: tuple[int, ...]   # of them, those that name another class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +76,7 @@ class Person:
     labels: AgreedLabels
     gold: GoldAnswers
     errors: ErrorIntervals | None   # None: neither gold nor an item shared with others tells of them
+    wrong: RateInterval | None = None   # with more than two classes, in place of `errors`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +117,9 @@ def people(
                 kinds.setdefault(answer.annotator, Counter())[answer.kind] += 1
     labels = labels_by_place(rounds)
     number = {name: j for j, name in enumerate(votes.annotators)}
+    intervals = {} if rates is None else {
+        name: rate_intervals(rates.of(name), confidence) for name in sorted(rates.known)
+    }
     return tuple(
         Person(
             annotator=name,
@@ -125,9 +127,9 @@ def people(
             skips=kinds[name]["skip"],
             invalid=kinds[name]["invalid"],
             labels=_agreed(own := _votes_of(votes, number.get(name, -1)), labels),
-            gold=_gold_answers(own, gold),
-            errors=None if rates is None or name not in rates.known
-            else error_intervals(rates.of(name), confidence),
+            gold=_gold_answers(own, gold, votes.n_classes),
+            errors=_by_truth(intervals.get(name, ())),
+            wrong=_whatever_the_truth(intervals.get(name, ())),
         )
         for name in sorted(kinds)
     )
@@ -158,9 +160,21 @@ def asked_again(rounds: Sequence[AnsweredRound]) -> AskedAgain:
 
 def error_intervals(draws: Floats, confidence: float) -> ErrorIntervals:
     """Means and central intervals of both error rates; draws (S, 2), by truth."""
-    return ErrorIntervals(
-        false_positive=_interval(draws[:, 0], confidence), miss=_interval(draws[:, 1], confidence)
-    )
+    false_positive, miss = rate_intervals(draws, confidence)
+    return ErrorIntervals(false_positive=false_positive, miss=miss)
+
+
+def rate_intervals(draws: Floats, confidence: float) -> list[RateInterval]:
+    """Mean and central interval of each error rate; draws (S, T)."""
+    return [_interval(draws[:, t], confidence) for t in range(draws.shape[1])]
+
+
+def _by_truth(rates: Sequence[RateInterval]) -> ErrorIntervals | None:
+    return ErrorIntervals(false_positive=rates[0], miss=rates[1]) if len(rates) == 2 else None
+
+
+def _whatever_the_truth(rates: Sequence[RateInterval]) -> RateInterval | None:
+    return rates[0] if len(rates) == 1 else None
 
 
 def _interval(draws: Floats, confidence: float) -> RateInterval:
@@ -182,9 +196,12 @@ def _agreed(own: Sequence[tuple[Place, int]], labels: Mapping[Place, int]) -> Ag
     return AgreedLabels(items=len(same), agreed=sum(same))
 
 
-def _gold_answers(own: Sequence[tuple[Place, int]], gold: Mapping[Place, int]) -> GoldAnswers:
-    met = Counter((gold[place], y) for place, y in own if place in gold)
+def _gold_answers(
+    own: Sequence[tuple[Place, int]], gold: Mapping[Place, int], n_classes: int
+) -> GoldAnswers:
+    met = [(gold[place], y) for place, y in own if place in gold]
+    answers = Counter(truth for truth, _ in met)
+    wrong = Counter(truth for truth, y in met if y != truth)
     return GoldAnswers(
-        negatives=met[0, 0] + met[0, 1], false_positives=met[0, 1],
-        positives=met[1, 0] + met[1, 1], misses=met[1, 0],
+        answers=tuple(answers[y] for y in range(n_classes)), wrong=tuple(wrong[y] for y in range(n_classes))
     )

@@ -42,6 +42,12 @@ UNTESTED = (
 )
 
 
+NOT_CORRECTED = (
+    "with more than two classes people's errors are not taken out of the measures; the interval takes every "
+    "label for the truth"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelErrorIntervals:
     """How often a label is wrong, by the item's prediction."""
@@ -86,13 +92,14 @@ class AnnotatorQuality:
 
 
 def annotator_quality(
-    rounds: Sequence[AnsweredRound], rule: Rule, method: Method, state: MethodState, confidence: float,
-    rng: np.random.Generator,
+    rounds: Sequence[AnsweredRound], rule: Rule, method: Method | None, state: MethodState | None,
+    confidence: float, rng: np.random.Generator,
 ) -> AnnotatorQuality:
     """After these closed rounds, at least one of them.
 
     rule     of the last round, with the gold of all
-    state    of one live evaluation (R = 1), after these rounds
+    method   of two classes; None with more: their measures are not corrected
+    state    of one live evaluation of two classes (R = 1), after these rounds
 
     Costs three estimates of the method where errors are known.
     """
@@ -103,7 +110,7 @@ def annotator_quality(
     }
     group = np.array([prediction.get(place, 0) for place in votes.items], np.int64)
     rates = error_rates(votes, truth_of(votes, rule.gold), group, rng)
-    agreement = agreements(votes, confidence, rng) if len(votes.annotators) > 1 else []
+    agreement = agreements(votes, confidence, rng, rule.level) if len(votes.annotators) > 1 else []
     fitted = None
     differing: list[Differing] = []
     if rule.name == "dawid-skene":
@@ -138,9 +145,13 @@ def nothing_known(number: int, rule: str, annotators_per_item: int) -> Annotator
 
 def _correction(
     rounds: Sequence[AnsweredRound], rule: Rule, votes: Votes, rates: ErrorRates | None,
-    fitted: DawidSkene | None, method: Method, state: MethodState, confidence: float,
+    fitted: DawidSkene | None, method: Method | None, state: MethodState | None, confidence: float,
     rng: np.random.Generator,
 ) -> Correction:
+    if method is None or state is None:
+        return Correction(
+            interval=KIND, known_from=(), reason=NOT_CORRECTED, label_errors=None, estimates=()
+        )
     if rates is None:
         return Correction(
             interval=KIND, known_from=(), reason=UNTESTED, label_errors=None,

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from assay.evalcore.annotators.adjudication import Answer, Tally, adjudicate
+from assay.evalcore.annotators.agreement import Level
 from assay.evalcore.annotators.dawid_skene import UNKNOWN, DawidSkene, dawid_skene
 from assay.evalcore.annotators.votes import Place, Votes, votes_of
 from assay.evalcore.types import Ints
@@ -30,7 +31,8 @@ class Rule:
 
     name: RuleName = "majority"
     annotators: int = 1                                       # k
-    classes: Mapping[str, int]                                # class name -> 0 or 1
+    classes: Mapping[str, int]                                # class name -> 0..K-1
+    level: Level = "nominal"                                  # by which agreement is measured
     number: int                                               # the round
     again: Mapping[str, Collection[str]] = field(default_factory=dict)   # item -> surprising classes
     again_alone: bool = False                                 # even while only one person is known
@@ -39,7 +41,9 @@ class Rule:
 
     def majority(self) -> "Rule":
         """The majority of the same people, item by item: for a round of which not all answers are there."""
-        return Rule(annotators=self.annotators, classes=self.classes, number=self.number)
+        return Rule(
+            annotators=self.annotators, classes=self.classes, level=self.level, number=self.number
+        )
 
 
 def settle(

@@ -1,7 +1,7 @@
 """Votes: who called which item what, as arrays.
 
     I   items       J   annotators       V   votes, at most one for each item and annotator
-    y   the class, 0 or 1
+    K   classes            y   the class, 0..K-1
 
 An item is named by its round and its id, because gold items come up in several rounds. Both items and
 annotators are numbered in the sorted order of their names, so the same votes give the same arrays whatever
@@ -27,12 +27,13 @@ class Votes:
     annotators: tuple[str, ...]   # J names
     item: Ints                    # (V,) index into items
     annotator: Ints               # (V,) index into annotators
-    label: Ints                   # (V,) 0 or 1
+    label: Ints                   # (V,) 0..K-1
+    n_classes: int = 2            # K
 
     @property
     def counts(self) -> Ints:
-        """(I, 2) votes by item and class."""
-        table = np.zeros((len(self.items), 2), np.int64)
+        """(I, K) votes by item and class."""
+        table = np.zeros((len(self.items), self.n_classes), np.int64)
         np.add.at(table, (self.item, self.label), 1)
         return table
 
@@ -41,6 +42,7 @@ class Votes:
         return Votes(
             items=self.items, annotators=self.annotators,
             item=self.item[keep], annotator=self.annotator[keep], label=self.label[keep],
+            n_classes=self.n_classes,
         )
 
     def only(self, keep: Bools) -> "Votes":
@@ -52,11 +54,12 @@ class Votes:
             items=tuple(name for name, kept in zip(self.items, keep.tolist(), strict=True) if kept),
             annotators=self.annotators,
             item=number[self.item[inside]], annotator=self.annotator[inside], label=self.label[inside],
+            n_classes=self.n_classes,
         )
 
 
 def votes_of(answers: Mapping[int, Iterable[Answer]], classes: Mapping[str, int]) -> Votes:
-    """Everybody's latest answer about each item, where it is a class of `classes` (name -> 0 or 1).
+    """Everybody's latest answer about each item, where it is a class of `classes` (name -> 0..K-1).
 
     answers   by round
     """
@@ -77,4 +80,5 @@ def votes_of(answers: Mapping[int, Iterable[Answer]], classes: Mapping[str, int]
         item=np.array([place[item] for item, _, _ in valid], np.int64),
         annotator=np.array([person[name] for _, name, _ in valid], np.int64),
         label=np.array([label for _, _, label in valid], np.int64),
+        n_classes=max(len(classes), 2),
     )

@@ -18,6 +18,7 @@ _STATISTICS = {
     "krippendorff-alpha": "Krippendorff’s α, all",
     "cohen-kappa": "Cohen’s κ",
 }
+_BY_TRUTH, _WHATEVER_THE_TRUTH = ("False positives", "Misses"), ("Wrong answers",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +30,7 @@ class PersonLine:
     skips: str
     agreed: str              # with the label
     gold: str                # answered right
-    false_positive: str
-    miss: str
+    errors: tuple[str, ...]  # under the section's headings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,7 @@ class AnnotatorsSection:
 
     note: str | None
     answers_of: str
+    error_headings: tuple[str, ...]
     known_from: str
     people: tuple[PersonLine, ...]
     agreement: tuple[AgreementLine, ...]
@@ -77,8 +78,9 @@ def annotators_in_words(quality: AnnotatorQuality, estimates: Sequence[EstimateR
     return AnnotatorsSection(
         note=correction.reason,
         answers_of=_answers_of(quality.revision, newest) if quality.people else "",
+        error_headings=_BY_TRUTH if _two_classes(quality) else _WHATEVER_THE_TRUTH,
         known_from=" and ".join(correction.known_from),
-        people=tuple(_person(person) for person in quality.people),
+        people=tuple(_person(person, by_truth=_two_classes(quality)) for person in quality.people),
         agreement=tuple(_agreement(a) for a in quality.agreement),
         again=quality.asked_again,
         differ=len(quality.would_differ),
@@ -96,17 +98,23 @@ def _answers_of(revision: int, newest: int) -> str:
     return f"By the answers the rounds were closed with: there is no record for revision {newest}."
 
 
-def _person(person: Person) -> PersonLine:
+def _two_classes(quality: AnnotatorQuality) -> bool:
+    return all(len(person.gold.answers) == 2 for person in quality.people)
+
+
+def _person(person: Person, *, by_truth: bool) -> PersonLine:
     gold, labels, errors = person.gold, person.labels, person.errors
-    met, wrong = gold.negatives + gold.positives, gold.false_positives + gold.misses
+    met, wrong = sum(gold.answers), sum(gold.wrong)
+    rates = (person.wrong,) if not by_truth else (
+        errors.false_positive if errors else None, errors.miss if errors else None
+    )
     return PersonLine(
         name=person.annotator,
         answers=wording.count(person.answers),
         skips=wording.count(person.skips),
         agreed=f"{labels.agreed} of {labels.items}",
         gold=f"{met - wrong} of {met}" if met else "–",
-        false_positive=_rate(errors.false_positive if errors else None),
-        miss=_rate(errors.miss if errors else None),
+        errors=tuple(_rate(rate) for rate in rates),
     )
 
 

@@ -7,13 +7,14 @@ import numpy as np
 from assay.evalcore.annotators.votes import Votes
 
 
-def votes_from(rows: Sequence[Sequence[int | None]]) -> Votes:
-    """rows[item][annotator]: 0, 1, or None for no answer."""
+def votes_from(rows: Sequence[Sequence[int | None]], n_classes: int = 2) -> Votes:
+    """rows[item][annotator]: a class, or None for no answer."""
     given = [(i, j, y) for i, row in enumerate(rows) for j, y in enumerate(row) if y is not None]
     item, annotator, label = (np.array([g[at] for g in given], np.int64) for at in range(3))
     people = tuple(f"p{j}" for j in range(len(rows[0])))
     places = tuple((1, f"{i:05d}") for i in range(len(rows)))
-    return Votes(items=places, annotators=people, item=item, annotator=annotator, label=label)
+    return Votes(items=places, annotators=people, item=item, annotator=annotator, label=label,
+                 n_classes=n_classes)
 
 
 def simulated_votes(rng, truth, errors, k: int) -> Votes:

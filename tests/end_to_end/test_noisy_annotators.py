@@ -69,7 +69,7 @@ def test_gold_is_mixed_in_answered_and_never_counted(tmp_path):
         assert set(read_gold_answers(Ledger(store, spec.name), number)) == set(planned.gold)
     found = record(store, spec, 2)
     assert found["gold"]["items"] == 10
-    assert sum(p["gold"]["negatives"] + p["gold"]["positives"] for p in found["people"]) == 10
+    assert sum(sum(p["gold"]["answers"]) for p in found["people"]) == 10
     assert found["correction"]["known_from"][0] == "gold"
     assert verify(store, spec.name).differences == ()
 

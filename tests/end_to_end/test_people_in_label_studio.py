@@ -79,9 +79,9 @@ def test_two_people_answer_each_item_gold_among_them_and_one_errs(
     by_name = {p["annotator"]: p for p in found["people"]}
     assert set(by_name) == {f"ls-{right.number}", f"ls-{wrong.number}"}
     assert by_name[f"ls-{right.number}"]["gold"] == {
-        "negatives": 2, "false_positives": 0, "positives": 2, "misses": 0}
+        "answers": [2, 2], "wrong": [0, 0]}
     assert by_name[f"ls-{wrong.number}"]["gold"] == {
-        "negatives": 2, "false_positives": 2, "positives": 2, "misses": 0}
+        "answers": [2, 2], "wrong": [2, 0]}
     assert found["correction"]["known_from"] == ["gold", "repeated answers"]
     for decided in read_labels(Ledger(store, spec.name), 1):
         assert decided.label == (truth[f"what item {int(decided.item_id[5:])} says"] == "match")

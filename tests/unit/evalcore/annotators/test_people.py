@@ -67,9 +67,8 @@ def test_answers_to_gold_are_counted_by_truth():
     )
     gold = {(1, "g1"): 0, (1, "g2"): 1, (1, "g3"): 1}
     ann, bob = people([one], votes_in(one), gold, None, 0.95)
-    assert (ann.gold.negatives, ann.gold.false_positives) == (1, 1)
-    assert (ann.gold.positives, ann.gold.misses) == (1, 1)
-    assert (bob.gold.positives, bob.gold.misses) == (1, 0)
+    assert (ann.gold.answers, ann.gold.wrong) == ((1, 1), (1, 1))
+    assert (bob.gold.answers[1], bob.gold.wrong[1]) == (1, 0)
     assert gold_tally(votes_in(one), gold) == GoldTally(items=3, answers=3, right=1)
 
 

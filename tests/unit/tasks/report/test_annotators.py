@@ -23,7 +23,7 @@ from assay.tasks.report.pseudonyms import pseudonymous
 def a_person(name, errors=None):
     return Person(
         annotator=name, answers=1200, skips=3, invalid=0, labels=AgreedLabels(items=10, agreed=9),
-        gold=GoldAnswers(negatives=6, false_positives=1, positives=4, misses=2), errors=errors,
+        gold=GoldAnswers(answers=(6, 4), wrong=(1, 2)), errors=errors,
     )
 
 
@@ -64,8 +64,9 @@ def test_people_agreement_and_corrected_measures_in_words():
     told = annotators_in_words(a_quality(), [estimate("f1", 0.75, 0.1, 75)])
     ann, bob = told.people
     assert (ann.answers, ann.agreed, ann.gold) == ("1,200", "9 of 10", "7 of 10")
-    assert ann.miss.startswith("5.1% (1%")
-    assert bob.miss == "unknown"
+    assert told.error_headings == ("False positives", "Misses")
+    assert ann.errors[1].startswith("5.1% (1%")
+    assert bob.errors[1] == "unknown"
     assert told.agreement[0].name == "Cohen’s κ: ann and bob"
     assert told.known_from == "gold and repeated answers"
     assert (told.note, told.differ, len(told.estimates)) == (None, 1, 1)
