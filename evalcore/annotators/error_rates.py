@@ -143,13 +143,13 @@ def _whatever_the_truth(
     row, said = place[votes.item[about_open]], votes.label[about_open]
     who, groups = votes.annotator[about_open], group[open_items]
     kept = np.empty((DRAWS, n_people, 1))
+
+    def votes_by_person(which: Bools) -> Floats:
+        return np.bincount(votes.annotator, which, n_people).astype(np.float64)
+
     for s in range(DRAWS + BURN_IN):
         wrong = votes.label != z[votes.item]
-        rates = _below_guessing(
-            np.bincount(votes.annotator, wrong.astype(float), n_people),
-            np.bincount(votes.annotator, (~wrong).astype(float), n_people),
-            (k - 1) / k, rng,
-        )
+        rates = _below_guessing(votes_by_person(wrong), votes_by_person(~wrong), (k - 1) / k, rng)
         if s >= BURN_IN:
             kept[s - BURN_IN, :, 0] = rates
         if not len(open_items):
