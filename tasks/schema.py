@@ -50,10 +50,11 @@ class Part(BaseModel):
         if not isinstance(data, dict):
             return data
         problems: list[tuple[str, str]] = []
+        known = [field.alias or name for name, field in cls.model_fields.items()]
         for key in data:
-            if key not in cls.model_fields:
-                near = get_close_matches(key, cls.model_fields, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(cls.model_fields)}"
+            if key not in known:
+                near = get_close_matches(key, known, n=1, cutoff=0.5)
+                hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
                 problems.append((key, f"is not a known key; {hint}"))
         if problems:
             raise PydanticCustomError("keys", "unknown keys", {"problems": problems})

@@ -28,7 +28,8 @@ class Labelling:
     """What people are asked, as the spec says it."""
 
     evaluation: str
-    classes: Sequence[str]          # the positive one first
+    classes: Sequence[str]          # in the order in which people see them; of two, the positive one first
+    spellings: Mapping[str, str]    # what files of known labels may hold -> the class it means
     display: Sequence[str]          # the columns people see
     show_as: Mapping[str, str]      # column -> text, image or html; text unless it is there
     id_column: str
@@ -110,6 +111,11 @@ class DeskKind(Part):
         if self.annotators_per_item > 1:
             return AskAgain(when="never")
         return self.ask_again or AskAgain()
+
+    def two_classes_only(self) -> list[tuple[str, str]]:
+        """(key, what it says) of what this desk was told that makes sense of a positive and a negative class
+        only."""
+        return []
 
     @abstractmethod
     def open(self, labelling: Labelling, resources: Resources) -> Desk:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.reader import Source
 from assay.tasks.sources.values import as_numbers, as_text, kind
-from assay.tasks.spec.pool import FROZEN_COLUMNS
+from assay.tasks.ledger.manifest import OWN_COLUMNS
 
 SAMPLE_ROWS = 20_000
 FEW = 20              # values a segment may have
@@ -121,7 +121,7 @@ def guess_roles(first: Mapping[str, list[pa.Array]]) -> Roles:
     return replace(
         roles,
         display=tuple(c.name for c in columns if c in shown),
-        segments=tuple(name for name in parts if name not in FROZEN_COLUMNS),
+        segments=tuple(name for name in parts if name not in OWN_COLUMNS),
     )
 
 

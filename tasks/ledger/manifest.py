@@ -7,14 +7,14 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import get_record
 
+OWN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row", "shown_hash")
 PROVENANCE = ("source_file", "source_row")
 FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such columns begin with
+PROBABILITIES = "assay.probabilities"                 # of all classes, as 32-bit floats in the order of codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +53,17 @@ class Manifest:
     columns: tuple[str, ...]                    # of every part, in order
     parts: tuple[FrozenPart, ...]
     sources: tuple[SourceEntry, ...]
-    predicted_positives: int
-    score_range: tuple[float, float]
+    predicted: tuple[int, ...]                  # rows by the class that is predicted, in the order of codes
+    score_range: tuple[float, float] | None     # None where the pool has no score
     segments: Mapping[str, Mapping[str, int]]   # segment -> value -> rows
     partition: PartitionEntry
     inherited: str | None   # digest of the labels it inherits from earlier evaluations; None for a cold start
     gold: str | None        # digest of the gold items; None where there are none
+
+    @property
+    def predicted_positives(self) -> int | None:
+        """Rows that are predicted positive; None where the classes are of equal standing."""
+        return None if self.score_range is None else self.predicted[1]
 
     @property
     def inherited_key(self) -> str | None:
@@ -107,30 +112,9 @@ def system_columns(systems: Iterable[str] | None) -> list[str]:
     return [SYSTEM + name for name in systems or ()]
 
 
-def schema(
-    segments: Sequence[str], features: Sequence[str] | None = None, systems: Iterable[str] | None = None
-) -> pa.Schema:
-    """The columns of every part."""
-    return pa.schema(
-        [
-            ("item_id", pa.string()),
-            ("score", pa.float64()),
-            ("probability", pa.float64()),
-            ("prediction", pa.int8()),
-            *((name, pa.string()) for name in segments),
-            *((name, pa.float64()) for name in feature_columns(features)),
-            *((name, pa.int8()) for name in system_columns(systems)),
-            ("source_file", pa.int32()),
-            ("source_row", pa.int64()),
-            ("shown_hash", pa.string()),
-        ]
-    )
-
-
 def segment_columns(columns: Sequence[str]) -> list[str]:
     """Of a part's columns, the segments."""
-    own = set(schema([]).names)
-    return [name for name in columns if name not in own and not name.startswith((FEATURE, SYSTEM))]
+    return [name for name in columns if name not in OWN_COLUMNS and not name.startswith("assay.")]
 
 
 def partition_digest(text: bytes, rows: bytes) -> str:

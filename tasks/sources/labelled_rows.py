@@ -1,10 +1,9 @@
 """Files of known labels: an id, a class and what else is asked for, row by row.
 
-Classes are spelled as the spec names them or, of two, as 1/0 or true/false for the positive and the negative
-one. An empty label is null: nobody knows.
+How classes may be spelled is the caller's to say (`assay.tasks.sources.spellings`). An empty label is null: nobody knows.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,27 +12,24 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.sources.reader import open_source
 from assay.tasks.sources.values import as_text
 
-_TRUE = ("1", "1.0", "true", "True")
-_FALSE = ("0", "0.0", "false", "False")
+_MOST_LISTED = 20   # classes, in a message
 
 
 def labelled_rows(
-    given: str, id_column: str, label_column: str, classes: Sequence[str], *, key: str,
+    given: str, id_column: str, label_column: str, spellings: Mapping[str, str], *, key: str,
     more: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
     """The file's rows as (id, class name or null, `more` columns), all text.
 
-    classes   the positive one first
-    key       of the spec, named in errors
+    spellings   what the file may hold -> the class it means
+    key         of the spec, named in errors
 
     Raises BadInput naming the file, the column and the first value that is not a class.
     """
-    known = {name: name for name in classes}
-    if len(classes) == 2:
-        for spellings, name in ((_TRUE, classes[0]), (_FALSE, classes[1])):
-            known = dict.fromkeys(spellings, name) | known   # a class that is called "1" keeps its name
-    spelled = pa.array(list(known), pa.string())
-    meant = pa.array(list(known.values()), pa.string())
+    spelled = pa.array(list(spellings), pa.string())
+    meant = pa.array(list(spellings.values()), pa.string())
+    classes = list(dict.fromkeys(spellings.values()))
+    some = [*classes[:_MOST_LISTED], *(["..."] if len(classes) > _MOST_LISTED else [])]
     source = open_source(given)
     columns = list(dict.fromkeys([id_column, label_column, *more]))
     for batch in source.batches(columns):
@@ -47,7 +43,7 @@ def labelled_rows(
             raise BadInput(
                 f"{key}: {source.files[batch.file].path}: column {label_column!r}, row "
                 f"{batch.first_row + row + 1}: {labels[row].as_py()!r} is none of the classes "
-                f"({', '.join(classes)}); correct the file or `labels`"
+                f"({', '.join(some)}); correct the file or `labels`"
             )
         arrays = [text[id_column], meant.take(position), *(text[name] for name in more)]
         yield pa.RecordBatch.from_arrays(arrays, names=["id", "label", *(f"shown_{name}" for name in more)])

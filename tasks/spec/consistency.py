@@ -1,19 +1,35 @@
 """What the parts of a spec demand of each other."""
 
+from collections.abc import Iterator, Sequence
+
 from assay.evalcore.annotators.rules import RuleName
+from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import is_auto, method, methods_that
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget
+from assay.tasks.spec.labels import LabelsForm
 from assay.tasks.spec.pool import Pool
+from assay.tasks.spec.question import MeasureChoice
+from assay.tasks.spec.several_classes import contradictions_of_classes
 
 
 def contradictions(
-    *, name: str, pool: Pool, method_name: str, budget: Budget, desk: DeskChoice, rule: RuleName,
-    warm_start: WarmStart | None,
+    *, name: str, pool: Pool, labels: LabelsForm, measures: Sequence[MeasureChoice], method_name: str,
+    budget: Budget, desk: DeskChoice, rule: RuleName, warm_start: WarmStart | None,
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
-    found = [*_of_method(name, pool, method_name, warm_start), *_of_audit(method_name, pool, budget)]
+    if pool.task != labels.task:
+        return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
+    if labels.outcome is not None:
+        found = contradictions_of_classes(
+            labels.outcome, pool, measures, method_name, budget, desk, warm_start
+        )
+    else:
+        found = [
+            *_of_measures(measures), *_of_method(name, pool, method_name, warm_start),
+            *_of_audit(method_name, pool, budget),
+        ]
     if desk.needs_display and not pool.display:
         found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                       "list the columns they need to see"))
@@ -21,6 +37,14 @@ def contradictions(
         found.append(("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
                                            "desk.annotators_per_item to 2 or more, or the rule to majority"))
     return found
+
+
+def _of_measures(measures: Sequence[MeasureChoice]) -> Iterator[tuple[str, str]]:
+    for i, choice in enumerate(measures):
+        try:
+            choice.of_two_classes()
+        except BadInput as error:
+            yield f"measure[{i}]", str(error)
 
 
 def _of_method(

@@ -12,8 +12,11 @@ from pydantic_core import ErrorDetails
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
+from assay.tasks.spec.labels import LABEL_FORMS
 
 _MOST_LISTED = 30
+_TAGGED = {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}
+_MODELS: dict[Any, type[BaseModel]] = {**DESK_KINDS, **LABEL_FORMS}
 _EXPECTED = {
     "string_type": "must be text",
     "int_type": "must be a whole number",
@@ -74,9 +77,9 @@ def path(loc: Sequence[int | str]) -> str:
 
 
 def _without_tags(loc: Sequence[int | str]) -> list[int | str]:
-    """pydantic puts the kind of desk into the path; the file has no such key."""
-    if len(loc) > 1 and loc[0] == "desk" and loc[1] in DESK_KINDS:
-        return ["desk", *loc[2:]]
+    """pydantic puts the kind of desk and the form of the labels into the path; the file has no such key."""
+    if len(loc) > 1 and (loc[0], loc[1]) in _TAGGED:
+        return [loc[0], *loc[2:]]
     return list(loc)
 
 
@@ -93,8 +96,8 @@ def _description(loc: Sequence[int | str], root: type[BaseModel]) -> str:
     for step in loc:
         if isinstance(step, int):
             continue
-        if step in DESK_KINDS:
-            model = DESK_KINDS[step]
+        if step in _MODELS:
+            model = _MODELS[step]
             continue
         field = getattr(model, "model_fields", {}).get(step)
         if field is None:

@@ -37,8 +37,9 @@ from assay.tasks.spec.consistency import contradictions
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Target, Threshold
 from assay.tasks.spec.people import Adjudication, Deadline
+from assay.tasks.spec.labels import Labels, TwoClasses, task_of
 from assay.tasks.spec.pool import Pool
-from assay.tasks.spec.question import Labels, MeasureChoices
+from assay.tasks.spec.question import MeasureChoices
 from assay.tasks.spec.strict_yaml import read
 from assay.tasks.spec.template import spec_template
 
@@ -50,7 +51,9 @@ class Spec(Part):
 
     name: str = Field(description="a name for the evaluation, unique in its store")
     pool: Pool = Field(description="where the predictions are and what their columns mean")
-    labels: Labels = Field(description="names of the two classes: {positive: ..., negative: ...}")
+    labels: Labels = Field(
+        description="names of the classes: {positive: ..., negative: ...}, {classes: [...]} or {grades: [...]}"
+    )
     measure: MeasureChoices = Field(description="a measure or a list of them; the first drives sampling")
     target: Target = Field(description="when to stop: {half_width: 0.05} or {variance: 0.0004}")
     budget: Budget = Field(description="the most that may be asked: {labels: 500}")
@@ -76,6 +79,15 @@ class Spec(Part):
     )
     seed: int = Field(default=0, ge=0, description="fixes every random choice")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _task_of_labels(cls, data: Any) -> Any:
+        """`pool.task` follows from the labels where it is not written."""
+        if not isinstance(data, dict) or not isinstance(data.get("pool"), dict) or "task" in data["pool"]:
+            return data
+        task = task_of(data.get("labels"))
+        return data if task == TwoClasses.task else data | {"pool": data["pool"] | {"task": task}}
+
     @field_validator("name")
     @classmethod
     def _safe_in_keys_and_paths(cls, name: str) -> str:
@@ -87,8 +99,9 @@ class Spec(Part):
     @model_validator(mode="after")
     def _fits_together(self) -> "Spec":
         problems = contradictions(
-            name=self.name, pool=self.pool, method_name=self.method, budget=self.budget,
-            desk=self.desk, rule=self.rule, warm_start=self.warm_start,
+            name=self.name, pool=self.pool, labels=self.labels, measures=self.measure,
+            method_name=self.method, budget=self.budget, desk=self.desk, rule=self.rule,
+            warm_start=self.warm_start,
         )
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
@@ -115,18 +128,18 @@ class Spec(Part):
     def labelling(self) -> Labelling:
         """What people are asked: what a desk is opened for."""
         return Labelling(
-            evaluation=self.name, classes=(self.labels.positive, self.labels.negative),
+            evaluation=self.name, classes=self.labels.offered, spellings=self.labels.spellings,
             display=self.pool.display, show_as=self.pool.show_as, id_column=self.pool.id, seed=self.seed,
         )
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures asked for, in order; the first drives sampling."""
-        return tuple(choice.resolve() for choice in self.measure)
+        """The measures of two classes asked for, in order; the first drives sampling."""
+        return tuple(choice.of_two_classes() for choice in self.measure)
 
     def to_json(self) -> JsonObject:
         """What is recorded: plain JSON values, defaults included, without the store."""
-        return self.model_dump(mode="json", exclude={"store"}, exclude_none=True)
+        return self.model_dump(mode="json", by_alias=True, exclude={"store"}, exclude_none=True)
 
     @staticmethod
     def from_json(data: Mapping[str, Any], origin: str = "spec.json") -> "Spec":

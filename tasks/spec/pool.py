@@ -3,15 +3,17 @@
 Tasks that a later version may know are refused by name, so a spec written for it is not half understood.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
+from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.schema import Column, Columns, Finite, Location, Part, wrong
 
-FROZEN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row", "shown_hash")
-"""Columns of a frozen part besides the segments, which keep their own names."""
+
+PREFIX = "prefix"   # the key of `probability: {prefix: p_}`
 
 
 class System(Part):
@@ -27,9 +29,13 @@ class Pool(Part):
         description="a file, folder or glob of Parquet, CSV or JSONL: local, s3://, gs:// or az://"
     )
     id: Column = Field(description="the column that names each item, unique in the pool")
-    task: Literal["binary"] = Field(default="binary", description="binary; other tasks are reserved")
+    task: Literal["binary", "multiclass"] = Field(
+        default="binary", description="binary or multiclass; follows from `labels` unless said"
+    )
     score: Column | None = Field(default=None, description="a column; any real number, higher is positive")
-    probability: Column | None = Field(default=None, description="a column; chance of the positive class")
+    probability: Column | dict[str, Column] | None = Field(
+        default=None, description="a column; of several classes {prefix: p_}, {class: column} or a confidence"
+    )
     prediction: Column | None = Field(default=None, description="a column of class names, 0/1 or booleans")
     threshold: Finite | None = Field(default=None, description="score or probability that calls it positive")
     display: Columns = Field(default=(), description="the only columns people see")
@@ -48,16 +54,8 @@ class Pool(Part):
     @field_validator("task", mode="before")
     @classmethod
     def _later_tasks(cls, value: Any) -> Any:
-        if value in ("multiclass", "numeric"):
-            raise wrong(f"{value!r} is reserved and not yet supported; only 'binary' is")
-        return value
-
-    @field_validator("probability", mode="before")
-    @classmethod
-    def _one_probability(cls, value: Any) -> Any:
-        if isinstance(value, dict | list):
-            raise wrong("one column per class is reserved for multiclass pools and not yet supported; "
-                        "name the column of the positive class")
+        if value == "numeric":
+            raise wrong("'numeric' is reserved and not yet supported; 'binary' and 'multiclass' are")
         return value
 
     @field_validator("systems")
@@ -68,14 +66,8 @@ class Pool(Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Pool":
-        if self.score is None and self.probability is None:
-            raise wrong("needs `score`, `probability` or both: a column that says how positive an item looks")
-        if (self.prediction is None) == (self.threshold is None):
-            have = "both" if self.prediction is not None else "neither"
-            raise wrong(f"needs exactly one of `prediction` and `threshold`, got {have}")
-        if self.threshold is not None and self.score is None and not 0 < self.threshold < 1:
-            raise wrong(f"`threshold` {self.threshold:g} applies to a probability: it must lie in (0, 1)")
-        clash = [name for name in self.segments if name in FROZEN_COLUMNS or name.startswith("assay.")]
+        _BY_TASK[self.task](self)
+        clash = [name for name in self.segments if name in OWN_COLUMNS or name.startswith("assay.")]
         if clash:
             raise wrong(f"`segments` names {clash[0]!r}, which is a column of the frozen pool; "
                         "give the column another name in the source")
@@ -83,3 +75,54 @@ class Pool(Part):
         if unknown:
             raise wrong(f"`show_as` names {unknown[0]!r}, which is not in `display`; add it or drop it")
         return self
+
+    @property
+    def probability_column(self) -> str | None:
+        """The one column of probabilities, where there is one."""
+        return self.probability if isinstance(self.probability, str) else None
+
+    def probability_columns(self, names: Sequence[str]) -> list[str] | None:
+        """The column of each class; None where the pool has no probability for each.
+
+        Raises ValueError naming the classes that are not those of `probability`.
+        """
+        if not isinstance(self.probability, dict):
+            return None
+        if set(self.probability) == {PREFIX} and PREFIX not in names:
+            return [self.probability[PREFIX] + name for name in names]
+        lacking = [name for name in names if name not in self.probability]
+        strange = [name for name in self.probability if name not in names]
+        if lacking or strange:
+            what = f"has no column for class {lacking[0]!r}" if lacking else f"names {strange[0]!r}, no class"
+            raise ValueError(f"{what}; give {{prefix: p_}}, or {{class: column}} for every class")
+        return [self.probability[name] for name in names]
+
+
+def _two_classes(pool: Pool) -> None:
+    if pool.score is None and pool.probability is None:
+        raise wrong("needs `score`, `probability` or both: a column that says how positive an item looks")
+    if isinstance(pool.probability, dict):
+        raise wrong("`probability` has a column per class, which needs labels: {classes: [...]}; with a "
+                    "positive and a negative class name the column of the positive one")
+    if (pool.prediction is None) == (pool.threshold is None):
+        have = "both" if pool.prediction is not None else "neither"
+        raise wrong(f"needs exactly one of `prediction` and `threshold`, got {have}")
+    if pool.threshold is not None and pool.score is None and not 0 < pool.threshold < 1:
+        raise wrong(f"`threshold` {pool.threshold:g} applies to a probability: it must lie in (0, 1)")
+
+
+def _several_classes(pool: Pool) -> None:
+    for key, remedy in (
+        ("score", "is of a positive class; with classes give `probability`: {prefix: p_}, {class: column} or "
+                  "one column that holds the confidence in the prediction"),
+        ("threshold", "makes predictions of two classes; name a column of class names under `prediction`"),
+        ("features", "are for the methods of two classes; leave them out"),
+        ("systems", "are judged with two classes only so far; leave them out"),
+    ):
+        if getattr(pool, key) is not None:
+            raise wrong(f"`{key}` {remedy}")
+    if pool.prediction is None:
+        raise wrong("needs `prediction`: a column of class names")
+
+
+_BY_TASK: Mapping[str, Callable[[Pool], None]] = {"binary": _two_classes, "multiclass": _several_classes}

@@ -1,45 +1,60 @@
-"""What is asked in a spec: the two classes, and the measures."""
+"""What is asked in a spec: the measures."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.classes import Classes
 from assay.tasks.schema import Finite, Part, wrong
 
-
-class Labels(Part):
-    """The two classes, as people see them and as a prediction column may spell them."""
-
-    positive: str = Field(min_length=1, description="name of the positive class")
-    negative: str = Field(min_length=1, description="name of the negative class")
-
-    @model_validator(mode="after")
-    def _two_classes(self) -> "Labels":
-        if self.positive == self.negative:
-            raise wrong(f"calls both classes {self.positive!r}; give them different names")
-        return self
+_ANY_CLASSES = Classes(names=tuple("abcdefghijkl"), values=tuple(map(float, range(12))))
 
 
 class MeasureChoice(Part):
-    """One measure, by name; `beta` belongs to fbeta."""
+    """One measure, by name, with its settings; which it takes depends on the kind of labels."""
 
-    name: str = Field(description="a measure, such as f1")
+    name: str = Field(description="a measure, such as f1 or macro_f1")
     beta: Finite | None = Field(default=None, description="weight of recall against precision, for fbeta")
+    class_: str | None = Field(default=None, alias="class", description="of this class alone, with classes")
+    k: int | None = Field(default=None, ge=1, description="how many of the most probable classes, for top_k")
+    weights: Literal["linear", "quadratic"] | None = Field(
+        default=None, description="of cohen_kappa with grades: linear or quadratic"
+    )
 
     @model_validator(mode="after")
     def _exists(self) -> "MeasureChoice":
-        self.resolve()
+        """Of two classes, or of several; which of the two it has to be is checked with the labels."""
+        try:
+            self.of_two_classes()
+        except BadInput as error:
+            try:
+                self.model_copy(update={"class_": None, "k": None}).of(_ANY_CLASSES, 1)
+            except BadInput:
+                raise wrong(str(error)) from None
         return self
 
-    def resolve(self) -> Measure:
-        """The measure itself."""
-        try:
-            return measure(self.name, self.beta)
-        except BadInput as error:
-            raise wrong(str(error)) from None
+    @property
+    def settings(self) -> dict[str, float | str]:
+        """What is set besides the name."""
+        given = {"beta": self.beta, "class": self.class_, "k": self.k, "weights": self.weights}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def of_two_classes(self) -> Measure:
+        """The measure of a positive and a negative class. Raises BadInput where there is none."""
+        for name in ("class", "k", "weights"):
+            if name in self.settings:
+                raise BadInput(f"measure {self.name!r} takes `{name}` only with labels: {{classes: [...]}}")
+        return measure(self.name, self.beta)
+
+    def of(self, kind: OutcomeKind, pool_size: int) -> OutcomeMeasure:
+        """The measure of this kind of outcome. Raises BadInput where there is none."""
+        return outcome_measure(self.name, kind, pool_size, options=self.settings)
 
 
 def _as_list(value: Any) -> Any:
@@ -50,7 +65,7 @@ def _as_list(value: Any) -> Any:
 def _each_once(choices: tuple[MeasureChoice, ...]) -> tuple[MeasureChoice, ...]:
     if not choices:
         raise wrong("is an empty list; name at least one measure, such as f1")
-    names = [choice.resolve().name for choice in choices]
+    names = [", ".join([choice.name, *map(str, choice.settings.values())]) for choice in choices]
     for name in names:
         if names.count(name) > 1:
             raise wrong(f"lists {name!r} twice; keep one")

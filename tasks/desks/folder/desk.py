@@ -30,6 +30,7 @@ from assay.tasks.desks.folder.exclusive_file import create_exclusively
 from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item
 
 ANSWERS = "answers"
+_MOST_IN_LINE = 5   # classes that the instructions name in a sentence
 _OURS = ("item_id", "label", "annotator", "skip")   # columns that mean something in an answer file
 
 
@@ -117,7 +118,11 @@ class FolderDesk:
         return sorted(path for path in folder.iterdir() if name.fullmatch(path.name) and path.is_file())
 
     def _instructions(self) -> str:
-        classes = " or ".join(f'"{name}"' for name in self._classes)
+        several = len(self._classes) > _MOST_IN_LINE
+        classes = "one of the classes below" if several else (
+            " or ".join(f'"{name}"' for name in self._classes)
+        )
+        listed = "\nThe classes:\n\n" + "".join(f"  {name}\n" for name in self._classes) if several else ""
         people = "" if self._annotators == 1 else (
             f"\nEach item is answered by {self._annotators} different people, each in a file of their own.\n"
         )
@@ -134,6 +139,7 @@ class FolderDesk:
             "items on which people disagree: it is for somebody who has not answered them yet.\n"
             "A file round-NNNN-again-N.csv holds items that everybody skipped: please look once more, and\n"
             "skip them again if they really cannot be decided.\n"
+            f"{listed}"
         )
 
 

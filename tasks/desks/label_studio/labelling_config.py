@@ -1,6 +1,7 @@
 """The labelling page of Label Studio, generated from what is shown and what may be answered.
 
-One control, named `label`, with a choice and a hotkey for each class; skipping is Label Studio's own button.
+One control, named `label`, with a choice for each class: buttons with hotkeys, or a list to search in where
+there are more than ten. Skipping is Label Studio's own button.
 Above it the shown fields: record pairs in two columns, one line per pair, so that the eye compares along the
 line; everything else below one another.
 
@@ -15,7 +16,8 @@ from xml.sax.saxutils import quoteattr
 from assay.tasks.desks.label_studio.shown_fields import Field, ShownRow, side_by_side
 
 CONTROL = "label"
-HOTKEYS = "1234567890qwertyuiop"
+HOTKEYS = "1234567890"
+MOST_BUTTONS = len(HOTKEYS)
 _GUARD = "\u200b"
 
 # Translucent greys look right in the light and in the dark theme.
@@ -46,10 +48,10 @@ def labelling_config(fields: Sequence[Field], classes: Sequence[str]) -> str:
     lines.append('  <View className="assay-choices">')
     lines.append(
         f'    <Choices name="{CONTROL}" toName={_quoted(fields[0].key)} choice="single" required="true" '
-        'showInline="true">'
+        + ('layout="select">' if len(classes) > MOST_BUTTONS else 'showInline="true">')
     )
     for position, name in enumerate(classes):
-        hotkey = f" hotkey={_quoted(HOTKEYS[position])}" if position < len(HOTKEYS) else ""
+        hotkey = f" hotkey={_quoted(HOTKEYS[position])}" if len(classes) <= MOST_BUTTONS else ""
         lines.append(f"      <Choice value={_quoted(_plain(name))}{hotkey}/>")
     lines += ["    </Choices>", "  </View>", "</View>"]
     return "\n".join(lines)

@@ -1,12 +1,12 @@
 """The desk without people: annotators who know the answers, for demos, trials and tests.
 
 The labels come from a file (Parquet, CSV or JSONL, local or s3://) with the items' ids and their classes:
-class names, or 1/0 and true/false for the positive and the negative class. An item without a label in its row
+class names, or 1/0 and true/false for a positive and a negative class. An item without a label in its row
 is skipped by everybody; an item without a row is an error, because nobody could ever answer it.
 
     error_rate   chance that an annotator picks another class; fixed by (seed, item, annotator), so a rerun
                  errs on the same items, and two annotators err independently
-    annotators   people with error rates of their own; each item goes to `annotators_per_item` of them, drawn
+    annotators   people with error rates of their own, by truth and answer where the spec says so; each item goes to `annotators_per_item` of them, drawn
                  by (seed, item), and to others of them when more are asked for
     delay        seconds between posting and the answers
 
@@ -18,8 +18,10 @@ What was posted outlives the process: posting keeps the items with their labels 
 """
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,7 +33,9 @@ from assay.tasks.desks.kept_batches import KeptBatches
 from assay.tasks.desks.protocol import Batch, Collected, Item
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.sources.labelled_rows import labelled_rows
+from assay.tasks.sources.spellings import two_class_spellings
 
+Errors = Callable[[str], Mapping[str, float]]   # true class -> wrong answer -> its chance
 _OTHERS = 100   # the people of the second asking are numbered from here; an item has at most 100 a time
 
 
@@ -57,17 +61,20 @@ class SimulatedDesk:
         label_column: str = "label",
         annotators_per_item: int = 1,
         error_rate: float = 0.0,
-        annotators: Sequence[tuple[float, float]] | None = None,
+        annotators: Sequence[Errors] | None = None,
+        spellings: Mapping[str, str] | None = None,
         delay: float = 0.0,
         seed: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`classes` with the positive one first; `clock` gives seconds, the same for every process.
+        """`classes` as people see them; `clock` gives seconds, the same for every process.
 
-        annotators   (false positives, misses) of each; None: as many as are asked, all with `error_rate`
+        annotators   how each errs; None: as many as are asked, all with `error_rate`
+        spellings    what the file may hold -> the class it means; of two classes unless given
         """
         self._labels = labels
         self._classes = list(classes)
+        self._spellings = two_class_spellings(*classes) if spellings is None else spellings
         self._kept = KeptBatches(store, "simulated", evaluation, _Posted)
         self._id, self._label = id_column, label_column
         self._annotators = annotators_per_item
@@ -124,20 +131,20 @@ class SimulatedDesk:
         others = self._annotators * (batch.asking - 1) % len(order)
         return (order[others:] + order[:others])[:wanted]
 
-    def _wrong(self, label: str, annotator: int) -> float:
-        """The chance that this person answers wrongly when the truth is `label`."""
-        if self._people is None:
-            return self._error_rate
-        false_positive, miss = self._people[annotator - 1]
-        return miss if label == self._classes[0] else false_positive
+    def _wrong(self, label: str, annotator: int) -> Mapping[str, float]:
+        """Wrong answer -> the chance that this person gives it when the truth is `label`."""
+        if self._people is not None:
+            return self._people[annotator - 1](label)
+        others = [other for other in self._classes if other != label]
+        return dict.fromkeys(others, self._error_rate / max(len(others), 1))
 
     def _answer(self, batch: Batch, item_id: str, label: str | None, annotator: int) -> Annotation:
         name = f"simulated-{annotator}"
         if label is not None:
             rng = stream(self._seed, "", purpose=f"simulated desk: {name}: {item_id}")
-            others = [other for other in self._classes if other != label]
-            if others and rng.random() < self._wrong(label, annotator):
-                label = others[int(rng.integers(len(others)))]
+            wrong = self._wrong(label, annotator)
+            place = bisect_right(list(accumulate(wrong.values())), rng.random())
+            label = [*wrong, label][place]
         return Annotation(
             item_id=item_id,
             annotation_id=f"{batch.round:04d}/{item_id}/{name}",
@@ -173,4 +180,4 @@ class SimulatedDesk:
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         """The file's rows as (id, class name or null), both text."""
-        return labelled_rows(self._labels, self._id, self._label, self._classes, key="desk.labels")
+        return labelled_rows(self._labels, self._id, self._label, self._spellings, key="desk.labels")

@@ -1,5 +1,7 @@
 """`desk: {kind: simulated}`."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Strict, model_validator
@@ -10,10 +12,34 @@ from assay.tasks.schema import Column, Location, Part, wrong
 
 
 class SimulatedAnnotator(Part):
-    """How one simulated person errs."""
+    """How one simulated person errs: `false_positive` and `miss` of two classes; `error_rate`, the same for
+    every class and any other; `confuses` for some classes in place of that."""
 
     false_positive: float = Field(default=0.0, ge=0, lt=1, description="negatives called positive")
     miss: float = Field(default=0.0, ge=0, lt=1, description="positives called negative")
+    error_rate: float = Field(default=0.0, ge=0, lt=1, description="share of wrong answers")
+    confuses: dict[str, dict[str, float]] | None = Field(
+        default=None, description="class -> wrong answer -> its chance: {cat: {dog: 0.2}}"
+    )
+
+    @model_validator(mode="after")
+    def _chances(self) -> "SimulatedAnnotator":
+        for truth, wrongly in (self.confuses or {}).items():
+            if min(wrongly.values(), default=0.0) < 0 or sum(wrongly.values()) >= 1 or truth in wrongly:
+                raise wrong(f"confuses {truth!r} with chances that are no chances of wrong answers: each at "
+                            "least 0, together below 1, and none for the class itself")
+        if (self.error_rate or self.confuses) and (self.false_positive or self.miss):
+            raise wrong("has `false_positive` or `miss` besides `error_rate` or `confuses`; keep one kind")
+        return self
+
+    def errors(self, truth: str, classes: Sequence[str]) -> Mapping[str, float]:
+        """Wrong answer -> its chance; classes: as people see them, of two the positive one first."""
+        others = [name for name in classes if name != truth]
+        if self.confuses and truth in self.confuses:
+            return self.confuses[truth]
+        if self.false_positive or self.miss:
+            return dict.fromkeys(others, self.miss if truth == classes[0] else self.false_positive)
+        return dict.fromkeys(others, self.error_rate / max(len(others), 1))
 
 
 class SimulatedKind(DeskKind):
@@ -45,6 +71,11 @@ class SimulatedKind(DeskKind):
                             "`annotators_per_item`; add some")
         return self
 
+    def two_classes_only(self) -> list[tuple[str, str]]:
+        """See DeskKind.two_classes_only."""
+        told = any(one.false_positive or one.miss for one in self.annotators or ())
+        return [("annotators", "with false_positive and miss")] if told else []
+
     def open(self, labelling: Labelling, resources: Resources) -> Desk:
         """See DeskKind.open."""
         from assay.tasks.desks.simulated.desk import SimulatedDesk
@@ -54,8 +85,9 @@ class SimulatedKind(DeskKind):
             id_column=self.id or labelling.id_column, label_column=self.label,
             annotators_per_item=self.annotators_per_item, error_rate=self.error_rate, delay=self.delay,
             annotators=None if self.annotators is None else [
-                (one.false_positive, one.miss) for one in self.annotators
+                partial(one.errors, classes=labelling.classes) for one in self.annotators
             ],
+            spellings=labelling.spellings,
             seed=labelling.seed, clock=resources.clock,
         )
 

@@ -1,0 +1,132 @@
+"""What a kind of labels needs of the rows of a pool, and the cut that is made of it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
+from assay.tasks.spec.evaluation import Spec
+
+
+class CellSizes(Protocol):
+    """The cells of a cut, as far as items are looked up by them."""
+
+    @property
+    def size(self) -> Ints:
+        """(C,) items in each."""
+        ...
+
+    @property
+    def n_cells(self) -> int:
+        """C."""
+        ...
+
+    @property
+    def n_items(self) -> int:
+        """N."""
+        ...
+
+
+class FrozenCut(Protocol):
+    """A pool in cells, as partitions/<digest>.json holds it."""
+
+    @property
+    def cells(self) -> Any:
+        """What its statistics know of the cells; a `CellSizes`."""
+        ...
+
+    def to_json(self) -> JsonObject:
+        """Plain JSON values, from which the same bits come back."""
+        ...
+
+
+class Reading(Protocol):
+    """What reads values out of a batch of rows, or refuses them with file, column and row."""
+
+    def numbers(self, name: str) -> Floats:
+        """A column (n,) of finite numbers."""
+        ...
+
+    def codes(self, name: str) -> Array:
+        """A column (n,) of class names as codes."""
+        ...
+
+    def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
+        """Raise BadInput that lists the rows marked in bad (n,), if there are any."""
+        ...
+
+
+class Gathered(ABC):
+    """The predictions of the rows read so far: what the manifest says of them, and what the cut needs."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """The columns of a part that it reads."""
+
+    @abstractmethod
+    def add(self, table: pa.Table) -> None:
+        """Take the rows of a part."""
+
+    @abstractmethod
+    def counts(self) -> dict[str, Any]:
+        """`predicted` and `score_range` of the manifest."""
+
+    @abstractmethod
+    def cut(self, method: str) -> tuple[FrozenCut, Ints]:
+        """The pool cut for this method, and the cell (N,) of each row. Frees what was gathered."""
+
+
+class Predictions(ABC):
+    """What the parts of a frozen pool hold of its predictions."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec = spec
+
+    @property
+    @abstractmethod
+    def source_columns(self) -> Sequence[str]:
+        """The columns of the source that are read."""
+
+    @property
+    @abstractmethod
+    def fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """The columns of a part that come after `item_id`, before the segments."""
+
+    @property
+    def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """The columns that decide cells and nothing later, after the segments."""
+        return ()
+
+    @property
+    @abstractmethod
+    def codes(self) -> Mapping[str, int]:
+        """What a prediction may say -> the code of its class."""
+
+    def other_code(self, value: str) -> int:
+        """The code of what is no key of `codes`; -1 where it is no class."""
+        return -1
+
+    @property
+    @abstractmethod
+    def no_class(self) -> tuple[str, str]:
+        """What is wrong with values that are no class, and the remedy."""
+
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """The method that the pool is cut for, `auto` with its meaning today."""
+
+    @abstractmethod
+    def arrays(self, rows: Reading) -> list[Array]:
+        """The values of `fields`, then of `cut_fields`."""
+
+    @abstractmethod
+    def gathered(self) -> Gathered:
+        """Nothing gathered yet."""
+
+    @abstractmethod
+    def cut_from_json(self, data: Mapping[str, Any]) -> FrozenCut:
+        """The inverse of `FrozenCut.to_json`. Raises KeyError, TypeError or ValueError."""

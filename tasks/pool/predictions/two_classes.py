@@ -1,0 +1,171 @@
+"""A positive and a negative class: a score, a probability and a prediction of each item.
+
+Score and probability are finite numbers, not too large; a probability lies within [0, 1]. Where only one is
+given the other follows from it: score = logit(probability), clipped at 1e-12; probability = expit(score -
+threshold). The prediction is a class name, 0/1 or a boolean; or score > threshold, probability >= threshold.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.special import expit, logit
+
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import Partition, build_partition
+from assay.evalcore.types import Array, Floats, Ints
+from assay.tasks.ledger.manifest import feature_columns, system_columns
+from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading
+from assay.tasks.spec.evaluation import Spec
+
+_SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
+_ONE, _ZERO = ("1", "1.0", "true"), ("0", "0.0", "false")
+_NUMBERS = ("score", "probability", "prediction")
+
+
+class TwoClassPredictions(Predictions):
+    """See the top of this module."""
+
+    @property
+    def source_columns(self) -> Sequence[str]:
+        """Score, probability, prediction, features and further systems."""
+        pool = self._spec.pool
+        roles = [pool.score, pool.probability_column, pool.prediction, *(pool.features or ()), *self._systems]
+        return [name for name in roles if name is not None]
+
+    @property
+    def fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """Score, probability and prediction."""
+        return [("score", pa.float64()), ("probability", pa.float64()), ("prediction", pa.int8())]
+
+    @property
+    def cut_fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """Features and further systems."""
+        pool = self._spec.pool
+        return [
+            *((name, pa.float64()) for name in feature_columns(pool.features)),
+            *((name, pa.int8()) for name in system_columns(pool.systems)),
+        ]
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """Class names mean themselves. 0/1 and false/true mean negative and positive, unless a class is named
+        so: then the other spellings of that name mean that class (a class "1" is also 1.0 and true)."""
+        positive, negative = self._spec.labels.offered
+        codes: dict[str, int] = {}
+        for name, code in ((positive, 1), (negative, 0)):
+            for family in (_ONE, _ZERO):
+                if name.casefold() in family:
+                    codes |= {spelling: code for spelling in family if spelling not in codes}
+        if not codes:
+            codes = dict.fromkeys(_ONE, 1) | dict.fromkeys(_ZERO, 0)
+        return codes | {positive: 1, negative: 0}
+
+    def other_code(self, value: str) -> int:
+        """TRUE means true."""
+        folded = value.casefold()
+        return self._folded.get(folded, -1)
+
+    @property
+    def no_class(self) -> tuple[str, str]:
+        """See Predictions.no_class."""
+        positive, negative = self._spec.labels.offered
+        return (f"are neither {positive!r} nor {negative!r}",
+                "a prediction is a class name as under `labels`, 0/1 or true/false; correct either")
+
+    @property
+    def method(self) -> str:
+        """The spec's."""
+        return self._spec.chosen_method.name
+
+    def arrays(self, rows: Reading) -> list[Array]:
+        """See Predictions.arrays."""
+        pool = self._spec.pool
+        score, probability = self._scores(rows)
+        if pool.threshold is None:
+            prediction = rows.codes(str(pool.prediction))
+        else:
+            prediction = score > pool.threshold if pool.score else probability >= pool.threshold
+        return [
+            score, probability, prediction.astype(np.int8),
+            *(rows.numbers(name) for name in pool.features or ()),
+            *(rows.codes(name).astype(np.int8) for name in self._systems),
+        ]
+
+    def gathered(self) -> Gathered:
+        """See Predictions.gathered."""
+        return _Gathered(self._spec)
+
+    def cut_from_json(self, data: Mapping[str, Any]) -> Partition:
+        """See Predictions.cut_from_json."""
+        return Partition.from_json(data)
+
+    @property
+    def _systems(self) -> list[str]:
+        return [system.prediction for system in (self._spec.pool.systems or {}).values()]
+
+    def _scores(self, rows: Reading) -> tuple[Floats, Floats]:
+        """Score and probability; the spec names one of them at least."""
+        pool = self._spec.pool
+        if pool.score is None:
+            probability = self._probability(rows)
+            return logit(np.clip(probability, _SURE, 1 - _SURE)), probability
+        score = rows.numbers(pool.score)
+        if pool.probability is None:
+            return score, expit(score - (pool.threshold or 0.0))
+        return score, self._probability(rows)
+
+    def _probability(self, rows: Reading) -> Floats:
+        name = str(self._spec.pool.probability)
+        numbers = rows.numbers(name)
+        rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
+                    "a probability is; if this is a score, name it under `score` instead")
+        return numbers
+
+
+class _Gathered(Gathered):
+    def __init__(self, spec: Spec) -> None:
+        self._predicted = [0, 0]
+        self._range = (np.inf, -np.inf)
+        self._numbers: dict[str, list[Array]] = {name: [] for name in _NUMBERS}
+        self._tables: dict[str, list[Floats]] = {}
+        pool, self._names = spec.pool, {}
+        if method(spec.choice.method).feature_tree is not None:
+            self._names["features"] = feature_columns(pool.features)
+        if pool.systems:
+            self._names["systems"] = system_columns(pool.systems)
+
+    @property
+    def columns(self) -> list[str]:
+        """See Gathered.columns."""
+        return [*_NUMBERS, *(name for names in self._names.values() for name in names)]
+
+    def add(self, table: pa.Table) -> None:
+        """See Gathered.add."""
+        for name, chunks in self._numbers.items():
+            chunks.append(np.array(table.column(name)))
+        for key, names in self._names.items():
+            columns = [np.array(table.column(name)) for name in names]
+            self._tables.setdefault(key, []).append(np.stack(columns, axis=1))
+        score, positive = self._numbers["score"][-1], int(np.count_nonzero(self._numbers["prediction"][-1]))
+        self._predicted[0] += table.num_rows - positive
+        self._predicted[1] += positive
+        low, high = self._range
+        self._range = (min(low, float(score.min())), max(high, float(score.max())))
+
+    def counts(self) -> dict[str, Any]:
+        """See Gathered.counts."""
+        return {"predicted": tuple(self._predicted), "score_range": self._range}
+
+    def cut(self, method_name: str) -> tuple[Partition, Ints]:
+        """See Gathered.cut."""
+        tables = {key: _joined(chunks) for key, chunks in self._tables.items()}
+        score, probability, prediction = (_joined(self._numbers[name]) for name in _NUMBERS)
+        return build_partition(method(method_name), score, probability, prediction, **tables)
+
+
+def _joined(chunks: list[Array]) -> Array:
+    whole: Array = np.concatenate(chunks)
+    chunks.clear()
+    return whole

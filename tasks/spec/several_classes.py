@@ -1,0 +1,68 @@
+"""What a spec with classes of equal standing, or grades, demands of its parts."""
+
+from collections.abc import Iterator, Sequence
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcome_measures.registry import FAMILIES
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.tasks.desks.registry import DeskChoice
+from assay.tasks.spec.choice_of_items import WarmStart
+from assay.tasks.spec.goals import Budget
+from assay.tasks.spec.pool import Pool
+from assay.tasks.spec.question import MeasureChoice
+
+Problem = tuple[str, str]
+
+
+def contradictions_of_classes(
+    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str, budget: Budget,
+    desk: DeskChoice, warm_start: WarmStart | None,
+) -> list[Problem]:
+    """(key, what is wrong with it) for each; none where the parts fit together."""
+    return [
+        *_of_probability(kind, pool),
+        *_of_measures(kind, pool, measures),
+        *_of_two_classes_only(method_name, budget, desk, warm_start),
+    ]
+
+
+def _of_probability(kind: OutcomeKind, pool: Pool) -> Iterator[Problem]:
+    try:
+        pool.probability_columns(kind.parts)
+    except ValueError as error:
+        yield "pool.probability", str(error)
+
+
+def _of_measures(
+    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice]
+) -> Iterator[Problem]:
+    for i, choice in enumerate(measures):
+        try:
+            choice.of(kind, 1)
+        except BadInput as error:
+            yield f"measure[{i}]", str(error)
+            continue
+        if "probability" in FAMILIES[kind.name, choice.name].needs and not isinstance(pool.probability, dict):
+            yield f"measure[{i}]", (
+                f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} or "
+                "{class: column}"
+            )
+
+
+def _of_two_classes_only(
+    method_name: str, budget: Budget, desk: DeskChoice, warm_start: WarmStart | None
+) -> Iterator[Problem]:
+    """What only a positive and a negative class can have so far."""
+    only = "needs labels: {positive: ..., negative: ...} so far; leave it out"
+    if method_name != "auto":
+        yield "method", f"is {method_name!r}; with classes or grades the method is auto"
+    if warm_start is not None:
+        yield "warm_start", only
+    if budget.audit:
+        yield "budget.audit", only
+    if desk.ask_again is not None and desk.ask_again.when != "never":
+        yield "desk.ask_again", (
+            "needs labels: {positive: ..., negative: ...} so far; leave it out, or ask several people: "
+            "desk.annotators_per_item"
+        )
+    yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())
