@@ -34,6 +34,9 @@ class Estimate:
     price_tag: PriceTag | None = None    # of an estimate of the whole pool
     system: str | None = None   # one of the pool's further systems; None for the pool's own predictions
     nonresponse: ResponseRate | None = None   # where rounds were closed with items unanswered
+    versus: str | None = None   # the system it is compared with, for a difference
+    of_class: str | None = None  # the class or tag, of a measure that has a number for each
+    at: float | None = None     # the threshold, of a curve
 
 
 def estimates(question: Question, state: State) -> list[Estimate]:

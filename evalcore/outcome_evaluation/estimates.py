@@ -1,0 +1,65 @@
+"""The estimates of a live evaluation as plain records: no arrays, no NaN, and why a number is missing."""
+
+import numpy as np
+
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.outcome_evaluation.state import Question, State
+from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.types import Diagnostic
+
+
+def estimates(question: Question, state: State) -> list[Estimate]:
+    """The estimate of each number asked for: measure by measure, and the classes of a measure in order."""
+    found = question.method.estimate(state.inner, question.confidence)
+    exact = bool(found.exact[0])
+    rows = []
+    for q, (m, part) in enumerate(question.stack.parts):
+        measure = question.stack.measures[m]
+        ends = (float(found.lower[0, q]), float(found.upper[0, q]))
+        rows.append(
+            _present(question, state, measure, part, float(found.value[0, q]), ends,
+                     float(found.variance[0, q]), exact)
+        )
+    return rows
+
+
+def _present(
+    question: Question, state: State, measure: OutcomeMeasure, part: int, value: float,
+    ends: tuple[float, float], variance: float, exact: bool,
+) -> Estimate:
+    there = np.isfinite(value)
+    reason = None
+    if not there:
+        reason = measure.undefined_when if exact else f"among the labels so far, {measure.undefined_when}"
+    nothing = not there and exact
+    lower, upper = (
+        None if nothing else _end(end, bound) for end, bound in zip(ends, measure.bounds, strict=True)
+    )
+    diagnostics: dict[str, Diagnostic] = {"undecided": state.undecided} if state.undecided else {}
+    return Estimate(
+        measure=measure.name,
+        value=value if there else None,
+        undefined_reason=reason,
+        lower=lower,
+        upper=upper,
+        confidence=question.confidence,
+        interval="exact" if exact else question.method.interval,
+        labels=state.labels,
+        variance=variance if there and np.isfinite(variance) else None,
+        diagnostics=diagnostics,
+        system=_name(question, measure.system),
+        versus=_name(question, measure.versus),
+        of_class=measure.parts[part],
+        nonresponse=state.nonresponse.rate(state.labels + state.undecided),
+    )
+
+
+def _name(question: Question, system: int | None) -> str | None:
+    return None if system is None else question.systems[system]
+
+
+def _end(end: float, bound: float) -> float | None:
+    """An end of an interval; the measure's bound where there is none, and None where it has no bound."""
+    if np.isfinite(end):
+        return end
+    return bound if np.isfinite(bound) else None

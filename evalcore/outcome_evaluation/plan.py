@@ -1,0 +1,44 @@
+"""The next round of a live evaluation: the method draws cells, and every draw is given its item."""
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcome_evaluation.state import Asked, Question, RoundPlan, State
+from assay.evalcore.outcome_methods.base import draw_round
+from assay.evalcore.randomness import stream
+from assay.evalcore.types import Ints
+
+
+def plan(question: Question, state: State, size: int) -> RoundPlan:
+    """The next round, of at most `size` items.
+
+    Depends on the question and the closed rounds only, so whoever plans the same round plans the same items.
+    Raises BadInput for a size below 1.
+    """
+    if size < 1:
+        raise BadInput(f"a round needs at least one item, got {size}")
+    rng = stream(question.seed, question.evaluation, state.round + 1, "plan")
+    design, counts = draw_round(question.method, state.inner, size, rng)
+    items = stream(question.seed, question.evaluation, state.round + 1, "items")
+    cell = np.repeat(np.arange(question.cells.n_cells), counts[0])
+    rank = np.zeros(len(cell), np.int64)
+    for c in np.unique(cell).tolist():
+        taken = state.asked.get(c, Asked()).rank
+        rank[cell == c] = _free_ranks(int(question.cells.size[c]), taken, int(counts[0, c]), items)
+    return RoundPlan(
+        cell=cell,
+        rank=rank,
+        ask=np.ones(len(cell), np.bool_),
+        probability=design.inclusion[0, cell],
+        census=bool(design.census[0]),
+        design=design,
+    )
+
+
+def _free_ranks(size: int, taken: tuple[int, ...], n: int, rng: np.random.Generator) -> Ints:
+    """n different ranks below `size` that are not taken, in random order; cost independent of `size`."""
+    position = rng.choice(size - len(taken), size=n, replace=False, shuffle=True).astype(np.int64)
+    # positions among the free ranks: each taken rank at or below a position moves it up by one
+    for t in sorted(taken):
+        position += position >= t
+    return position

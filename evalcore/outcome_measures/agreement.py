@@ -1,0 +1,174 @@
+"""Agreement of predicted and true classes: accuracy, Cohen's kappa, MCC, Fowlkes-Mallows.
+
+    o          share of items whose class is predicted (weighted by w[predicted, label] for weighted kappa)
+    y_k, f_k   shares of labels and predictions
+
+    kappa (Cohen 1960, 1968)     (o - e)/(1 - e),  e = Σ w_jk f_j y_k
+    MCC (Gorodkin 2004, eq. 8)   (o - Σ f y)/√((1 - Σ f²)(1 - Σ y²))
+    Fowlkes-Mallows              the mean over classes of √(precision · recall), of classes that are there
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcome_measures.base import (
+    Asked,
+    Loss,
+    MeasureFamily,
+    OutcomeMeasure,
+    numerical_gradient,
+)
+from assay.evalcore.outcome_measures.counts import Counts, present, ratio, split
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Loss):
+    """1 where the predicted class is the label."""
+
+    @property
+    def size(self) -> int:
+        """1."""
+        return 1
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 1)."""
+        return (phi * self.kind.phi(items.prediction[:, self.system])).sum(axis=1, keepdims=True)
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        return slope[0] * self.kind.phi(items.prediction[:, self.system])
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement(Loss):
+    """Weighted agreement and labels by class; predictions are known.  weights: K rows of K numbers."""
+
+    weights: tuple[tuple[float, ...], ...] = ()
+
+    @property
+    def size(self) -> int:
+        """1 + K."""
+        return 1 + self.kind.width
+
+    def _weight(self) -> Floats:
+        return np.array(self.weights) if self.weights else np.eye(self.kind.width)
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 1 + K)."""
+        agreed = ((self.known(items) @ self._weight()) * phi).sum(axis=1, keepdims=True)
+        return np.concatenate([agreed, phi], axis=1)
+
+    def known(self, items: Items) -> Floats:
+        """(n, K)."""
+        return self.kind.phi(items.prediction[:, self.system])
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        return slope[0] * (self.known(items) @ self._weight()) + slope[1:]
+
+
+def _accuracy(asked: Asked) -> OutcomeMeasure:
+    return OutcomeMeasure(
+        name="accuracy", title="Accuracy", meaning="share of items whose class is predicted",
+        undefined_when="the pool is empty", bounds=(0.0, 1.0), losses=(Hit(asked.kind, asked.system),),
+        value=lambda risk: risk[..., :1], gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)),
+        system=asked.system,
+    )
+
+
+def _kappa(asked: Asked) -> OutcomeMeasure:
+    k = asked.kind.width
+    weight = _weights(asked)
+
+    def value(risk: Floats) -> Floats:
+        o, y, f = risk[..., 0], risk[..., 1 : 1 + k], risk[..., 1 + k :]
+        chance = ((f @ weight) * y).sum(axis=-1)
+        return ratio(o - chance, 1 - chance)[..., None]
+
+    def gradient(risk: Floats) -> Floats:
+        y, f = risk[..., 1 : 1 + k], risk[..., 1 + k :]
+        by_chance = f @ weight
+        chance = (by_chance * y).sum(axis=-1, keepdims=True)
+        below = np.maximum(1 - chance, 1e-9)
+        by_y = by_chance * (value(risk) - 1) / below
+        return np.concatenate([1 / below, by_y], axis=-1)[..., None, :]
+
+    written = asked.options.get("weights")
+    return OutcomeMeasure(
+        name="cohen_kappa" if written is None else f"cohen_kappa({written})", title="Cohen's kappa",
+        meaning="agreement beyond what chance would give",
+        undefined_when="one class is all there is among predictions and labels", bounds=(-1.0, 1.0),
+        losses=(Agreement(asked.kind, asked.system, tuple(map(tuple, weight.tolist()))),),
+        value=value, gradient=gradient, system=asked.system, range_of=2.0,
+    )
+
+
+def _weights(asked: Asked) -> Floats:
+    """(K, K) 1 - distance/largest distance between the values of two grades; the identity without weights."""
+    written = asked.options.get("weights")
+    if written is None:
+        return np.eye(asked.kind.width)
+    if written not in ("linear", "quadratic"):
+        raise BadInput(f"weights of cohen_kappa are linear or quadratic, got {written!r}")
+    kind = asked.kind
+    if kind.grades is None:
+        raise BadInput("weighted kappa needs grades: classes with numeric values")
+    values = np.array(kind.grades)
+    distance = np.abs(values[:, None] - values) ** (2 if written == "quadratic" else 1)
+    return np.asarray(1 - distance / distance.max())
+
+
+def _mcc(asked: Asked) -> OutcomeMeasure:
+    def value(risk: Floats) -> Floats:
+        t, y, f = split(risk)
+        above = t.sum(axis=-1) - (y * f).sum(axis=-1)
+        inside = (1 - (f**2).sum(axis=-1)) * (1 - (y**2).sum(axis=-1))
+        return np.clip(ratio(above, np.sqrt(np.maximum(inside, 0.0))), -1, 1)[..., None]
+
+    def gradient(risk: Floats) -> Floats:
+        _, y, f = split(risk)
+        a, b = 1 - (f**2).sum(axis=-1, keepdims=True), 1 - (y**2).sum(axis=-1, keepdims=True)
+        root = np.sqrt(np.maximum(a * b, 1e-12))
+        by_y = -f / root + value(risk) * y / np.maximum(b, 1e-9)
+        return np.concatenate([np.broadcast_to(1 / root, y.shape), by_y], axis=-1)[..., None, :]
+
+    return OutcomeMeasure(
+        name="mcc", title="MCC", meaning="correlation of predicted and true class",
+        undefined_when="one class is all there is among predictions or among labels", bounds=(-1.0, 1.0),
+        losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
+        range_of=2.0,
+    )
+
+
+def _fowlkes_mallows(asked: Asked) -> OutcomeMeasure:
+    def value(risk: Floats) -> Floats:
+        t, y, f = split(risk)
+        here = present(y, f, asked.pool_size)
+        each = np.nan_to_num(ratio(np.maximum(t, 0.0), np.sqrt(np.maximum(y * f, 0.0))))
+        count = here.sum(axis=-1)
+        total = np.where(here, each, 0.0).sum(axis=-1)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)[..., None]
+
+    return OutcomeMeasure(
+        name="fowlkes_mallows", title="Fowlkes-Mallows",
+        meaning="mean over classes of the geometric mean of precision and recall",
+        undefined_when="no class is there", bounds=(0.0, 1.0), losses=(Counts(asked.kind, asked.system),),
+        value=value, gradient=numerical_gradient(value, 2 * asked.kind.width), system=asked.system,
+    )
+
+
+FAMILIES = (
+    MeasureFamily(name="accuracy", title="Accuracy", meaning="share of items whose class is predicted",
+                  kinds=("classes",), make=_accuracy),
+    MeasureFamily(name="cohen_kappa", title="Cohen's kappa", meaning="agreement beyond chance",
+                  kinds=("classes",), options=("weights",), make=_kappa),
+    MeasureFamily(name="mcc", title="MCC", meaning="correlation of predicted and true class",
+                  kinds=("classes",), make=_mcc),
+    MeasureFamily(name="fowlkes_mallows", title="Fowlkes-Mallows",
+                  meaning="mean over classes of √(precision · recall)", kinds=("classes",),
+                  make=_fowlkes_mallows),
+)

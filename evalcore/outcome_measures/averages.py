@@ -1,0 +1,144 @@
+"""Averages over classes or tags.
+
+    macro      the plain mean over the classes that are there
+    weighted   the mean weighted by the share of each class among the labels
+    micro      of the totals over classes (tags; for classes it is the accuracy)
+
+A class is there if it is predicted of some item or is the label of one; a class that is neither is left out,
+as scikit-learn does.  A class that is there and has no value (precision of a class never predicted) counts
+as 0, which is scikit-learn's default too.  Balanced accuracy is the mean recall of the classes with labels.
+An estimated number of labels of a class counts as there from half an item on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.outcome_measures.base import Asked, Loss, MeasureFamily, OutcomeMeasure
+from assay.evalcore.outcome_measures.counts import (
+    Counts,
+    Rate,
+    f_beta,
+    precision,
+    present,
+    recall,
+    specificity,
+    split,
+)
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Bools, Floats
+
+There = Callable[[Floats, Floats], Bools]
+
+
+def _macro(rate: Rate, there: There) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+    def value(risk: Floats) -> Floats:
+        t, y, f = split(risk)
+        here = there(y, f)
+        return _mean(np.nan_to_num(rate(t, y, f)[0]), here)
+
+    def gradient(risk: Floats) -> Floats:
+        t, y, f = split(risk)
+        here = there(y, f)
+        _, by_t, by_y = rate(t, y, f)
+        count = np.maximum(here.sum(axis=-1, keepdims=True), 1)
+        slopes = [np.where(here, np.nan_to_num(slope), 0.0) / count for slope in (by_t, by_y)]
+        return np.concatenate(slopes, axis=-1)[..., None, :]
+
+    return value, gradient
+
+
+def _mean(values: Floats, here: Bools) -> Floats:
+    count = here.sum(axis=-1)
+    total = np.where(here, values, 0.0).sum(axis=-1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)[..., None]
+
+
+def _weighted(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+    def value(risk: Floats) -> Floats:
+        t, y, f = split(risk)
+        total = y.sum(axis=-1)
+        above = (y * np.nan_to_num(rate(t, y, f)[0])).sum(axis=-1)
+        return np.where(total > 0, above / np.where(total > 0, total, 1.0), np.nan)[..., None]
+
+    def gradient(risk: Floats) -> Floats:
+        t, y, f = split(risk)
+        total = np.maximum(y.sum(axis=-1, keepdims=True), 1e-12)
+        v, by_t, by_y = (np.nan_to_num(part) for part in rate(t, y, f))
+        mean = (y * v).sum(axis=-1, keepdims=True) / total
+        return np.concatenate([y * by_t / total, (v + y * by_y - mean) / total], axis=-1)[..., None, :]
+
+    return value, gradient
+
+
+@dataclass(frozen=True, slots=True)
+class Totals(Loss):
+    """Hits and labels of all tags of an item together; d = 2, and the predicted tags are known."""
+
+    @property
+    def size(self) -> int:
+        """2."""
+        return 2
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 2)."""
+        hits = (phi * self.kind.phi(items.prediction[:, self.system])).sum(axis=1)
+        return np.stack([hits, phi.sum(axis=1)], axis=1)
+
+    def known(self, items: Items) -> Floats:
+        """(n, 1)."""
+        return self.kind.phi(items.prediction[:, self.system]).sum(axis=1, keepdims=True)
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        return slope[0] * self.kind.phi(items.prediction[:, self.system]) + slope[1]
+
+
+def _micro(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+    def value(risk: Floats) -> Floats:
+        return rate(risk[..., 0:1], risk[..., 1:2], risk[..., 2:3])[0]
+
+    def gradient(risk: Floats) -> Floats:
+        _, by_t, by_y = rate(risk[..., 0:1], risk[..., 1:2], risk[..., 2:3])
+        return np.concatenate([by_t, by_y], axis=-1)[..., None, :]
+
+    return value, gradient
+
+
+_RATES: dict[str, tuple[str, Rate]] = {
+    "precision": ("precision", precision),
+    "recall": ("recall", recall),
+    "f1": ("F1", f_beta(1.0)),
+}
+
+
+def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str, rate: Rate) -> MeasureFamily:
+    def make(asked: Asked) -> OutcomeMeasure:
+        value, gradient = {
+            "macro": lambda: _macro(rate, lambda y, f: present(y, f, asked.pool_size)),
+            "labelled": lambda: _macro(rate, lambda y, _: present(y, np.zeros_like(y), asked.pool_size)),
+            "weighted": lambda: _weighted(rate),
+            "micro": lambda: _micro(rate),
+        }[how]()
+        loss = Totals if how == "micro" else Counts
+        return OutcomeMeasure(
+            name=name, title=title, meaning=meaning, undefined_when="no class is there", bounds=(0.0, 1.0),
+            losses=(loss(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
+        )
+
+    return MeasureFamily(name=name, title=title, meaning=meaning, kinds=kinds, make=make)
+
+
+FAMILIES = (
+    *(
+        _make(f"{how}_{name}", f"{how.capitalize()} {title}", f"{how} average of {title} over classes",
+              ("tags",) if how == "micro" else ("classes", "tags"), how, rate)
+        for how in ("macro", "weighted", "micro")
+        for name, (title, rate) in _RATES.items()
+    ),
+    _make("macro_specificity", "Macro specificity", "macro average of specificity over classes",
+          ("classes", "tags"), "macro", specificity),
+    _make("balanced_accuracy", "Balanced accuracy", "mean recall of the classes", ("classes",), "labelled",
+          recall),
+)

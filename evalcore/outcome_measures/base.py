@@ -1,0 +1,147 @@
+"""What a measure of any outcome is: a loss ℓ(x, y) of an item, and a function g of its mean R over the pool.
+
+Marchant & Rubinstein (2021), definition 1.  A loss has two parts: the part that depends on the outcome, d long,
+and the part that the pool alone tells (such as the shares of predicted classes), d_k long, whose mean is known
+exactly.
+
+    ℓ(x, y)  (n, d)           loss of n items;  J·ℓ is how an item pulls at a measure
+    R        (..., d + d_k)   means over the pool, the known part last
+    g(R)     (..., q)         the measure: q numbers, one for each of its `parts`
+    J(R)     (..., q, d)      its gradient by the part that depends on the outcome
+
+A value that does not exist (0/0) is NaN inside these arrays and nowhere else.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Loss(ABC):
+    """A loss of one system's predictions.  Equal losses are computed once for all measures that use them."""
+
+    kind: OutcomeKind
+    system: int = 0
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """d."""
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Lengths of runs of components that are indicators of alike things, one a class; () for others."""
+        return ()
+
+    @abstractmethod
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """ℓ (n, d) of items whose outcomes are φ (n, P), or the expected loss where φ is expected."""
+
+    def known(self, items: Items) -> Floats:
+        """(n, d_k) the part that the pool alone tells."""
+        return np.zeros((len(items), 0))
+
+    def pull(self, items: Items, slope: Floats) -> Floats | None:
+        """(n, P) so that slope·ℓ is Σ_k pull_k φ_k up to a constant; None for a loss that is not linear in φ.
+
+        slope (d,).
+        """
+        return None
+
+    def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
+        """A guess at the variance (n,) of slope·ℓ, for a loss without `pull`; as of shares, by default."""
+        mean = np.clip(self.of(items, phi), 0, 1)
+        return np.asarray((mean * (1 - mean)) @ slope**2)
+
+    def needs(self, items: Items) -> None:
+        """Raises BadInput where the items lack a column that the loss is made of."""
+        if items.systems <= self.system:
+            raise BadInput("this measure needs a prediction of each item")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OutcomeMeasure:
+    """A measure, and everything that is said of it anywhere."""
+
+    name: str                               # as in a spec: macro_f1
+    title: str                              # as on a page: Macro F1
+    meaning: str                            # half a sentence
+    undefined_when: str                     # when it is 0/0, said to people
+    bounds: tuple[float, float]             # the smallest and largest value; infinite where there is none
+    losses: tuple[Loss, ...]                # stacked in this order
+    value: Callable[[Floats], Floats]       # g
+    gradient: Callable[[Floats], Floats]    # J
+    parts: tuple[str | None, ...] = (None,)  # the class of each number; None where the measure is one number
+    system: int | None = None               # whose measure it is; None where it is of the outcomes alone
+    versus: int | None = None               # the system it is compared with, for a difference
+    scale: float = 1.0                      # the unit of its errors where no target is given
+    range_of: float = field(default=1.0)    # the length of its range, or a guess of it: for half-widths
+
+    def of_pool(self, items: Items, phi: Floats) -> Floats:
+        """g (q,) where all outcomes are known: φ (N, P)."""
+        dependent = np.concatenate([loss.of(items, phi).mean(axis=0) for loss in self.losses])
+        return self.value(np.concatenate([dependent, *[loss.known(items).mean(axis=0) for loss in self.losses]]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked for: a measure by name, with its settings, of a kind of outcome."""
+
+    kind: OutcomeKind
+    pool_size: int
+    system: int = 0
+    options: Mapping[str, float | str] = field(default_factory=dict)
+
+    def number(self, name: str, usual: float) -> float:
+        """A setting that is a number.  Raises BadInput where it is something else."""
+        value = self.options.get(name, usual)
+        if isinstance(value, str):
+            raise BadInput(f"{name} must be a number, got {value!r}")
+        return float(value)
+
+    def one_part(self) -> int | None:
+        """The number of the class or tag asked for; None for all.  Raises BadInput for an unknown one."""
+        name = self.options.get("class")
+        if name is None:
+            return None
+        if name not in self.kind.parts:
+            raise BadInput(f"{name!r} is none of {', '.join(self.kind.parts[:20])}")
+        return self.kind.parts.index(str(name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureFamily:
+    """A measure by name: for which kinds of outcome it exists, and how it is made."""
+
+    name: str
+    title: str
+    meaning: str
+    kinds: tuple[str, ...]                  # names of outcome kinds
+    options: tuple[str, ...] = ()           # settings it takes: class, beta, k, within
+    needs: tuple[str, ...] = ("prediction",)  # columns of the pool: prediction, probability; () for none
+    make: Callable[[Asked], OutcomeMeasure]
+
+
+def numerical_gradient(value: Callable[[Floats], Floats], d: int) -> Callable[[Floats], Floats]:
+    """J of g by central differences in the first d components, for measures without a formula."""
+
+    def gradient(risk: Floats) -> Floats:
+        columns: Sequence[Floats] = [_slope(value, risk, j) for j in range(d)]
+        return np.stack(columns, axis=-1)
+
+    return gradient
+
+
+def _slope(value: Callable[[Floats], Floats], risk: Floats, j: int) -> Floats:
+    step = np.zeros(risk.shape[-1])
+    step[j] = 1.0
+    h = 1e-5 * np.maximum(np.abs(risk[..., j]), 1e-3)[..., None]
+    return np.asarray((value(risk + h * step) - value(risk - h * step)) / (2 * h))

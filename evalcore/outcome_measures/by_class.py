@@ -1,0 +1,70 @@
+"""Measures of each class or tag on its own: one number a class, or that of the class asked for."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from assay.evalcore.outcome_measures.base import Asked, MeasureFamily, OutcomeMeasure
+from assay.evalcore.outcome_measures.counts import (
+    Counts,
+    Rate,
+    f_beta,
+    precision,
+    recall,
+    share,
+    specificity,
+    split,
+)
+from assay.evalcore.types import Floats
+
+
+def _measure(asked: Asked, name: str, title: str, meaning: str, undefined: str, rate: Rate) -> OutcomeMeasure:
+    k, only = asked.kind.width, asked.one_part()
+    chosen = slice(None) if only is None else slice(only, only + 1)
+
+    def value(risk: Floats) -> Floats:
+        return rate(*(part[..., chosen] for part in split(risk)))[0]
+
+    def gradient(risk: Floats) -> Floats:
+        _, by_t, by_y = rate(*split(risk))
+        eye = np.eye(k)[chosen]
+        return np.concatenate([eye * by_t[..., None, :], eye * by_y[..., None, :]], axis=-1)
+
+    return OutcomeMeasure(
+        name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
+        losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
+        parts=asked.kind.parts[chosen], system=asked.system,
+    )
+
+
+def _family(
+    name: str, title: str, meaning: str, undefined: str, rate: Callable[[Asked], Rate],
+    options: tuple[str, ...] = ("class",),
+) -> MeasureFamily:
+    def make(asked: Asked) -> OutcomeMeasure:
+        written = name if "beta" not in options else f"{name}({asked.number('beta', 2.0):g})"
+        return _measure(asked, written, title, meaning, undefined, rate(asked))
+
+    return MeasureFamily(
+        name=name, title=title, meaning=meaning, kinds=("classes", "tags"), options=options, make=make
+    )
+
+
+def _beta(asked: Asked) -> Rate:
+    return f_beta(asked.number("beta", 2.0))
+
+
+_NEITHER = "the class is neither predicted nor a label"
+FAMILIES = (
+    _family("precision", "Precision", "share of the items predicted to be of the class that are",
+            "the class is never predicted", lambda _: precision),
+    _family("recall", "Recall", "share of the items of the class that are predicted to be",
+            "no item is of the class", lambda _: recall),
+    _family("specificity", "Specificity", "share of the items of other classes not predicted to be of the class",
+            "every item is of the class", lambda _: specificity),
+    _family("f1", "F1", "harmonic mean of precision and recall of the class", _NEITHER,
+            lambda _: f_beta(1.0)),
+    _family("fbeta", "F-beta", "weighted harmonic mean of precision and recall of the class", _NEITHER, _beta,
+            ("class", "beta")),
+    _family("rate", "Rate", "share of the items that are of the class", "the pool is empty", lambda _: share),
+)

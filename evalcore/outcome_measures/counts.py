@@ -1,0 +1,103 @@
+"""The loss behind most measures of classes and tags: what is hit, what is there, and what is predicted.
+
+    hit_k    the item is predicted k and is k       (d: hits, then labels)
+    label_k  the item is k
+    predicted_k   known from the pool
+
+K classes need 3K numbers, not K².  The measures here are written with rates by class:
+
+    t, y, f (..., K)   the means of hit, label and predicted, by class
+    v(t, y, f), ∂v/∂t, ∂v/∂y
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from assay.evalcore.outcome_measures.base import Loss
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Bools, Floats
+
+# v with its slopes by t and by y
+Rate: TypeAlias = Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(Loss):
+    """Hits and labels by class or tag; predictions are known."""
+
+    @property
+    def size(self) -> int:
+        """2K."""
+        return 2 * self.kind.width
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Hits, labels."""
+        return (self.kind.width, self.kind.width)
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 2K)."""
+        return np.concatenate([phi * self.known(items), phi], axis=1)
+
+    def known(self, items: Items) -> Floats:
+        """(n, K)."""
+        return self.kind.phi(items.prediction[:, self.system])
+
+    def pull(self, items: Items, slope: Floats) -> Floats:
+        """(n, K)."""
+        k = self.kind.width
+        return slope[:k] * self.known(items) + slope[k:]
+
+
+def split(risk: Floats) -> tuple[Floats, Floats, Floats]:
+    """t, y, f (..., K) of R (..., 3K)."""
+    k = risk.shape[-1] // 3
+    return risk[..., :k], risk[..., k : 2 * k], risk[..., 2 * k :]
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """above/below, NaN where below is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 1e-12, above / np.where(below > 1e-12, below, 1.0), np.nan)
+
+
+def f_beta(beta: float) -> Rate:
+    """F_β = (1 + β²) t / (β² y + f) (van Rijsbergen 1979)."""
+    b = beta**2
+
+    def rate(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+        below = b * y + f
+        value = ratio((1 + b) * t, below)
+        return value, ratio(np.full_like(t, 1 + b), below), ratio(-b * value, below)
+
+    return rate
+
+
+def precision(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """t/f."""
+    return ratio(t, f), ratio(np.ones_like(t), f), np.zeros_like(t)
+
+
+def recall(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """t/y."""
+    value = ratio(t, y)
+    return value, ratio(np.ones_like(t), y), ratio(-value, y)
+
+
+def specificity(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """(1 - y - f + t)/(1 - y)."""
+    value = ratio(1 - y - f + t, 1 - y)
+    return value, ratio(np.ones_like(t), 1 - y), ratio(value - 1, 1 - y)
+
+
+def share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """y."""
+    return y, np.zeros_like(y), np.ones_like(y)
+
+
+def present(y: Floats, f: Floats, pool_size: int) -> Bools:
+    """Classes that are predicted of some item, or are the label of half an item or more."""
+    return np.asarray((f > 0) | (y * pool_size >= 0.5))

@@ -1,0 +1,178 @@
+"""Measures of outcomes with a value: numbers, and classes that are grades.
+
+    y   the value of the outcome;  f   the prediction (of grades: the value of the predicted grade)
+
+    mean       mean of y                      bias      mean of f - y
+    mae        mean of |f - y|                within    share of |f - y| ≤ tolerance
+    mse, rmse  mean of (f - y)², its root     r2        1 - mse/Var(y)
+    pearson    correlation of f and y
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from assay.evalcore.outcome_measures.base import (
+    Asked,
+    Loss,
+    MeasureFamily,
+    OutcomeMeasure,
+    numerical_gradient,
+)
+from assay.evalcore.outcome_measures.counts import ratio
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
+
+# of values y (n, V) or (1, V) and predictions f (n, 1) to (n, V)
+Function = Callable[[Floats, Floats], Floats]
+
+
+def _value(y: Floats, f: Floats) -> Floats:
+    return y + 0 * f
+
+
+def _squared_value(y: Floats, f: Floats) -> Floats:
+    return y**2 + 0 * f
+
+
+def _product(y: Floats, f: Floats) -> Floats:
+    return y * f
+
+
+def _over(y: Floats, f: Floats) -> Floats:
+    return f - y
+
+
+def _absolute(y: Floats, f: Floats) -> Floats:
+    return np.abs(f - y)
+
+
+def _squared(y: Floats, f: Floats) -> Floats:
+    return np.asarray((f - y) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """1 where prediction and value differ by no more than a tolerance."""
+
+    tolerance: float
+
+    def __call__(self, y: Floats, f: Floats) -> Floats:
+        """(n, V)."""
+        return np.asarray(np.abs(f - y) <= self.tolerance, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric(Loss):
+    """Functions of value and prediction, one a component; the known part is f and f²."""
+
+    functions: tuple[Function, ...] = ()
+    predicted: bool = True    # the functions use the prediction
+
+    @property
+    def size(self) -> int:
+        """The number of functions."""
+        return len(self.functions)
+
+    def _prediction(self, items: Items) -> Floats:
+        if not self.predicted:
+            return np.zeros(len(items))
+        codes = items.prediction[:, self.system]
+        grades = self.kind.grades
+        return codes if grades is None else np.array(grades)[codes.astype(np.int64)]
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, d)."""
+        f = self._prediction(items)[:, None]
+        columns = [
+            self.kind.expected(phi, lambda y, function=function: function(y, f))  # type: ignore[misc]
+            for function in self.functions
+        ]
+        return np.stack(columns, axis=1)
+
+    def known(self, items: Items) -> Floats:
+        """(n, 2)."""
+        f = self._prediction(items)
+        return np.stack([f, f**2], axis=1)
+
+    def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
+        """Nothing is known of it: the same for all."""
+        return np.full(len(phi), max(float((slope**2).sum()), 1e-12))
+
+    def needs(self, items: Items) -> None:
+        """Raises BadInput where a prediction is missing and needed."""
+        if self.predicted:
+            Loss.needs(self, items)
+
+
+def _family(
+    name: str, title: str, meaning: str, functions: tuple[Function, ...],
+    bounds: Callable[[float, float], tuple[float, float]],
+    value: Callable[[Floats], Floats] = lambda risk: risk[..., :1],
+    predicted: bool = True,
+    undefined: str = "the pool is empty",
+) -> MeasureFamily:
+    def make(asked: Asked) -> OutcomeMeasure:
+        low, high = bounds(*asked.kind.value_range)
+        span = high - low if np.isfinite(high - low) else 1.0
+        return OutcomeMeasure(
+            name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(low, high),
+            losses=(Numeric(asked.kind, asked.system, functions, predicted),), value=value,
+            gradient=numerical_gradient(value, len(functions)), system=asked.system if predicted else None,
+            scale=span, range_of=span,
+        )
+
+    return MeasureFamily(
+        name=name, title=title, meaning=meaning, kinds=("number", "classes"), make=make,
+        needs=("prediction",) if predicted else (),
+    )
+
+
+def _within(asked: Asked) -> OutcomeMeasure:
+    tolerance = asked.number("tolerance", 1.0)
+    return OutcomeMeasure(
+        name=f"within({tolerance:g})", title=f"Within {tolerance:g}",
+        meaning=f"share of predictions that are off by {tolerance:g} or less",
+        undefined_when="the pool is empty", bounds=(0.0, 1.0),
+        losses=(Numeric(asked.kind, asked.system, (Within(tolerance),)),),
+        value=lambda risk: risk[..., :1], gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)),
+        system=asked.system,
+    )
+
+
+def _root(risk: Floats) -> Floats:
+    return np.sqrt(np.maximum(risk[..., :1], 0.0))
+
+
+def _r2(risk: Floats) -> Floats:
+    error, mean, square = (risk[..., j : j + 1] for j in range(3))
+    return 1 - ratio(error, np.maximum(square - mean**2, 0.0))
+
+
+def _pearson(risk: Floats) -> Floats:
+    both, mean, square, f, f2 = (risk[..., j : j + 1] for j in range(5))
+    inside = np.maximum(square - mean**2, 0.0) * np.maximum(f2 - f**2, 0.0)
+    return np.clip(ratio(both - mean * f, np.sqrt(inside)), -1, 1)
+
+
+FAMILIES = (
+    _family("mean", "Mean", "mean of the outcome", (_value,), lambda low, high: (low, high), predicted=False),
+    _family("bias", "Bias", "mean of prediction minus outcome", (_over,),
+            lambda low, high: (low - high, high - low)),
+    _family("mae", "Mean absolute error", "mean distance of prediction and outcome", (_absolute,),
+            lambda low, high: (0.0, high - low)),
+    _family("mse", "Mean squared error", "mean squared distance of prediction and outcome", (_squared,),
+            lambda low, high: (0.0, (high - low) ** 2)),
+    _family("rmse", "Root mean squared error", "root of the mean squared distance", (_squared,),
+            lambda low, high: (0.0, high - low), _root),
+    _family("r2", "R²", "share of the variance of the outcome that the prediction explains",
+            (_squared, _value, _squared_value), lambda low, high: (-inf, 1.0), _r2,
+            undefined="all outcomes are equal"),
+    _family("pearson", "Pearson correlation", "correlation of prediction and outcome",
+            (_product, _value, _squared_value), lambda low, high: (-1.0, 1.0), _pearson,
+            undefined="all outcomes, or all predictions, are equal"),
+    MeasureFamily(name="within", title="Within a tolerance", meaning="share of predictions within a tolerance",
+                  kinds=("number", "classes"), options=("tolerance",), make=_within),
+)

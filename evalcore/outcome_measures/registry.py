@@ -1,0 +1,53 @@
+"""The measures of all kinds of outcome by name.  Every module of this folder may declare some, as FAMILIES."""
+
+import pkgutil
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+
+from assay.evalcore import outcome_measures
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.outcome_measures.base import Asked, MeasureFamily, OutcomeMeasure
+from assay.evalcore.outcomes.base import OutcomeKind
+
+_MODULES = [
+    import_module(f"{outcome_measures.__name__}.{found.name}")
+    for found in pkgutil.iter_modules(outcome_measures.__path__)
+    if found.name != "registry"
+]
+FAMILIES: Mapping[tuple[str, str], MeasureFamily] = {
+    (kind, family.name): family
+    for module in _MODULES
+    for family in getattr(module, "FAMILIES", ())
+    for kind in family.kinds
+}
+
+
+def names(kind: str) -> list[str]:
+    """The measures of a kind of outcome, in alphabetical order."""
+    return sorted(name for of, name in FAMILIES if of == kind)
+
+
+def outcome_measure(
+    name: str,
+    kind: OutcomeKind,
+    pool_size: int,
+    *,
+    system: int = 0,
+    options: Mapping[str, float | str] | None = None,
+) -> OutcomeMeasure:
+    """The measure of this name for a kind of outcome and a system; options: its settings (class, beta, k ...).
+
+    Raises UnknownName with the nearest known name, and BadInput for settings that it does not take.
+    """
+    if (kind.name, name) not in FAMILIES:
+        known = names(kind.name)
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known measures: {', '.join(known)}"
+        raise UnknownName(f"no measure {name!r} of {kind.name}; {hint}")
+    family, given = FAMILIES[kind.name, name], options or {}
+    strange = sorted(set(given) - set(family.options))
+    if strange:
+        takes = ", ".join(family.options) or "no settings"
+        raise BadInput(f"measure {name!r} does not take {strange[0]!r}; it takes {takes}")
+    return family.make(Asked(kind=kind, pool_size=pool_size, system=system, options=given))

@@ -1,0 +1,143 @@
+"""Several measures at once: their losses side by side, each computed once.
+
+    D    components that depend on outcomes, of all losses;  D_k  known ones
+    R    (..., D + D_k)  means over the pool
+    Q    numbers of all measures together, part by part
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcome_measures.base import Loss, OutcomeMeasure
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Array, Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stack:
+    """The measures of one question.
+
+    drive    which measures the sampling serves: all of them unless said
+    target   (M,) the error of each measure that counts as 1; its `scale` unless said
+    """
+
+    kind: OutcomeKind
+    measures: tuple[OutcomeMeasure, ...]
+    drive: tuple[bool, ...] = ()
+    target: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.measures:
+            raise BadInput("ask for at least one measure")
+        for name in ("drive", "target"):
+            given = getattr(self, name)
+            if given and len(given) != len(self.measures):
+                raise BadInput(f"{name}: {len(given)} entries for {len(self.measures)} measures")
+        if self.drive and not any(self.drive):
+            raise BadInput("at least one measure must drive the sampling")
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The different losses, in the order of the measures."""
+        return tuple(dict.fromkeys(loss for m in self.measures for loss in m.losses))
+
+    @cached_property
+    def size(self) -> int:
+        """D."""
+        return sum(loss.size for loss in self.losses)
+
+    @cached_property
+    def blocks(self) -> tuple[slice, ...]:
+        """Runs of components that are alike, one a class or tag."""
+        found, at = [], 0
+        for loss in self.losses:
+            start = at
+            for length in loss.blocks:
+                found.append(slice(start, start + length))
+                start += length
+            at += loss.size
+        return tuple(found)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, int], ...]:
+        """(measure, part) of each of the Q numbers."""
+        return tuple((m, j) for m, one in enumerate(self.measures) for j in range(len(one.parts)))
+
+    @cached_property
+    def weight(self) -> Floats:
+        """(Q,) 1/target² of the numbers that drive the sampling, shared by the parts of a measure; else 0."""
+        weights = []
+        for m, measure in enumerate(self.measures):
+            target = self.target[m] if self.target else measure.scale
+            drives = not self.drive or self.drive[m]
+            weights += [drives / (target**2 * len(measure.parts))] * len(measure.parts)
+        return np.array(weights, np.float64)
+
+    def check(self, items: Items) -> None:
+        """Raises BadInput where the items lack what a measure needs."""
+        self.kind.check(items)
+        for loss in self.losses:
+            loss.needs(items)
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """ℓ (n, D)."""
+        return np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1)
+
+    def known(self, items: Items) -> Floats:
+        """(n, D_k)."""
+        return np.concatenate([loss.known(items) for loss in self.losses], axis=1)
+
+    def value(self, risk: Floats, known: Sequence[int]) -> Floats:
+        """g (..., Q) at R; known: the length of each loss's known part."""
+        return np.concatenate(
+            [m.value(risk[..., self._columns(m, known)]) for m in self.measures], axis=-1
+        )
+
+    def slopes(self, risk: Floats, known: Sequence[int]) -> Floats:
+        """J (..., Q, D) at R; 0 where a measure is undefined."""
+        rows = []
+        for m in self.measures:
+            columns = self._columns(m, known)
+            inner = np.nan_to_num(m.gradient(risk[..., columns]), nan=0.0, posinf=0.0, neginf=0.0)
+            row = np.zeros((*inner.shape[:-1], self.size))
+            row[..., columns[: inner.shape[-1]]] = inner
+            rows.append(row)
+        return np.concatenate(rows, axis=-2)
+
+    def known_sizes(self, items: Items) -> tuple[int, ...]:
+        """The length of each loss's known part."""
+        return tuple(loss.known(items.at(slice(0, 0))).shape[1] for loss in self.losses)
+
+    def spread(self, items: Items, phi: Floats, slopes: Floats) -> Floats:
+        """(n, Q) the guessed variance of J·ℓ for outcomes distributed as φ (n, P); slopes (Q, D)."""
+        return np.stack([self._spread(items, phi, slope) for slope in slopes], axis=1)
+
+    def _spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
+        pulls, rest, at = np.zeros(phi.shape), np.zeros(len(phi)), 0
+        for loss in self.losses:
+            inner = slope[at : at + loss.size]
+            at += loss.size
+            if not inner.any():
+                continue
+            pull = loss.pull(items, inner)
+            if pull is None:
+                rest = rest + loss.spread(items, phi, inner)
+            else:
+                pulls = pulls + pull
+        return self.kind.variance(pulls, phi) + rest if pulls.any() else rest
+
+    def _columns(self, measure: OutcomeMeasure, known: Sequence[int]) -> Array:
+        """Where the risk of a measure stands in R: its losses, then what is known of them."""
+        starts = np.cumsum([0, *(loss.size for loss in self.losses)])
+        after = self.size + np.cumsum([0, *known])
+        where = [self.losses.index(loss) for loss in measure.losses]
+        pieces = [np.arange(starts[i], starts[i + 1]) for i in where]
+        pieces += [np.arange(after[i], after[i + 1]) for i in where]
+        return np.concatenate(pieces)
+
+

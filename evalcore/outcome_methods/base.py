@@ -1,0 +1,73 @@
+"""What a method for any kind of outcome is: a way to cut the pool, to choose items, and to conclude.
+
+All work on R repeats at once (R = 1 live), draw without replacement, and see outcomes only as losses.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.cells import OutcomeCells
+from assay.evalcore.outcome_methods.cut import Cut
+from assay.evalcore.outcome_methods.state import (
+    OutcomeDesign,
+    OutcomeEstimates,
+    SampleState,
+    unlabelled,
+)
+from assay.evalcore.outcome_methods.table import LossTable
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeMethod(ABC):
+    """One row of the registry.  A method is the same for all its uses: it has no settings yet."""
+
+    name: ClassVar[str]
+    says: ClassVar[str]              # one sentence
+    kinds: ClassVar[tuple[str, ...]] = ("classes", "number", "tags")   # of outcomes that it can do
+    interval: ClassVar[str]          # the kind of interval
+    interval_note: ClassVar[str]     # what intervals of that kind were measured to cover
+    least_coverage: ClassVar[float] = 0.93   # what a replay holds its 95% intervals to
+
+    @abstractmethod
+    def cut(self, stack: Stack, items: Items) -> Cut:
+        """The pool in cells.  Raises BadInput where the pool lacks what a measure needs."""
+
+    def start(
+        self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None
+    ) -> SampleState:
+        """The state before any label; table: of the whole pool, in a replay."""
+        return unlabelled(stack, cells, repeats, table)
+
+    @abstractmethod
+    def share(self, state: SampleState) -> Floats:
+        """(R, C) how much one item of each cell should be asked for, up to a factor."""
+
+    @abstractmethod
+    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+        """The inclusion probabilities of the next round, of at most `size` items."""
+
+    @abstractmethod
+    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+        """(R, C) how many items of each cell are asked: a simple random sample of the cell's unlabelled."""
+
+    @abstractmethod
+    def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
+        """The estimates, with intervals."""
+
+
+def draw_round(
+    method: OutcomeMethod, state: SampleState, size: int, rng: np.random.Generator
+) -> tuple[OutcomeDesign, Ints]:
+    """A round of at most `size` items: the method's draw, or all that is left and can matter."""
+    wanted = state.wanted
+    if (wanted.sum(axis=1) <= size).all():
+        inclusion = (wanted > 0).astype(np.float64)
+        return OutcomeDesign(left=state.left, inclusion=inclusion, census=np.ones(len(wanted), np.bool_)), wanted
+    design = replace(method.propose(state, size), census=np.zeros(len(wanted), np.bool_))
+    return design, method.draw(design, rng)

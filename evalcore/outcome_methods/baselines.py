@@ -1,0 +1,92 @@
+"""Methods without a label model: the ones that others are measured against.
+
+    passive             simple random sampling, the whole pool one cell
+    stratified          strata of equal √frequency of the confidence, sampled in proportion to their size
+    stratified-neyman   the same strata, sampled by size times the guessed spread of an item's pull
+    bernoulli           each item by its own guessed root mean square pull (Yilmaz et al. 2021), in cells of
+                        items alike; App. D of the paper for tags.  Its draws are systematic, not independent:
+                        the size of a round is exact, which lowers its error
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.cut import Cut, cut, profile
+from assay.evalcore.outcome_methods.sampled import Sampled
+from assay.evalcore.outcome_methods.state import SampleState
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.pool.strata import csf_edges
+from assay.evalcore.types import Floats
+
+STRATA = 16
+FINE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Passive(Sampled):
+    """Simple random sampling."""
+
+    name: ClassVar[str] = "passive"
+    says: ClassVar[str] = "A simple random sample."
+    interval: ClassVar[str] = "linearised"
+    interval_note: ClassVar[str] = "Student's interval of the linearised measure."
+    least: ClassVar[float] = np.inf
+
+    def cut(self, stack: Stack, items: Items) -> Cut:
+        """One cell of everything that matters."""
+        found = profile(stack, items)
+        nothing = np.zeros(len(items), np.int64)
+        return cut(stack, items, found, nothing, nothing.astype(np.float64), 1)
+
+    def share(self, state: SampleState) -> Floats:
+        """Even."""
+        return np.ones(state.labelled.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Stratified(Passive):
+    """Proportional allocation over strata of confidence."""
+
+    name: ClassVar[str] = "stratified"
+    says: ClassVar[str] = "A stratified sample by confidence, in proportion to the strata."
+    interval: ClassVar[str] = "stratified"
+    least: ClassVar[float] = 2.0
+
+    def cut(self, stack: Stack, items: Items) -> Cut:
+        """Strata of the confidence; of the judges' mean for numbers."""
+        found = profile(stack, items)
+        score = found.score if items.probability is None else np.asarray(items.probability.max(axis=1))
+        stratum = np.searchsorted(csf_edges(score, STRATA), score, side="right").astype(np.int64)
+        return cut(stack, items, found, stratum, np.zeros(len(items)), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class StratifiedNeyman(Stratified):
+    """Neyman allocation by the supplied probabilities."""
+
+    name: ClassVar[str] = "stratified-neyman"
+    says: ClassVar[str] = "A stratified sample by confidence, allocated by the supplied probabilities."
+
+    def share(self, state: SampleState) -> Floats:
+        """The root of the guessed variances."""
+        drive = state.cells.spread @ state.stack.weight
+        return np.broadcast_to(np.sqrt(drive), state.labelled.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Bernoulli(StratifiedNeyman):
+    """Each item by its own guessed pull."""
+
+    name: ClassVar[str] = "bernoulli"
+    says: ClassVar[str] = "Each item with a chance by its expected influence."
+    interval: ClassVar[str] = "weighted"
+    least: ClassVar[float] = np.inf
+
+    def cut(self, stack: Stack, items: Items) -> Cut:
+        """Fine cells of items with alike pull."""
+        found = profile(stack, items)
+        pull = found.pull(stack.weight)
+        return cut(stack, items, found, np.zeros(len(items), np.int64), pull, FINE)

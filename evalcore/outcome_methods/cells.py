@@ -1,0 +1,46 @@
+"""Cells of a pool for any kind of outcome: what a round needs to know of the items nobody has labelled.
+
+    N   items;  C   cells;  B   guesses;  D   components of the losses;  Q   numbers asked for
+
+Cells are in an order in which neighbours are alike, so neighbours stand in for each other where labels are
+few.  A round costs O(cells + labels): of the pool it uses these sums alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from assay.evalcore.types import Array, Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutcomeCells:
+    """The cells of one pool, for one question."""
+
+    size: Ints          # (C,) items
+    guess: Floats       # (C, B, D) sums of what each guess expects of the losses
+    spread: Floats      # (C, Q) mean guessed variance of an item's pull at each number
+    relevant: Bools     # (C,) whether the labels of its items can change anything that is asked
+    known: Floats       # (D_k,) sums over the pool of what it tells of the losses
+    known_sizes: Ints   # the length of each loss's part of `known`
+    first: Floats       # (B,) the weights of the guesses before any label
+
+    @property
+    def n_cells(self) -> int:
+        """C."""
+        return len(self.size)
+
+    @property
+    def n_items(self) -> int:
+        """N."""
+        return int(self.size.sum())
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Plain arrays, for whoever stores them."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, Array]) -> "OutcomeCells":
+        """The inverse of `to_arrays`."""
+        return OutcomeCells(**{f.name: np.asarray(arrays[f.name]) for f in fields(OutcomeCells)})

@@ -1,0 +1,116 @@
+"""Cutting a pool into cells by how far the label of an item may move the measures.
+
+Two passes over the pool, in pieces: the first sums what the guesses expect, which gives the risk R and the
+slopes J expected before any label; the second guesses for every item the variance of its pull,
+
+    s_i² = Σ_q Var(J_q·ℓ(x_i, y))/target_q²        over the numbers that drive the sampling,
+
+under the first weights of the guesses.  Items are sorted by group (`OutcomeKind.place`: the predicted class)
+and by s inside it, and every group is cut where the cumulative sum of s rises by equal steps: many items of
+little influence make one cell, few of great influence another.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.cells import OutcomeCells
+from assay.evalcore.outcome_methods.table import guessed
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Bools, Floats, Ints
+
+FLOOR = 1e-3        # of the variance under outcomes all alike: no relevant item counts for less
+PASSIVE_SIZE = 0.3  # weight of an item beside its spread when a group is cut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cut:
+    """A pool in cells."""
+
+    cells: OutcomeCells
+    cell: Ints          # (N,) the cell of each item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profile:
+    """What the two passes find of each item."""
+
+    spread: Floats      # (N, Q) guessed variances
+    relevant: Bools     # (N,)
+    group: Ints         # (N,)
+    score: Floats       # (N,) what a group is cut by
+    first: Floats       # (B,)
+
+    def pull(self, weight: Floats) -> Floats:
+        """s (N,): root of the guessed variances, weighted by (Q,)."""
+        return np.sqrt(self.spread @ weight)
+
+
+def profile(stack: Stack, items: Items) -> Profile:
+    """The two passes.  Raises BadInput for an empty pool, or one that lacks what a measure needs."""
+    if not len(items):
+        raise BadInput("the pool has no items")
+    stack.check(items)
+    first, sizes = stack.kind.first_weights(items), stack.known_sizes(items)
+    total, known = np.zeros(stack.size), np.zeros(sum(sizes))
+    for _, piece in items.chunks():
+        _, loss = guessed(stack, piece)
+        total += np.einsum("b,nbd->d", first, loss)
+        known += stack.known(piece).sum(axis=0)
+    risk = np.concatenate([total, known]) / len(items)
+    slopes = stack.slopes(risk, sizes)
+    spread, relevant = np.zeros((len(items), len(slopes))), np.zeros(len(items), np.bool_)
+    for where, piece in items.chunks():
+        phi = np.einsum("b,nbp->np", first, stack.kind.guesses(piece))
+        flat = stack.spread(piece, np.full(phi.shape, 1 / max(phi.shape[1], 2)), slopes)
+        spread[where] = np.maximum(stack.spread(piece, phi, slopes), FLOOR * flat)
+        relevant[where] = (flat > 0).any(axis=1)
+    # where nothing pulls (a measure with no value before labels), everything may
+    if not relevant.any():
+        spread[:], relevant[:] = 1.0, True
+    group, score = stack.kind.place(items, np.sqrt(spread @ stack.weight))
+    return Profile(spread=spread, relevant=relevant, group=group, score=score, first=first)
+
+
+def cut(stack: Stack, items: Items, found: Profile, group: Ints, score: Floats, n_cells: int) -> Cut:
+    """Cells of items alike in group (N,), then in score (N,): about `n_cells`, at least one a group.
+
+    Every cell holds relevant items only, or irrelevant ones only.
+    """
+    groups = np.unique(np.stack([~found.relevant, group]), axis=1, return_inverse=True)[1].ravel()
+    order = np.lexsort((np.arange(len(score)), score, groups))
+    mass = found.pull(stack.weight)[order] + 1e-12
+    mass = mass / mass.sum() + PASSIVE_SIZE / len(mass)
+    mass = mass / mass.sum()
+    step = np.cumsum(mass) * n_cells
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    begin = np.repeat(step[starts] - mass[starts] * n_cells, np.diff([*starts, len(order)]))
+    piece = np.floor(step - begin - 1e-9).astype(np.int64)
+    edges = np.diff(groups[order], prepend=-1) + np.diff(piece, prepend=0)
+    # items of one score stay together
+    tied = np.diff(score[order], prepend=np.nan) == 0
+    new = (edges != 0) & ~(tied & (np.diff(groups[order], prepend=-1) == 0))
+    number = np.cumsum(new) - 1
+    cell = np.empty(len(order), np.int64)
+    cell[order] = number
+    return Cut(cells=sums(stack, items, found, cell), cell=cell)
+
+
+def sums(stack: Stack, items: Items, found: Profile, cell: Ints) -> OutcomeCells:
+    """The cells' sums over the pool; cell (N,)."""
+    c = int(cell.max()) + 1
+    size = np.bincount(cell, minlength=c)
+    guess = np.zeros((c, len(found.first), stack.size))
+    spread, known = np.zeros((c, found.spread.shape[1])), 0.0
+    for where, piece in items.chunks():
+        _, loss = guessed(stack, piece)
+        np.add.at(guess, cell[where], loss)
+        np.add.at(spread, cell[where], found.spread[where])
+        known = known + stack.known(piece).sum(axis=0)
+    relevant = np.bincount(cell, weights=found.relevant, minlength=c) > 0
+    return OutcomeCells(
+        size=size, guess=guess, spread=spread / size[:, None], relevant=relevant,
+        known=np.asarray(known), known_sizes=np.array(stack.known_sizes(items), np.int64), first=found.first,
+    )

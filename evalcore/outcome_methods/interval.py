@@ -1,0 +1,69 @@
+"""Variances of the numbers asked for, by linearisation, and their intervals.
+
+With J the slopes at R̂ and z = J·e the pull of a residual, the variance of J·R̂ is that of a stratified mean
+over the groups (Cochran 1977, ch. 5),
+
+    V = Σ_g U_g (U_g/n_g + 1) s_g² / N²
+
+n_g the labels that ē_g rests on.  Few labels of a group are no proof that its items are alike, so s_g² is
+drawn towards what was guessed beforehand (σ_g², scaled by how it fared over the whole pool), which counts for
+PRIOR labels.  The interval is Student's, with the degrees of freedom that the fourth moment of the terms
+leaves (Satterthwaite 1946): a few large residuals widen it.
+"""
+
+import numpy as np
+from scipy.special import stdtrit
+
+from assay.evalcore.outcome_methods.reading import Reading
+from assay.evalcore.outcome_methods.state import SampleState
+from assay.evalcore.types import Floats
+
+PRIOR = 3.0      # labels that the guessed variance of a group counts for
+DOUBT = 4.0      # labels that the guessed scale counts for
+LEAST_DF = 3.0
+
+
+def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Floats, Floats]:
+    """V (R, Q) and the degrees of freedom (R, Q); slopes (R, Q, D)."""
+    pull = np.einsum("rnd,rqd->rnq", reading.residual, slopes)
+    centre = np.take_along_axis(
+        reading.by_group(reading.share[..., None] * pull), reading.group[..., None], axis=1
+    )
+    square = (pull - centre) ** 2
+    n_g = reading.by_group(np.ones_like(pull[..., :1]))
+    within = reading.by_group(square)
+    prior = scaled_prior(state, reading, within.sum(axis=1))
+    spread = (within + PRIOR * prior) / (np.maximum(n_g - 1, 0) + PRIOR)
+    factor = reading.open * (reading.open / reading.effective + 1)
+    v = np.einsum("rg,rgq->rq", factor, spread) / reading.items[:, None] ** 2
+    terms = (np.take_along_axis(factor / np.maximum(n_g[..., 0], 1), reading.group, axis=1)[..., None]) * square
+    second, fourth = terms.sum(axis=1) ** 2, (terms**2).sum(axis=1)
+    df = 2 * second / np.maximum(fourth - second / max(state.n, 1), 1e-300)
+    return v, np.clip(df, LEAST_DF, max(state.n - 1.0, LEAST_DF))
+
+
+def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
+    """σ_g² (R, G, Q): the guessed variances, scaled to what was found; total (R, Q): Σ of squares found."""
+    guess = state.cells.spread
+    left = state.left.astype(np.float64)
+    g = reading.open.shape[1]
+    by_group = np.stack([
+        np.stack([np.bincount(row, weights=u * s, minlength=g) for s in guess.T], axis=1)
+        for row, u in zip(reading.group_of, left + 1e-9, strict=True)
+    ])
+    size = np.stack([
+        np.bincount(row, weights=u, minlength=g) for row, u in zip(reading.group_of, left + 1e-9, strict=True)
+    ])
+    mean = by_group / np.maximum(size, 1e-12)[..., None]
+    expected = guess[state.cell].sum(axis=1)                       # (R, Q) over the labelled items
+    average = np.maximum(guess.mean(axis=0), 1e-300)
+    scale = (total + DOUBT * average) / (expected + DOUBT * average)
+    return np.asarray(mean * scale[:, None, :])
+
+
+def ends(
+    value: Floats, variance: Floats, df: Floats, confidence: float, bounds: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Lower and upper (R, Q), inside the bounds (Q,)."""
+    half = stdtrit(df, 0.5 + confidence / 2) * np.sqrt(variance)
+    return np.clip(value - half, *bounds), np.clip(value + half, *bounds)

@@ -1,0 +1,75 @@
+"""Stratified sampling without replacement, for a share of labels that each method decides on.
+
+A round spends its labels on the cells furthest behind their share of all labels so far, so rounds add up to
+the allocation.  Items are drawn systematically along the order of the cells, from a random start, and at
+random inside a cell: neighbours in order are alike, so every stretch of the pool gets its part.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.design.waterfill import waterfill
+from assay.evalcore.outcome_methods import interval
+from assay.evalcore.outcome_methods.base import OutcomeMethod
+from assay.evalcore.outcome_methods.composite import shrunken
+from assay.evalcore.outcome_methods.reading import LEAST, Reading, read
+from assay.evalcore.outcome_methods.state import OutcomeDesign, OutcomeEstimates, SampleState
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled(OutcomeMethod):
+    """A method that is told apart by its cells, its share and its use of a label model."""
+
+    modelled: ClassVar[bool] = False   # residuals are taken from a label model
+    least: ClassVar[float] = LEAST     # labels of a group
+
+    def propose(self, state: SampleState, size: int) -> OutcomeDesign:
+        """Where the allocation of all labels so far is furthest behind."""
+        left, wanted = state.left, state.wanted
+        open_items = (state.cells.size - state.excluded) * state.cells.relevant
+        share = np.where(wanted > 0, np.maximum(self.share(state), 1e-12), 0.0)
+        whole = np.where(open_items > 0, np.maximum(share, 1e-12 * share.max(axis=1, keepdims=True)), 0.0)
+        labels = state.labelled.sum(axis=1) + size
+        target = open_items * waterfill(whole, open_items, labels)
+        behind = np.maximum(target - state.labelled, 0.0)
+        per_item = np.divide(behind, left, out=np.zeros_like(behind), where=wanted > 0)
+        inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
+                              per_item.max(axis=1, keepdims=True), wanted, np.full(len(left), size))
+        return OutcomeDesign(left=left, inclusion=inclusion, census=np.zeros(len(left), np.bool_))
+
+    def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
+        """Systematic along the cells."""
+        reach = np.cumsum(design.left * design.inclusion, axis=1)
+        reach[:, -1] = np.round(reach[:, -1])
+        reach = np.minimum(reach, reach[:, -1:])
+        steps = np.floor(reach + rng.random(len(reach))[:, None] * (1 - 1e-9) + 1e-9)
+        return np.minimum(np.diff(steps, axis=1, prepend=0.0).astype(np.int64), design.left)
+
+    def risk(self, state: SampleState, reading: Reading) -> Floats:
+        """R̂ (R, D + D_k)."""
+        correction = reading.correction
+        if self.modelled:
+            correction = shrunken(state, reading, correction)
+        known = (state.cells.known[None] - state.excluded_known) / reading.items[:, None]
+        return np.concatenate([reading.modelled / reading.items[:, None] + correction, known], axis=1)
+
+    def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
+        """The difference estimate, with Student's interval by linearisation."""
+        exact = ~state.wanted.any(axis=1)
+        q = len(state.stack.parts)
+        bounds = np.array([state.stack.measures[m].bounds for m, _ in state.stack.parts]).T
+        if not state.n:
+            nothing = np.full((len(exact), q), np.nan)
+            return OutcomeEstimates(value=nothing, lower=nothing, upper=nothing, variance=nothing, exact=exact)
+        reading = read(state, self.modelled, self.least)
+        risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
+        value = state.stack.value(risk, known)
+        slopes = state.stack.slopes(risk, known)
+        variance, df = interval.variances(state, reading, slopes)
+        variance = np.where(exact[:, None], 0.0, variance)
+        value = np.where(np.isfinite(value), np.clip(value, *bounds), np.nan)
+        lower, upper = interval.ends(value, variance, df, confidence, (bounds[0], bounds[1]))
+        return OutcomeEstimates(value=value, lower=lower, upper=upper, variance=variance, exact=exact)

@@ -1,0 +1,93 @@
+"""What a kind of outcome is: how an outcome is encoded, and what can be guessed of it beforehand.
+
+    y     (n,)     codes of outcomes: see `evalcore.outcomes.codes`
+    φ(y)  (n, P)   the outcome as a vector: one-hot for classes, bits for tags, the number itself
+    x              what the pool says of the items: `evalcore.outcomes.items.Items`
+
+A *guess* is a value of φ made from x alone: probabilities at some temperature, what a judge says, the
+predicted class.  No guess is trusted: labels choose how much weight each gets (`LabelModel`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.label_models.guesses import LabelModel
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeKind(ABC):
+    """Classes, numbers or tags."""
+
+    name: ClassVar[str]              # classes, number or tags, as in a command
+    label_model: ClassVar[LabelModel]  # how labels weigh the guesses
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """P, the length of φ(y)."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[str, ...]:
+        """The names of the K classes or tags; empty for numbers."""
+
+    @property
+    def grades(self) -> tuple[float, ...] | None:
+        """The numeric values of the K classes, where they are grades."""
+        return None
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """The least and largest value of an outcome; infinite where no bound is known, or there is no value."""
+        return (-inf, inf)
+
+    @abstractmethod
+    def encode(self, answers: list[str]) -> Floats:
+        """Codes (n,) of outcomes as people write them.  Raises BadInput for one that is none."""
+
+    @abstractmethod
+    def decode(self, code: float) -> str:
+        """An outcome as people write it."""
+
+    @abstractmethod
+    def phi(self, codes: Floats) -> Floats:
+        """φ (n, P) of outcomes (n,)."""
+
+    @abstractmethod
+    def guesses(self, items: Items) -> Floats:
+        """φ (n, B, P) as guessed by each of B guesses.  B depends on which columns there are, not on n."""
+
+    @abstractmethod
+    def first_weights(self, items: Items) -> Floats:
+        """(B,) the weights of the guesses before any label; they need not sum to 1."""
+
+    @abstractmethod
+    def variance(self, pull: Floats, phi: Floats) -> Floats:
+        """Variance (n,) of Σ_k pull_k φ_k(y) for outcomes distributed as expected φ (n, P); pull (n, P)."""
+
+    @abstractmethod
+    def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
+        """(n,) the mean of a function of the outcome's value, for φ (n, P).
+
+        function maps values (n, V) or (1, V) to (n, V).  Raises BadInput where outcomes have no value.
+        """
+
+    @abstractmethod
+    def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
+        """A group (n,) and a score (n,) inside it, by which a pool is cut into cells of alike items.
+
+        spread (n,): how far an item's outcome may move the measures, as guessed beforehand.
+        """
+
+    def check(self, items: Items) -> None:
+        """Raises BadInput where the items' columns cannot be of this kind of outcome."""
+        if items.probability is not None and items.probability.shape[1] != len(self.parts):
+            raise BadInput(
+                f"{items.probability.shape[1]} columns of probabilities for {len(self.parts)} {self.name}"
+            )

@@ -1,0 +1,118 @@
+"""Classes: an outcome is one of K names, which may have numeric values (grades; win, tie, loss)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.label_models.guesses import LabelModel, Mixture
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats, Ints
+
+POWERS = (0.5, 1.0, 2.0)   # of the supplied probabilities: flatter, as they are, sharper
+CONFIDENCE = 0.7           # guessed of a prediction that comes without a probability
+MANY = 40                  # classes; more are not told apart by cells
+
+
+@dataclass(frozen=True, slots=True)
+class Classes(OutcomeKind):
+    """K ≥ 2 classes by name; values (K,) where they are grades."""
+
+    names: tuple[str, ...]
+    values: tuple[float, ...] | None = None
+
+    name: ClassVar[str] = "classes"
+    label_model: ClassVar[LabelModel] = Mixture()
+
+    def __post_init__(self) -> None:
+        if len(self.names) < 2 or len(set(self.names)) < len(self.names):
+            raise BadInput(f"name at least two different classes, got {list(self.names)}")
+        if self.values is not None and len(self.values) != len(self.names):
+            raise BadInput(f"{len(self.values)} values for {len(self.names)} classes")
+
+    @property
+    def width(self) -> int:
+        """K."""
+        return len(self.names)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The classes."""
+        return self.names
+
+    @property
+    def grades(self) -> tuple[float, ...] | None:
+        """The values."""
+        return self.values
+
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """The least and largest grade."""
+        return (-inf, inf) if self.values is None else (min(self.values), max(self.values))
+
+    def encode(self, answers: list[str]) -> Floats:
+        """The number of each class."""
+        number = {name: float(k) for k, name in enumerate(self.names)}
+        unknown = sorted({a for a in answers if a not in number})
+        if unknown:
+            raise BadInput(f"{unknown[0]!r} is none of the classes {', '.join(self.names[:20])}")
+        return np.array([number[a] for a in answers], np.float64)
+
+    def decode(self, code: float) -> str:
+        """The name of a class."""
+        return self.names[int(code)]
+
+    def phi(self, codes: Floats) -> Floats:
+        """One-hot (n, K); a code outside 0 .. K - 1 gives a row of zeros."""
+        return np.asarray(codes[:, None] == np.arange(self.width), np.float64)
+
+    def guesses(self, items: Items) -> Floats:
+        """Probabilities at several powers, the predicted class, what the judges say, and all classes alike."""
+        k = self.width
+        found = [_normalised(_powered(items.probability, power)) for power in POWERS] \
+            if items.probability is not None else []
+        if items.systems:
+            found.append(self.phi(items.prediction[:, 0]))
+            found += [self.phi(items.prediction[:, s]) for s in range(1, items.systems)][:3]
+        if items.judge is not None:
+            found += [self.phi(judge) for judge in items.judge.T]
+        found.append(np.full((len(items), k), 1 / k))
+        return np.stack(found, axis=1)
+
+    def first_weights(self, items: Items) -> Floats:
+        """The probabilities as they are; a prediction alone is right with CONFIDENCE."""
+        rest = items.systems if items.systems < 4 else 4
+        rest += 0 if items.judge is None else items.judge.shape[1]
+        if items.probability is not None:
+            return np.array([0.2, 0.6, 0.1, *[0.0] * rest, 0.1])
+        return np.array([*[CONFIDENCE / rest] * rest, 1 - CONFIDENCE if rest else 1.0])
+
+    def variance(self, pull: Floats, phi: Floats) -> Floats:
+        """Of one class out of K."""
+        mean = (phi * pull).sum(axis=1)
+        return np.asarray(np.maximum((phi * pull**2).sum(axis=1) - mean**2, 0.0))
+
+    def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
+        """Σ_k φ_k function(value of k)."""
+        if self.values is None:
+            raise BadInput("these classes have no numeric values")
+        return np.asarray((phi * function(np.array(self.values)[None])).sum(axis=1))
+
+    def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
+        """By predicted class, where they are not too many, and by spread."""
+        group = np.zeros(len(items), np.int64)
+        if items.systems == 1 and self.width <= MANY:
+            group = items.prediction[:, 0].astype(np.int64)
+        return group, spread
+
+
+def _powered(probability: Floats, power: float) -> Floats:
+    return np.maximum(probability, 1e-9) ** power
+
+
+def _normalised(weight: Floats) -> Floats:
+    return np.asarray(weight / weight.sum(axis=-1, keepdims=True))

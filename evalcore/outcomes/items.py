@@ -1,0 +1,53 @@
+"""What the pool says of items before anyone is asked: predictions, probabilities and judges."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.types import Array, Floats
+
+CHUNK = 65_536   # items of a big pool that are worked on at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Items:
+    """Arrays over n items, in the order of the items.  They may be memory maps: they are read in pieces.
+
+    prediction   (n, S) codes of what each of S systems predicts; S = 0 where nothing is predicted
+    probability  (n, K) the supplied probability of each class, or of each tag; of the first system
+    judge        (n, J) codes of what each judge guesses
+    """
+
+    prediction: Floats
+    probability: Floats | None = None
+    judge: Floats | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("probability", "judge"):
+            column = getattr(self, name)
+            if column is not None and (column.ndim != 2 or len(column) != len(self.prediction)):
+                raise BadInput(f"{name} must have a row for each of {len(self.prediction)} items")
+
+    def __len__(self) -> int:
+        return len(self.prediction)
+
+    @property
+    def systems(self) -> int:
+        """How many systems predict."""
+        return int(self.prediction.shape[1])
+
+    def at(self, which: Array | slice) -> "Items":
+        """The items at these positions."""
+        return Items(
+            prediction=np.asarray(self.prediction[which], np.float64),
+            probability=None if self.probability is None else np.asarray(self.probability[which], np.float64),
+            judge=None if self.judge is None else np.asarray(self.judge[which], np.float64),
+        )
+
+    def chunks(self) -> Iterator[tuple[slice, "Items"]]:
+        """All items, a piece at a time."""
+        for start in range(0, len(self), CHUNK):
+            piece = slice(start, min(start + CHUNK, len(self)))
+            yield piece, self.at(piece)

@@ -1,0 +1,97 @@
+"""Tags: an outcome is any subset of K names."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.label_models.guesses import LabelModel, Mixture
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats, Ints
+
+POWERS = (0.5, 1.0, 2.0)   # of the supplied odds: flatter, as they are, sharper
+CONFIDENCE = 0.6           # guessed of predictions that come without probabilities
+MOST = 53                  # tags; a float64 holds no more bits
+
+
+@dataclass(frozen=True, slots=True)
+class Tags(OutcomeKind):
+    """Up to MOST tags by name."""
+
+    names: tuple[str, ...]
+
+    name: ClassVar[str] = "tags"
+    label_model: ClassVar[LabelModel] = Mixture()
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.names) <= MOST or len(set(self.names)) < len(self.names):
+            raise BadInput(f"name 1 to {MOST} different tags, got {len(self.names)}")
+
+    @property
+    def width(self) -> int:
+        """K."""
+        return len(self.names)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The tags."""
+        return self.names
+
+    def encode(self, answers: list[str]) -> Floats:
+        """The bit mask of tags joined by bars; an empty text is no tag."""
+        number = {name: 1 << k for k, name in enumerate(self.names)}
+        codes = []
+        for answer in answers:
+            tags = {t.strip() for t in answer.split("|")} - {""}
+            unknown = sorted(tags - number.keys())
+            if unknown:
+                raise BadInput(f"{unknown[0]!r} is none of the tags {', '.join(self.names[:20])}")
+            codes.append(float(sum(number[t] for t in tags)))
+        return np.array(codes, np.float64)
+
+    def decode(self, code: float) -> str:
+        """The tags, joined by bars."""
+        return "|".join(name for k, name in enumerate(self.names) if int(code) >> k & 1)
+
+    def phi(self, codes: Floats) -> Floats:
+        """Bits (n, K); what is no outcome has none."""
+        mask = np.maximum(codes, 0).astype(np.int64)
+        return np.asarray((mask[:, None] >> np.arange(self.width)) & 1, np.float64)
+
+    def guesses(self, items: Items) -> Floats:
+        """Probabilities at several powers of their odds, predicted tags, what the judges say, and no tag."""
+        found = [_powered(items.probability, power) for power in POWERS] \
+            if items.probability is not None else []
+        found += [self.phi(said) for said in items.prediction.T[:4]]
+        if items.judge is not None:
+            found += [self.phi(judge) for judge in items.judge.T]
+        found.append(np.zeros((len(items), self.width)))
+        return np.stack(found, axis=1)
+
+    def first_weights(self, items: Items) -> Floats:
+        """The probabilities as they are; a predicted tag alone is right with CONFIDENCE."""
+        rest = min(items.systems, 4) + (0 if items.judge is None else items.judge.shape[1])
+        if items.probability is not None:
+            return np.array([0.1, 0.8, 0.1, *[0.0] * rest, 0.0])
+        return np.array([*[CONFIDENCE / rest] * rest, 1 - CONFIDENCE if rest else 1.0])
+
+    def variance(self, pull: Floats, phi: Floats) -> Floats:
+        """Of independent tags."""
+        return np.asarray((phi * (1 - phi) * pull**2).sum(axis=1))
+
+    def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
+        """Raises BadInput: tags have no value."""
+        raise BadInput("tags have no numeric values")
+
+    def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
+        """By spread alone."""
+        return np.zeros(len(items), np.int64), spread
+
+
+def _powered(probability: Floats, power: float) -> Floats:
+    p = np.clip(probability, 1e-9, 1 - 1e-9)
+    yes, no = p**power, (1 - p) ** power
+    return np.asarray(yes / (yes + no))
