@@ -48,6 +48,14 @@ NOT_CORRECTED = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Correctable:
+    """What errors are taken out of: the measures of two classes, as a method knows them (R = 1)."""
+
+    method: Method
+    state: MethodState
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelErrorIntervals:
     """How often a label is wrong, by the item's prediction."""
@@ -92,14 +100,13 @@ class AnnotatorQuality:
 
 
 def annotator_quality(
-    rounds: Sequence[AnsweredRound], rule: Rule, method: Method | None, state: MethodState | None,
-    confidence: float, rng: np.random.Generator,
+    rounds: Sequence[AnsweredRound], rule: Rule, measured: Correctable | None, confidence: float,
+    rng: np.random.Generator,
 ) -> AnnotatorQuality:
     """After these closed rounds, at least one of them.
 
-    rule     of the last round, with the gold of all
-    method   of two classes; None with more: their measures are not corrected
-    state    of one live evaluation of two classes (R = 1), after these rounds
+    rule       of the last round, with the gold of all
+    measured   after these rounds, with two classes; None with more: nothing is corrected
 
     Costs three estimates of the method where errors are known.
     """
@@ -128,7 +135,7 @@ def annotator_quality(
         gold=gold_tally(votes, rule.gold),
         asked_again=asked_again(rounds),
         would_differ=tuple(differing),
-        correction=_correction(rounds, rule, votes, rates, fitted, method, state, confidence, rng),
+        correction=_correction(rounds, rule, votes, rates, fitted, measured, confidence, rng),
     )
 
 
@@ -145,17 +152,16 @@ def nothing_known(number: int, rule: str, annotators_per_item: int) -> Annotator
 
 def _correction(
     rounds: Sequence[AnsweredRound], rule: Rule, votes: Votes, rates: ErrorRates | None,
-    fitted: DawidSkene | None, method: Method | None, state: MethodState | None, confidence: float,
-    rng: np.random.Generator,
+    fitted: DawidSkene | None, measured: Correctable | None, confidence: float, rng: np.random.Generator,
 ) -> Correction:
-    if method is None or state is None:
+    if measured is None:
         return Correction(
             interval=KIND, known_from=(), reason=NOT_CORRECTED, label_errors=None, estimates=()
         )
     if rates is None:
         return Correction(
             interval=KIND, known_from=(), reason=UNTESTED, label_errors=None,
-            estimates=tuple(unknown(state.measures, UNTESTED)),
+            estimates=tuple(unknown(measured.state.measures, UNTESTED)),
         )
     errors = errors_of_labels(rounds, rule, votes, rates, fitted)
     sources = (("gold", rates.gold), ("repeated answers", rates.repeated))
@@ -167,7 +173,7 @@ def _correction(
             predicted_negative=error_intervals(errors[:, 0], confidence),
             predicted_positive=error_intervals(errors[:, 1], confidence),
         ),
-        estimates=tuple(corrected(method, state, errors, confidence, rng)),
+        estimates=tuple(corrected(measured.method, measured.state, errors, confidence, rng)),
     )
 
 

@@ -27,7 +27,7 @@ def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
 
 def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
     """The method and why, where that was left to `auto`; then the forecast."""
-    chosen = [f"method {opened.question.method.name}: {opened.why_method}"] if opened.why_method else []
+    chosen = [f"method {opened.statistics.method.name}: {opened.why_method}"] if opened.why_method else []
     return chosen + (outlook_lines(ahead) if ahead else [])
 
 

@@ -33,7 +33,7 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
     pool = spec.pool
     roles = Roles(
-        id=pool.id, score=pool.score, probability=pool.probability, prediction=pool.prediction,
+        id=pool.id, score=pool.score, probability=pool.probability_column, prediction=pool.prediction,
         display=pool.display, segments=pool.segments,
     )
     found, examined, ahead = Scan(), None, None

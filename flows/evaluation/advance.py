@@ -90,7 +90,7 @@ def advance(
         finish_again(opened, ending, people if look_again else None, now)
         return current_standing(opened)
     retried(enter_index)(opened.ledger)
-    folded = read_fold(opened.ledger, opened.question)
+    folded = read_fold(opened.ledger, opened.statistics)
     return _Run(
         opened=opened, people=people(), annotating=Annotating(opened), on_round=on_round,
         look_again=look_again,
@@ -131,7 +131,7 @@ class _Run:
                 return self._standing(folded, waiting_for=wait(self.people, asked))
             labels = _write_labels(self.opened.ledger, planned.number, labels, asked.gold_answers)
             self._remove_late_copies(folded)
-            folded = folded.close(self.opened.question, labels)
+            folded = folded.close(self.opened.statistics, labels)
 
     def _revise(self, folded: Fold, *, look: bool) -> None:
         """Reissue estimates if rounds closed since; look again if asked to, or if answers are missing."""

@@ -25,7 +25,7 @@ OnRound = Callable[[RoundEstimate], None]
 
 def estimate_round(opened: Opened, folded: Fold, now: datetime, on_round: OnRound | None) -> Fold:
     """Write the estimates of the round just closed and call `on_round`; returns the fold with them."""
-    known = _write_estimate(opened.ledger, folded.estimate(opened.question, opened.segments))
+    known = _write_estimate(opened.ledger, folded.estimate(opened.statistics, opened.segments))
     write_closed(opened.ledger, known.round, now)
     events.round_closed(opened.ledger.store.url, opened.name, known)
     _log.info("%s: round %d closed, %s", opened.name, known.round, plural(known.labels, "label"))

@@ -51,7 +51,7 @@ def finish_again(
     seal_ending(opened.ledger, ending.rounds)
     folded = None
     if people is not None or last_revision(opened.ledger) is not None:
-        folded = read_fold(opened.ledger, opened.question)
+        folded = read_fold(opened.ledger, opened.statistics)
         catch_up(opened, folded, finished=True)
     _alert_and_leave(opened, ending, now())
     if people is not None and folded is not None:

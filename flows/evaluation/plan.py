@@ -1,15 +1,14 @@
 """Plan the next round: draw its items, look them up, and write down what was drawn before anyone is asked."""
 
-from assay.evalcore.evaluation.plan import plan as plan_draws
-from assay.evalcore.evaluation.state import RoundPlan
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.plan import PlannedRound, write_design, write_plan
-from assay.tasks.pool.frozen import predictions_of
+from assay.tasks.pool.frozen import predictions_of, probabilities_of
 from assay.tasks.pool.index import PoolIndex
 
 
@@ -19,22 +18,22 @@ def open_round(opened: Opened, folded: Fold, annotating: Annotating) -> PlannedR
         _ensure_design(opened.ledger, folded.open_round)
         return folded.open_round
     size = min(opened.spec.batch_size, opened.rule.budget - folded.asked)
-    draws = plan_draws(opened.question, folded.state, size)
+    draws = opened.statistics.plan(folded.state, size)
     return _write_plan(opened.ledger, _plan_round(opened, folded, draws, annotating))
 
 
 @retried
-def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Annotating) -> PlannedRound:
+def _plan_round(opened: Opened, folded: Fold, draws: Drawn, annotating: Annotating) -> PlannedRound:
     """Look up the items of a round that was drawn.
 
     Raises BadInput where the source no longer shows what it showed when the pool was frozen.
     """
-    index = PoolIndex(opened.ledger, opened.manifest, opened.partition)
+    index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
     rows = index.rows(draws.cell, draws.rank)
     asked = [t for t, ask in enumerate(draws.ask) if ask]
     inherited = {t: opened.inherited.get((rows[t].item_id, rows[t].shown_hash or "")) for t in asked}
     shown = iter(index.shown(opened.spec, [row for row, ask in zip(rows, draws.ask, strict=True) if ask]))
-    known = folded.known_labels()
+    known = opened.statistics.known_labels(folded.state)
     addresses = zip(draws.cell.tolist(), draws.rank.tolist(), strict=True)
     item_id = [row.item_id for row in rows]
     to_people = [item_id[t] for t in asked if inherited[t] is None]
@@ -43,6 +42,7 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         plan=draws,
         item_id=item_id,
         prediction=predictions_of(rows),
+        probabilities=probabilities_of(rows),
         known=[known.get(address) for address in addresses],
         segments=[row.segments for row in rows],
         shown=[next(shown) if ask else None for ask in draws.ask],

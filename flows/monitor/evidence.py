@@ -41,7 +41,7 @@ def revision_of(ledger: Ledger) -> int:
 def read_part(ledger: Ledger) -> PartEvidence:
     """Read what a finished evaluation says, by its newest revision."""
     opened = open_evaluation(ledger.store, ledger.name)
-    folded = fold(ledger, opened.question)
+    folded = fold(ledger, opened.statistics)
     known = folded.looks[-1]
     reissued = reissued_at(ledger, known)
     if reissued is None:

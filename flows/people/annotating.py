@@ -10,13 +10,12 @@ from functools import cache
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.gold import gold_of_round
 from assay.evalcore.annotators.rules import Rule
-from assay.evalcore.annotators.surprise import surprising_answers
 from assay.evalcore.annotators.votes import Place
-from assay.evalcore.evaluation.state import RoundPlan
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.desks.protocol import Item
 from assay.tasks.ledger.rounds.answers import read_answers
+from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.labels import Decided, read_gold_answers, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.gold import GoldItem, load_gold
@@ -48,6 +47,7 @@ class Annotating:
             name=self._opened.spec.rule,
             annotators=self._opened.spec.desk.annotators_per_item,
             classes=self._opened.classes,
+            level=self._opened.spec.labels.level,
             number=planned.number,
             again={item_id: tuple(names[y] for y in labels) for item_id, labels in planned.again.items()},
             again_alone=planned.again_alone,
@@ -77,17 +77,12 @@ class Annotating:
         )
 
     def surprises(
-        self, folded: Fold, draws: RoundPlan, item_id: Sequence[str]
+        self, folded: Fold, draws: Drawn, item_id: Sequence[str]
     ) -> dict[str, tuple[int, ...]]:
         """Item -> answers that are to be asked again."""
         again = self._opened.spec.desk.again
-        if again.when == "never":
-            return {}
-        found = surprising_answers(draws, folded.state.labels, again.chance, again.moves)
-        return {
-            item_id[t]: tuple(y for y in (0, 1) if found[t, y])
-            for t in range(len(item_id)) if found[t].any()
-        }
+        found = self._opened.statistics.surprising(draws, folded.state.labels, again)
+        return {item_id[t]: answers for t, answers in found.items()}
 
     def _answers_of(self, number: int) -> list[Annotation]:
         if self._decided is not None:

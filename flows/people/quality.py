@@ -9,7 +9,6 @@ which are numbers and digests; reports use names of their own.
 from assay.evalcore.annotators.people import AnsweredRound
 from assay.evalcore.annotators.quality import AnnotatorQuality, annotator_quality
 from assay.evalcore.annotators.rules import company
-from assay.evalcore.annotators.surprise import stands_for
 from assay.evalcore.randomness import stream
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
@@ -19,7 +18,7 @@ from assay.tasks.ledger.rounds.closed import ClosedRound
 
 def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> AnnotatorQuality | None:
     """What is to be written after the last closed round; None if there is nothing to say."""
-    rounds = [_answered(closed, annotating) for closed in folded.closed]
+    rounds = [_answered(opened, closed, annotating) for closed in folded.closed]
     planned = [closed.planned for closed in folded.closed]
     answers = {r.number: r.answers for r in rounds}
     desk = opened.spec.desk
@@ -29,23 +28,22 @@ def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> A
     return annotator_quality(
         rounds,
         annotating.rule(planned[-1], planned[:-1]),
-        opened.question.method,
-        folded.state.inner,
+        opened.statistics.correctable(folded.state),
         opened.spec.target.confidence,
         stream(opened.spec.seed, opened.name, folded.state.round, "annotators"),
     )
 
 
-def _answered(closed: ClosedRound, annotating: Annotating) -> AnsweredRound:
-    planned, plan = closed.planned, closed.planned.plan
+def _answered(opened: Opened, closed: ClosedRound, annotating: Annotating) -> AnsweredRound:
+    planned, statistics = closed.planned, opened.statistics
     asked = planned.asked()
     return AnsweredRound(
         number=planned.number,
         item_id=tuple(planned.item_id[t] for t in asked),
         prediction=planned.prediction[asked],
         label=closed.labels[asked],
-        positive=plan.design.model[0, plan.cell[asked]],
-        stands_for=stands_for(plan)[asked],
+        positive=statistics.chance_of_positive(planned)[asked],
+        stands_for=statistics.stands_for(planned)[asked],
         again=planned.again,
         again_alone=planned.again_alone,
         answers=annotating.answers_of(planned.number),

@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Question
 from assay.evalcore.evaluation.stopping import StoppingRule
-from assay.evalcore.methods.base import Method
-from assay.evalcore.methods.registry import method
-from assay.evalcore.monitoring.inheritance import evidence_by_cell
-from assay.evalcore.pool.partition import Partition
+from assay.flows.record.statistics.kinds import statistics_of
+from assay.flows.record.statistics.protocol import Statistics
+from assay.flows.record.statistics.two_classes import TwoClassStatistics
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
@@ -21,7 +20,8 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import RecordedSpec, read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
-from assay.tasks.pool.inherited import as_arrays, read_inherited, reusable
+from assay.tasks.pool.inherited import read_inherited, reusable
+from assay.tasks.pool.predictions.protocol import FrozenCut
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -37,8 +37,8 @@ class Opened:
     spec: Spec
     versions: Mapping[str, str]   # of what began it
     manifest: Manifest
-    partition: Partition
-    question: Question
+    cut: FrozenCut
+    statistics: Statistics
     rule: StoppingRule
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
@@ -56,7 +56,14 @@ class Opened:
     @property
     def classes(self) -> Mapping[str, int]:
         """Class name -> label."""
-        return {self.spec.labels.negative: 0, self.spec.labels.positive: 1}
+        return self.spec.labels.codes
+
+    @property
+    def question(self) -> Question:
+        """What is asked of a positive and a negative class. Raises BadInput where classes stand equal."""
+        if not isinstance(self.statistics, TwoClassStatistics):
+            raise BadInput(f"evaluation {self.name!r} has no positive class, which this needs")
+        return self.statistics.question
 
     @property
     def threshold_text(self) -> str:
@@ -81,8 +88,8 @@ def open_evaluation(store: Store, name: str) -> Opened:
         manifest = load_manifest(ledger)
     except KeyMissing:
         raise UnknownEvaluation(_unknown(store, name)) from None
-    partition = load_partition(store, manifest)
     spec = Spec.from_json(recorded.spec, origin=layout.spec(name))
+    cut = load_partition(spec, store, manifest)
     key = manifest.inherited_key
     taken_over = [] if key is None else read_inherited(store, key)
     return Opened(
@@ -90,29 +97,14 @@ def open_evaluation(store: Store, name: str) -> Opened:
         spec=spec,
         versions=recorded.versions,
         manifest=manifest,
-        partition=partition,
-        question=Question(
-            method=_method_of(spec, manifest.partition.method),
-            cells=partition.cells,
-            measures=spec.measures,
-            confidence=spec.target.confidence,
-            seed=spec.seed,
-            evaluation=name,
-            systems=tuple(spec.pool.systems or ()),
-            evidence=None if key is None else evidence_by_cell(partition, as_arrays(taken_over)),
-        ),
+        cut=cut,
+        statistics=statistics_of(spec, manifest, cut, None if key is None else taken_over),
         why_method=_why(recorded, manifest.partition.method),
         rule=StoppingRule(
             budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance
         ),
         inherited=reusable(taken_over),
     )
-
-
-def _method_of(spec: Spec, name: str) -> Method:
-    """The method that cut the pool; with the share of the budget that is an audit, if there is one."""
-    chosen, share = method(name), spec.budget.audit_share
-    return chosen.audited(share) if share else chosen
 
 
 def _why(recorded: RecordedSpec, method_name: str) -> str | None:

@@ -94,7 +94,7 @@ def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
             undecided=(
                 None if e.segment or e.system else _undecided(known, bounds.get(e.measure))
             ),
-            nonresponse=e.nonresponse,
+            nonresponse=e.nonresponse, class_name=e.of_class, versus=e.versus,
         )
         for e in (*known.estimates, *known.systems, *known.segments)
     ]
@@ -138,9 +138,9 @@ def standing_of(
         undecided=known.undecided if known else 0,
         known=known,
         budget=opened.spec.budget.labels,
-        positive=opened.spec.labels.positive,
+        positive=opened.spec.labels.positive_name or "",
         interval_note=_note(opened, known),
-        method=opened.question.method.name,
+        method=opened.statistics.method.name,
         why_method=opened.why_method,
         revision=reissued.number if reissued else 0,
         moved=moved(as_closed, reissued.known) if reissued else (),
@@ -150,7 +150,7 @@ def standing_of(
 
 def _note(opened: Opened, known: RoundEstimate | None) -> str:
     """What the method's intervals were measured to cover, and the wide interval where it has one."""
-    note = opened.question.method.interval_note
+    note = opened.statistics.method.interval_note
     wide = []
     for e in known.estimates if known else ():
         tag = e.price_tag

@@ -54,7 +54,7 @@ class _People:
 def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None) -> list[DrawRow]:
     plan = planned.plan
     settled = {one.item_id: one for one in decided or ()}
-    kind = "census" if plan.census else "per draw" if plan.design.replacement else "inclusion"
+    kind = "census" if plan.census else opened.statistics.probability_kind(planned)
     rows = []
     for t, item_id in enumerate(planned.item_id):
         one, ask = settled.get(item_id), bool(plan.ask[t])
@@ -62,7 +62,7 @@ def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None)
         rows.append(
             DrawRow(
                 round=planned.number, draw=t, item_id=item_id,
-                stratum=int(opened.partition.cells.stratum[plan.cell[t]]),
+                stratum=opened.statistics.stratum(int(plan.cell[t])),
                 cell=int(plan.cell[t]), rank=int(plan.rank[t]), prediction=int(planned.prediction[t]),
                 probability=float(plan.probability[t]), probability_kind=kind, asked=ask, label=label,
                 reason=one.reason if one else None,
@@ -144,8 +144,8 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
     return {
         "evaluation": name,
         "spec": opened.spec.to_json(),
-        "method": opened.question.method.name,
-        "interval_note": opened.question.method.interval_note,
+        "method": opened.statistics.method.name,
+        "interval_note": opened.statistics.method.interval_note,
         "seed": opened.spec.seed,
         "streams": "every random stream is derived from seed, evaluation, round, purpose and revision",
         "pool": {

@@ -1,7 +1,7 @@
 """How many labels an evaluation is likely to take from where its ledger stands, and the price of an audit."""
 
-from assay.evalcore.forecast.audit import AuditPrice, audit_price
-from assay.evalcore.forecast.outlook import Outlook, outlook
+from assay.evalcore.forecast.audit import AuditPrice
+from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
 from assay.flows.revisions.recompute import revised_fold
@@ -11,10 +11,10 @@ from assay.tasks.ledger.revisions import last_revision
 
 def read_outlook(opened: Opened) -> Outlook | None:
     """The forecast; None where there is nothing to wait for."""
-    folded = retried(fold)(opened.ledger, opened.question)
+    folded = retried(fold)(opened.ledger, opened.statistics)
     threshold = opened.spec.threshold
     limits = None if threshold is None else (threshold.min, threshold.max)
-    return outlook(opened.question, folded.state, opened.rule, opened.spec.batch_size, limits)
+    return opened.statistics.outlook(folded.state, opened.rule, opened.spec.batch_size, limits)
 
 
 def read_audit_price(opened: Opened, revision: int) -> AuditPrice | None:
@@ -22,8 +22,8 @@ def read_audit_price(opened: Opened, revision: int) -> AuditPrice | None:
 
     revision: whose labels count; 0: those the rounds were closed with.
     """
-    folded = retried(fold)(opened.ledger, opened.question)
+    folded = retried(fold)(opened.ledger, opened.statistics)
     newest = retried(last_revision)(opened.ledger) if revision else None
     if newest is not None:
         folded = revised_fold(opened, folded, newest)
-    return audit_price(opened.question, folded.state)
+    return opened.statistics.audit_price(folded.state)

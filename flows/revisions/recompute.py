@@ -5,13 +5,12 @@ from dataclasses import replace
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
-from assay.evalcore.evaluation.revision import RevisedRound, as_if_decided, revised_state
-from assay.evalcore.evaluation.state import UNDECIDED
 from assay.evalcore.types import Ints
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
-from assay.flows.record.fold import Fold
+from assay.flows.record.fold import Fold, not_begun, with_labels
 from assay.flows.record.opened import Opened
+from assay.flows.record.statistics.protocol import Relabelled
 from assay.tasks.ledger.revisions import Revision, with_revision
 from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
@@ -20,33 +19,27 @@ from assay.tasks.ledger.rounds.labels import Decided, shares_of_draws
 
 def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
     """What is known with a revision's labels, after the rounds it covers; `folded`: as rounds were closed."""
-    question, closed = opened.question, folded.closed[: revision.rounds]
+    statistics, closed = opened.statistics, folded.closed[: revision.rounds]
     effective = with_revision([one.decided for one in closed], revision)
     rounds = list(_relabelled(closed, effective))
-    now = [one.now for one in rounds]
-    as_if = None
-    if any((labels == UNDECIDED).any() for labels in now):
-        negative, positive = (
-            revised_state(
-                question, [replace(one, now=as_if_decided(one.now, label)) for one in rounds]
-            )
-            for label in (0, 1)
-        )
-        as_if = negative, positive
+    labelled = not_begun(statistics).labelled
+    for decided in effective:
+        labelled = with_labels(labelled, decided)
     return Fold(
-        state=revised_state(question, rounds),
-        positives=sum(one.label == 1 for decided in effective for one in decided),
+        state=statistics.revised(rounds),
+        labelled=labelled,
         last_asked=len(effective[-1]),
         closed=tuple(
-            ClosedRound(planned=one.planned, labels=labels) for one, labels in zip(closed, now, strict=True)
+            ClosedRound(planned=one.planned, labels=now.now)
+            for one, now in zip(closed, rounds, strict=True)
         ),
-        as_if=as_if,
+        as_if=statistics.revised_as_if(rounds),
     )
 
 
 def revised_estimate(opened: Opened, folded: Fold, revision: Revision) -> RoundEstimate:
     """The estimates after the last round a revision covers, with its labels: computed, not read."""
-    return revised_fold(opened, folded, revision).estimate(opened.question, opened.segments)
+    return revised_fold(opened, folded, revision).estimate(opened.statistics, opened.segments)
 
 
 def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> AnnotatorQuality | None:
@@ -62,14 +55,14 @@ def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> Anno
 
 def _relabelled(
     closed: Sequence[ClosedRound], effective: Sequence[Sequence[Decided]]
-) -> list[RevisedRound]:
+) -> list[Relabelled]:
     """The rounds with the labels of now, draws of items labelled earlier included."""
     label: dict[tuple[int, int], int] = {}
     for decided in effective:
         label |= {(one.cell, one.rank): one.code for one in decided if one.code != UNANSWERED}
     return [
-        RevisedRound(
-            plan=one.planned.plan,
+        Relabelled(
+            planned=one.planned,
             then=one.labels,
             now=_labels_now(one, decided, label),
             share=shares_of_draws(one.planned, decided),

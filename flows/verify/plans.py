@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from assay.evalcore.evaluation.state import RoundPlan
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.ledger.checks.differences import column_differences
+from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.checked_rows import shown_hashes
 from assay.tasks.pool.index import PoolIndex
@@ -16,7 +16,7 @@ from assay.tasks.pool.index import PoolIndex
 _DRAWN = ("cell", "rank", "ask", "probability")
 
 
-def draw_differences(stored: RoundPlan, computed: RoundPlan) -> Iterator[str]:
+def draw_differences(stored: Drawn, computed: Drawn) -> Iterator[str]:
     """The draws, and the design that the plan carries."""
     then, now = ({name: getattr(plan, name) for name in _DRAWN} for plan in (stored, computed))
     yield from column_differences(then, now)
@@ -26,8 +26,8 @@ def draw_differences(stored: RoundPlan, computed: RoundPlan) -> Iterator[str]:
 
 def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: PlannedRound) -> Iterator[str]:
     """Ids, predictions, segments, known labels and shown fields, read again by cell and rank."""
-    known = folded.known_labels()
-    display = opened.spec.pool.display
+    known = opened.statistics.known_labels(folded.state)
+    display, supplied = opened.spec.pool.display, planned.probabilities
     for t, row in enumerate(index.rows(planned.plan.cell, planned.plan.rank)):
         asked = bool(planned.plan.ask[t])
         address = (int(planned.plan.cell[t]), int(planned.plan.rank[t]))
@@ -36,6 +36,7 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
         compared = (
             ("item_id", planned.item_id[t], row.item_id),
             ("prediction", int(planned.prediction[t]), row.prediction),
+            ("probabilities", None if supplied is None else tuple(supplied[t].tolist()), row.probabilities),
             ("label", planned.known[t], known.get(address)),
             ("segments", dict(planned.segments[t]), dict(row.segments)),
             ("inherited label", planned.inherited.get(t), inherited),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from assay.evalcore.methods.registry import is_auto, method
+from assay.evalcore.methods.registry import is_auto
 from assay.evalcore.plurals import plural
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
@@ -10,6 +10,7 @@ from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import cut_again
+from assay.tasks.pool.predictions.kinds import predictions_of
 
 
 @retried
@@ -27,7 +28,7 @@ def pool_differences(opened: Opened) -> list[Difference]:
 
 def _of_manifest(opened: Opened) -> Iterator[str]:
     manifest = opened.manifest
-    counts = counts_of_frozen(opened.ledger.store, manifest)
+    counts = counts_of_frozen(opened.spec, opened.ledger.store, manifest)
     stored, computed = codec.plain(manifest), codec.plain(counts)
     yield from value_differences({name: stored[name] for name in computed}, computed)
     if sum(source.rows for source in manifest.sources) != counts.rows:
@@ -36,19 +37,19 @@ def _of_manifest(opened: Opened) -> Iterator[str]:
 
 def _of_spec(opened: Opened) -> Iterator[str]:
     entry = opened.manifest.partition
-    if not is_auto(opened.spec.method) and method(opened.spec.method).name != entry.method:
+    if not is_auto(opened.spec.method) and predictions_of(opened.spec).method != entry.method:
         yield f"partition.method is {entry.method!r}, the spec asks for {opened.spec.method!r}"
-    if entry.cells != opened.partition.cells.n_cells:
-        yield f"partition.cells is {entry.cells}, the partition has {opened.partition.cells.n_cells}"
+    if entry.cells != opened.cut.cells.n_cells:
+        yield f"partition.cells is {entry.cells}, the partition has {opened.cut.cells.n_cells}"
     if list(opened.spec.pool.segments) != opened.manifest.segment_names:
         yield "the segments are not those of the spec"
 
 
 def _of_partition(opened: Opened) -> Iterator[tuple[str, list[str]]]:
     ledger, manifest = opened.ledger, opened.manifest
-    partition, rows = cut_again(opened.spec, ledger.store, manifest, opened.question.method)
+    partition, rows = cut_again(opened.spec, ledger.store, manifest)
     digest = manifest.partition.digest
-    found = list(value_differences(opened.partition.to_json(), partition.to_json()))
+    found = list(value_differences(opened.cut.to_json(), partition.to_json()))
     yield layout.partition(opened.name, digest), found
     key = layout.partition_rows(opened.name, digest)
     yield key, [] if rows == ledger.get(key) else ["the cells hold other rows than recomputed"]

@@ -7,11 +7,9 @@ and not the beginning of a long list. A round that rests on damaged keys ends th
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.evalcore.evaluation.plan import plan as plan_draws
-from assay.evalcore.evaluation.state import begin
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
-from assay.flows.record.fold import Fold, why_stop
+from assay.flows.record.fold import not_begun, why_stop
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import verdict_on
 from assay.flows.verify.checking import UNREADABLE, Checking
@@ -33,11 +31,11 @@ class RoundsCheck:
     def __init__(self, opened: Opened, found: Integrity) -> None:
         self.closed = 0               # rounds recomputed in full
         self.labels = 0
-        self.folded = Fold(state=begin(opened.question), positives=0)   # of the rounds recomputed
+        self.folded = not_begun(opened.statistics)   # of the rounds recomputed
         self._opened, self._found = opened, found
         self._check = Checking(opened, found)
         self._annotating = Annotating(opened)
-        self._index = PoolIndex(opened.ledger, opened.manifest, opened.partition)
+        self._index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
 
     def run(self) -> None:
         """All rounds, then the ending."""
@@ -82,7 +80,7 @@ class RoundsCheck:
             check.say([f"should not be there: round {number - 1} met a reason to stop ({reason})"])
             return None
         size = min(opened.spec.batch_size, opened.rule.budget - folded.asked)
-        draws = plan_draws(opened.question, folded.state, size)
+        draws = opened.statistics.plan(folded.state, size)
         check.say([
             *draw_differences(planned.plan, draws),
             *item_differences(opened, self._index, folded, planned),
@@ -114,9 +112,9 @@ class RoundsCheck:
     def _estimate(self, planned: PlannedRound, decided: Sequence[Decided]) -> None:
         """Close the round in the fold: with its estimate as stored, or as computed where that differs."""
         opened, number = self._opened, planned.number
-        folded = replace(self.folded, open_round=planned).close(opened.question, list(decided))
+        folded = replace(self.folded, open_round=planned).close(opened.statistics, list(decided))
         self._check.look_at(layout.estimate(opened.name, number))
-        known = folded.estimate(opened.question, opened.segments)
+        known = folded.estimate(opened.statistics, opened.segments)
         if self._check.key in self._found.keys and not self._check.compare(codec.plain(known)):
             known = read_estimate(opened.ledger, number) or known
         self.folded = replace(folded, looks=(*folded.looks, known))

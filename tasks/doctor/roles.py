@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.sources.reader import Source
 from assay.tasks.sources.values import as_numbers, as_text, kind
-from assay.tasks.ledger.manifest import OWN_COLUMNS
 
 SAMPLE_ROWS = 20_000
 FEW = 20              # values a segment may have

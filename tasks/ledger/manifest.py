@@ -92,11 +92,6 @@ class Manifest:
         return segment_columns(self.columns)
 
     @property
-    def cut_columns(self) -> list[str]:
-        """The parts' columns of features and further systems, which decide cells and nothing later."""
-        return [name for name in self.columns if name.startswith((FEATURE, SYSTEM))]
-
-    @property
     def part_keys(self) -> list[str]:
         """The ledger keys of the parts, in order."""
         return [layout.pool_part(self.evaluation, n, part.file) for n, part in enumerate(self.parts)]

@@ -11,8 +11,8 @@ Messages count rows from 1; the header of a CSV file is not a row.
 
 import hashlib
 import json
-from dataclasses import dataclass
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa

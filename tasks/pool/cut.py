@@ -1,53 +1,21 @@
 """The frozen pool cut into cells for the spec's method: made once, when the pool is frozen, and read back."""
 
-from collections.abc import Sequence
-
 import numpy as np
-import pyarrow as pa
 
-from assay.evalcore.methods.base import Method
-from assay.evalcore.pool.partition import Partition, build_partition
-from assay.evalcore.types import Array, Floats, Ints
+from assay.evalcore.types import Ints
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.manifest import (
-    Manifest,
-    PartitionEntry,
-    feature_columns,
-    partition_digest,
-    system_columns,
-)
+from assay.tasks.ledger.manifest import Manifest, PartitionEntry, partition_digest
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.frozen import frozen_parts
+from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.protocol import FrozenCut, Gathered
 from assay.tasks.spec.evaluation import Spec
 
 
-def cut_tables(spec: Spec) -> dict[str, list[str]]:
-    """What the spec's method cuts the pool by besides scores, as `build_partition` calls it -> columns."""
-    pool, tables = spec.pool, {}
-    if spec.chosen_method.feature_tree is not None:
-        tables["features"] = feature_columns(pool.features)
-    if pool.systems:
-        tables["systems"] = system_columns(pool.systems)
-    return tables
-
-
-def table_of(part: pa.Table, columns: Sequence[str]) -> Floats:
-    """These columns (N, D) of a part."""
-    return np.stack([np.array(part.column(name)) for name in columns], axis=1)
-
-
-def cut_pool(
-    spec: Spec,
-    store: Store,
-    scores: Floats,
-    probabilities: Floats,
-    predictions: Array,
-    tables: dict[str, Floats],
-) -> PartitionEntry:
+def cut_pool(spec: Spec, store: Store, gathered: Gathered) -> PartitionEntry:
     """Cut the pool for the spec's method; put the cells and, ordered by cell and row, their rows."""
-    chosen = spec.chosen_method
-    partition, cell = build_partition(chosen, scores, probabilities, predictions, **tables)
-    del scores, probabilities, predictions, tables
+    method = predictions_of(spec).method
+    partition, cell = gathered.cut(method)
     n_cells = partition.cells.n_cells
     rows = rows_by_cell(cell, n_cells)
     del cell
@@ -55,30 +23,24 @@ def cut_pool(
     digest = partition_digest(text, rows)
     store.put(layout.partition_rows(spec.name, digest), rows)
     store.put(layout.partition(spec.name, digest), text)
-    return PartitionEntry(method=chosen.name, digest=digest, cells=n_cells)
+    return PartitionEntry(method=method, digest=digest, cells=n_cells)
 
 
-def cut_again(spec: Spec, store: Store, manifest: Manifest, chosen: Method) -> tuple[Partition, bytes]:
+def cut_again(spec: Spec, store: Store, manifest: Manifest) -> tuple[FrozenCut, bytes]:
     """The frozen pool cut once more, from its parts: the partition, and its rows ordered by cell and row."""
-    columns, tables = ["score", "probability", "prediction"], cut_tables(spec)
-    wanted = [*columns, *(name for names in tables.values() for name in names)]
-    parts = list(frozen_parts(store, manifest.part_keys, wanted))
-    score, probability, prediction = (
-        np.concatenate([np.array(part.column(name)) for part in parts]) for name in columns
-    )
-    cut_by = {
-        name: np.concatenate([table_of(part, names) for part in parts]) for name, names in tables.items()
-    }
-    partition, cell = build_partition(chosen, score, probability, prediction, **cut_by)
+    gathered = predictions_of(spec).gathered()
+    for part in frozen_parts(store, manifest.part_keys, gathered.columns):
+        gathered.add(part)
+    partition, cell = gathered.cut(manifest.partition.method)
     return partition, rows_by_cell(cell, partition.cells.n_cells)
 
 
-def load_partition(store: Store, manifest: Manifest) -> Partition:
+def load_partition(spec: Spec, store: Store, manifest: Manifest) -> FrozenCut:
     """The partition that was made when the pool was frozen."""
     key = layout.partition(manifest.evaluation, manifest.partition.digest)
     data = codec.from_json(store.get(key), key)
     try:
-        return Partition.from_json(data)
+        return predictions_of(spec).cut_from_json(data)
     except (KeyError, TypeError, ValueError) as error:
         raise codec.damaged(key, f"not a partition ({type(error).__name__})") from None
 

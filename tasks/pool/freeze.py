@@ -10,16 +10,18 @@ parts already written stay and do no harm: a part's name holds the digest of its
 says which parts count. Two processes that freeze the same source write the same keys and bytes. If the source
 changed between them, the first manifest counts, and the other process goes on with it.
 
-Memory is bounded by the numbers the cut needs: some 60 bytes a row at its peak, whatever the rows hold.
+Memory is bounded by the numbers the cut needs: with two classes some 60 bytes a row at its peak, whatever the
+rows hold.
 """
 
 from collections.abc import Callable
 
 from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.manifest import Manifest, SourceEntry, load_manifest, schema
+from assay.tasks.ledger.manifest import Manifest, SourceEntry, load_manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
+from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
 from assay.tasks.pool.frozen import pool_digest
 from assay.tasks.pool.gold import freeze_gold
@@ -59,18 +61,17 @@ def freeze_pool(
         evaluation=spec.name,
         rows=frozen.rows,
         digest=pool_digest(frozen.value_digests),
-        columns=tuple(schema(spec.pool.segments, spec.pool.features, spec.pool.systems).names),
+        columns=tuple(frozen_schema(spec).names),
         parts=tuple(frozen.parts),
         sources=tuple(
             SourceEntry(path=file.path, rows=rows)
             for file, rows in zip(source.files, frozen.rows_of_file, strict=True)
         ),
-        predicted_positives=frozen.predicted_positives,
-        score_range=frozen.score_range,
         segments={name: dict(sorted(counts.items())) for name, counts in frozen.segments.items()},
-        partition=cut_pool(spec, store, *frozen.take_numbers()),
+        partition=cut_pool(spec, store, frozen.gathered),
         inherited=inherited,
         gold=freeze_gold(spec, store),
+        **frozen.gathered.counts(),
     )
     versions = [{"path": file.path, "size": file.size, "version": file.version} for file in source.files]
     store.put(layout.pool_sources(spec.name), codec.to_json({"files": versions}))

@@ -1,9 +1,10 @@
 """The frozen pool: what the ledger keeps of the predictions, and how it is read back.
 
     pool/part-00000-<digest>.parquet    65,536 rows each, in the order they were read
-        item_id (string), score, probability (float64), prediction (int8; 1 = positive),
-        one column per segment (string), per feature (float64, called "assay.feature.NAME") and per further
-        system (int8, "assay.system.NAME"), source_file (int32), source_row (int64), shown_hash (string or
+        item_id (string); score, probability (float64), prediction (int8; 1 = positive), or with classes of
+        equal standing prediction (int16, the code) and "assay.probabilities" (K floats of 32 bits); one
+        column per segment (string), per feature (float64, called "assay.feature.NAME") and per further
+        system (int8, "assay.system.NAME"); source_file (int32), source_row (int64), shown_hash (string or
         null)
     pool/manifest.json                  which parts there are; written last, it commits the pool
     pool/sources.json                   sizes and versions of the source files; never compared
@@ -18,15 +19,19 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from math import nan
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assay.evalcore.types import Ints
+from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger import codec, open_reader
 from assay.tasks.ledger.manifest import (
+    OWN_COLUMNS,
+    PROBABILITIES,
     PROVENANCE,
     Manifest,
     segment_columns,
@@ -43,9 +48,10 @@ class FrozenRow:
 
     row: int                         # over the whole pool, from 0
     item_id: str
-    score: float
-    probability: float
-    prediction: int                  # 0 or 1
+    score: float = nan               # with a positive and a negative class
+    probability: float = nan
+    probabilities: tuple[float, ...] | None = None   # of each class, with classes of equal standing
+    prediction: int                  # the code of a class
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
     source_row: int                  # in that file, from 0
@@ -53,8 +59,24 @@ class FrozenRow:
 
 
 def predictions_of(rows: Sequence[FrozenRow]) -> Ints:
-    """What is predicted of these items, (n,) 0 or 1."""
+    """What is predicted of these items, (n,) codes."""
     return np.array([row.prediction for row in rows], np.int64)
+
+
+def probabilities_of(rows: Sequence[FrozenRow]) -> Floats | None:
+    """(n, K) what the pool gives each class; None where it gives none."""
+    given = [row.probabilities for row in rows if row.probabilities is not None]
+    return np.array(given, np.float64) if given else None
+
+
+def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
+    """A row as it was read from a part."""
+    packed = values.get(PROBABILITIES)
+    return FrozenRow(
+        row=number, segments={name: values[name] for name in segments},
+        probabilities=None if packed is None else tuple(np.frombuffer(packed, "<f4").tolist()),
+        **{name: values[name] for name in OWN_COLUMNS if name in values},
+    )
 
 
 def part_bytes(table: pa.Table) -> bytes:
@@ -134,6 +156,15 @@ def _column_digest(column: pa.Array) -> str:
         digest.update(np.asarray(lengths, "<i4").tobytes())
         whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column.fill_null(""))
         digest.update(pc.binary_join(whole, "")[0].as_buffer())
+    elif pa.types.is_fixed_size_binary(column.type):
+        digest.update(packed_bytes(column))
     else:
         digest.update(np.asarray(column).astype(np.asarray(column).dtype.newbyteorder("<")).tobytes())
     return digest.hexdigest()
+
+
+def packed_bytes(chunk: pa.FixedSizeBinaryArray) -> bytes:
+    """The values of a column of packed probabilities, one after the other."""
+    width = chunk.type.byte_width
+    buffer = chunk.buffers()[1]
+    return bytes(memoryview(buffer)[chunk.offset * width : (chunk.offset + len(chunk)) * width])

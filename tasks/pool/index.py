@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Ints
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.pool.checked_rows import shown_hashes
-from assay.tasks.pool.frozen import PART_ROWS, FrozenRow, read_part_rows
+from assay.tasks.pool.frozen import PART_ROWS, FrozenRow, frozen_row, read_part_rows
+from assay.tasks.pool.predictions.protocol import CellSizes
 from assay.tasks.sources.reader import read_rows
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
@@ -33,15 +33,14 @@ _BRIDGED = 8_192            # entries it is cheaper to read than to skip with an
 class PoolIndex:
     """The items of one frozen pool, by cell and rank."""
 
-    def __init__(self, ledger: Ledger, manifest: Manifest, partition: Partition) -> None:
-        """`partition` is the one the manifest names."""
+    def __init__(self, ledger: Ledger, manifest: Manifest, cells: CellSizes) -> None:
+        """`cells` of the partition that the manifest names."""
         self._ledger = ledger
         self._manifest = manifest
-        self._sizes = partition.cells.size
+        self._sizes = cells.size
         self._offsets = np.concatenate([[0], np.cumsum(self._sizes)])
         self._rows_key = layout.partition_rows(ledger.name, manifest.partition.digest)
         self._segments = manifest.segment_names
-        self._cut = manifest.cut_columns
 
     def rows(self, cells: Ints, ranks: Ints) -> list[FrozenRow]:
         """The items at (cell, rank), in the order asked; the same item may be asked for twice.
@@ -65,10 +64,7 @@ class PoolIndex:
             in_part = [number % PART_ROWS for number in wanted]
             read = read_part_rows(self._ledger.store, part_keys[part], in_part)
             for number, values in zip(wanted, read.to_pylist(), strict=True):
-                segments = {name: values.pop(name) for name in self._segments}
-                for name in self._cut:           # they decided the cells; a round has no use for them
-                    del values[name]
-                found[number] = FrozenRow(row=number, segments=segments, **values)
+                found[number] = frozen_row(number, values, self._segments)
         return [found[number] for number in numbers.tolist()]
 
     def shown(self, spec: Spec, rows: Sequence[FrozenRow]) -> list[dict[str, str]]:

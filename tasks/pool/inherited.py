@@ -78,8 +78,8 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
             f"warm_start.evaluation: {source!r} has other classes ({recorded['labels']}); its labels say "
             "nothing about these: leave warm_start out"
         )
-    partition = load_partition(store, manifest)
-    index = PoolIndex(ledger, manifest, partition)
+    partition = load_partition(spec, store, manifest)
+    index = PoolIndex(ledger, manifest, partition.cells)
     found: dict[str, InheritedLabel] = {}
     closed: list[list[Decided]] = []
     while (decided := read_labels(ledger, len(closed) + 1)) is not None:

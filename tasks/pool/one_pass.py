@@ -4,21 +4,21 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.plurals import plural
-from assay.evalcore.types import Array, Floats, Ints
+from assay.evalcore.types import Ints
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.manifest import PROVENANCE, FrozenPart
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.checked_rows import MOST_LISTED, RowChecker
-from assay.tasks.pool.cut import cut_tables, table_of
 from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, part_bytes, part_digest, read_part_rows
+from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.protocol import Gathered
 from assay.tasks.sources.reader import Source
 from assay.tasks.spec.evaluation import Spec
 
@@ -33,16 +33,11 @@ class FreezingPass:
         self.rows_of_file = [0] * len(source.files)
         self.parts: list[FrozenPart] = []
         self.value_digests: list[str] = []
-        self.predicted_positives = 0
-        self.score_range = (np.inf, -np.inf)
+        self.gathered: Gathered = predictions_of(spec).gathered()
         self.segments: dict[str, Counter[str]] = {name: Counter() for name in spec.pool.segments}
         self._spec, self._store, self._source = spec, store, source
         self._keys: list[str] = []
         self._seen = SeenIds()
-        self._scores: list[Floats] = []
-        self._probabilities: list[Floats] = []
-        self._predictions: list[Array] = []
-        self._tables: dict[str, list[Floats]] = {name: [] for name in cut_tables(spec)}
 
     def run(self) -> Iterator[int]:
         """Read, check and write everything; yields the rows written so far, after each part."""
@@ -78,14 +73,6 @@ class FreezingPass:
                 f"lower it to {self.rows} or less"
             )
 
-    def take_numbers(self) -> tuple[Floats, Floats, Array, dict[str, Floats]]:
-        """(N,) scores, probabilities, predictions; and the tables (N, D) the method cuts by (`cut_tables`).
-
-        Frees them, because they use most of the memory.
-        """
-        tables = {name: _joined(chunks) for name, chunks in self._tables.items()}
-        return _joined(self._scores), _joined(self._probabilities), _joined(self._predictions), tables
-
     def _write(self, table: pa.Table) -> None:
         table = table.combine_chunks()
         blob = part_bytes(table)
@@ -101,16 +88,7 @@ class FreezingPass:
     def _count(self, table: pa.Table) -> None:
         self.rows += table.num_rows
         self._seen.add(table.column("item_id"))
-        score = np.array(table.column("score"))
-        prediction = np.array(table.column("prediction"))
-        self._scores.append(score)
-        self._probabilities.append(np.array(table.column("probability")))
-        self._predictions.append(prediction)
-        for name, columns in cut_tables(self._spec).items():
-            self._tables[name].append(table_of(table, columns))
-        self.predicted_positives += int(np.count_nonzero(prediction))
-        low, high = self.score_range
-        self.score_range = (min(low, float(score.min())), max(high, float(score.max())))
+        self.gathered.add(table)
         for name, counts in self.segments.items():
             for entry in pc.value_counts(table.column(name)).to_pylist():
                 counts[entry["values"]] += entry["counts"]
@@ -139,9 +117,3 @@ class FreezingPass:
         part, place = divmod(row, PART_ROWS)
         [found] = read_part_rows(self._store, self._keys[part], [place]).to_pylist()
         return f"{self._source.files[found['source_file']].path} row {found['source_row'] + 1}"
-
-
-def _joined(chunks: list[Array]) -> Array:
-    whole: Array = np.concatenate(chunks)
-    chunks.clear()
-    return whole

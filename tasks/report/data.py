@@ -51,6 +51,8 @@ class EstimateRow:
     revision: int = 0
     system: str | None = None
     class_name: str | None = None
+    versus: str | None = None                   # the system it is compared with, for a difference
+    at: float | None = None                     # the threshold of the system, for a curve
     segment: str | None = None
     price_tag: PriceTag | None = None           # None for a segment or a further system
     undecided: Undecided | None = None
@@ -69,9 +71,11 @@ class EstimateRow:
 
     def same(self, other: "EstimateRow") -> bool:
         """Whether both estimate the same thing, each perhaps from other labels."""
-        return (self.measure, self.system, self.class_name, self.segment) == (
-            other.measure, other.system, other.class_name, other.segment
+        mine, theirs = (
+            (row.measure, row.system, row.versus, row.class_name, row.at, row.segment)
+            for row in (self, other)
         )
+        return mine == theirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

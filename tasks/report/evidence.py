@@ -49,7 +49,7 @@ class DrawRow:
     round: int
     draw: int
     item_id: str
-    stratum: int
+    stratum: int | None
     cell: int
     rank: int
     prediction: int

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from assay.evalcore.measures.registry import named
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
 
@@ -15,7 +14,7 @@ _INTERVALS = {
 
 def measure_meaning(name: str, data: ReportData) -> str:
     """The measure in half a sentence, with the classes' own names."""
-    return named(name).meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
+    return wording.measure_meaning(name).replace("{positive}", data.positive).replace("{negative}", data.negative)
 
 
 def interval_kind(kind: str) -> str:

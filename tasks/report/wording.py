@@ -7,14 +7,35 @@ printed comparison with a threshold never contradicts the verdict.
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import named
+from assay.evalcore.outcome_measures.base import MeasureFamily
+from assay.evalcore.outcome_measures.registry import FAMILIES
 from assay.evalcore.plurals import plural as plural  # the templates use it too
 from assay.tasks.report.data import EstimateRow
 
 
 def measure_name(name: str) -> str:
-    """`f1` → `F1`, `fbeta(2)` → `F-beta (β = 2)`."""
-    return named(name).title
+    """`f1` → `F1`, `fbeta(2)` → `F-beta (β = 2)`, `top_k_accuracy(5)` → `Top-k accuracy (5)`."""
+    try:
+        return named(name).title
+    except BadInput:
+        family, inside = _family(name)
+        return family.title + (f" ({inside})" if inside else "")
+
+
+def measure_meaning(name: str) -> str:
+    """The measure in half a sentence; {positive} and {negative} stand for the classes of two."""
+    try:
+        return named(name).meaning
+    except BadInput:
+        return _family(name)[0].meaning
+
+
+def _family(name: str) -> tuple[MeasureFamily, str]:
+    """The measure of any kind of outcome that calls itself so, and what its name has in brackets."""
+    base, _, inside = name.removesuffix(")").partition("(")
+    return next(family for (_, known), family in FAMILIES.items() if known == base), inside
 
 
 def decimals(value: float | None, lower: float | None, upper: float | None) -> int:

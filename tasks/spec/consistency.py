@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from assay.evalcore.annotators.rules import RuleName
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.methods.registry import is_auto, method, methods_that
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
@@ -27,7 +27,7 @@ def contradictions(
         )
     else:
         found = [
-            *_of_measures(measures), *_of_method(name, pool, method_name, warm_start),
+            *_of_measures(measures), *_of_unknown(method_name), *_of_method(name, pool, method_name, warm_start),
             *_of_audit(method_name, pool, budget),
         ]
     if desk.needs_display and not pool.display:
@@ -45,6 +45,13 @@ def _of_measures(measures: Sequence[MeasureChoice]) -> Iterator[tuple[str, str]]
             choice.of_two_classes()
         except BadInput as error:
             yield f"measure[{i}]", str(error)
+
+
+def _of_unknown(method_name: str) -> Iterator[tuple[str, str]]:
+    try:
+        method(method_name)
+    except UnknownName as error:
+        yield "method", f"{error}; this one needs labels: {{classes: [...]}}"
 
 
 def _of_method(

@@ -26,6 +26,7 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.choice import Choice
 from assay.evalcore.methods.registry import auto, is_auto, method
+from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
@@ -36,8 +37,8 @@ from assay.tasks.spec.choice_of_items import MethodName, WarmStart
 from assay.tasks.spec.consistency import contradictions
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Target, Threshold
-from assay.tasks.spec.people import Adjudication, Deadline
 from assay.tasks.spec.labels import Labels, TwoClasses, task_of
+from assay.tasks.spec.people import Adjudication, Deadline
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoices
 from assay.tasks.spec.strict_yaml import read
@@ -110,13 +111,16 @@ class Spec(Part):
     @property
     def choice(self) -> Choice:
         """The method by name, and why: `auto` with its meaning today."""
+        if self.labels.outcome is not None:
+            chosen = outcome_method(self.method)
+            return Choice(method=chosen.name, reason=chosen.says)
         if not is_auto(self.method):
             return Choice(method=self.method, reason="the spec asks for it")
         return auto(self.method, by_segment=bool(self.pool.segments))
 
     @property
     def chosen_method(self) -> Method:
-        """The method, `auto` with its meaning today."""
+        """The method of two classes, `auto` with its meaning today."""
         return method(self.choice.method)
 
     @property

@@ -12,7 +12,6 @@ from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.schema import Column, Columns, Finite, Location, Part, wrong
 
-
 PREFIX = "prefix"   # the key of `probability: {prefix: p_}`
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.registry import FAMILIES
+from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
@@ -54,8 +55,10 @@ def _of_two_classes_only(
 ) -> Iterator[Problem]:
     """What only a positive and a negative class can have so far."""
     only = "needs labels: {positive: ..., negative: ...} so far; leave it out"
-    if method_name != "auto":
-        yield "method", f"is {method_name!r}; with classes or grades the method is auto"
+    try:
+        outcome_method(method_name)
+    except UnknownName as error:
+        yield "method", str(error)
     if warm_start is not None:
         yield "warm_start", only
     if budget.audit:

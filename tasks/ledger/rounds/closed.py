@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments
+from assay.evalcore.evaluation.state import RoundPlan
 from assay.evalcore.types import Ints
 from assay.tasks.ledger.rounds.labels import Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
@@ -20,10 +22,10 @@ class ClosedRound:
     decided: Sequence[Decided] = ()  # what it was closed with
 
     def labelled(self, segments: Segments) -> LabelledRound:
-        """As the statistics take it; segments: the columns of the pool and their values."""
+        """As the statistics of two classes take it; segments: the columns of the pool and their values."""
         index = {column: {value: i for i, value in enumerate(values)} for column, values in segments.items()}
         return LabelledRound(
-            plan=self.planned.plan,
+            plan=cast(RoundPlan, self.planned.plan),
             prediction=self.planned.prediction,
             label=self.labels,
             new=np.array([label is None for label in self.planned.known], np.bool_),

@@ -4,6 +4,7 @@ The estimates reissued with revised labels (`tasks.ledger.revisions`) are the sa
 """
 
 from dataclasses import dataclass, replace
+from math import inf
 
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimates import Estimate
@@ -39,7 +40,7 @@ class RoundEstimate:
     round: int
     asked: int           # items newly asked in this round
     labels: int          # distinct items labelled so far
-    positives: int       # of them in the positive class
+    positives: int | None   # of them in the positive class; None where classes stand equal
     undecided: int       # distinct items that people could not decide so far
     exhausted: bool      # nothing is left whose label could change a measure
     estimates: tuple[Estimate, ...]
@@ -48,15 +49,23 @@ class RoundEstimate:
     systems: tuple[Estimate, ...] = ()   # the same of the pool's further systems, where the spec names any
     unanswered: int = 0  # items so far whose round was closed before they were answered
     sensitivity: tuple[Sensitivity, ...] = ()   # by measure, where items are undecided
+    counts: tuple[int, ...] = ()         # labels by class, where classes stand equal
+    leading: int = 1                     # how many of the estimates are of the first measure
+    outcomes_seen: bool = True           # the labels have the classes that the first measure needs
 
     def look(self) -> Look:
-        """As the stopping rule sees it: by the first measure."""
+        """As the stopping rule sees it: by the first measure, of several numbers the least known."""
         return Look(
             labels=self.labels,
-            estimate=self.estimates[0],
-            both_outcomes=0 < self.positives < self.labels,
+            estimate=max(self.estimates[: self.leading], key=_width),
+            both_outcomes=self.outcomes_seen,
             exhausted=self.exhausted,
         )
+
+
+def _width(estimate: Estimate) -> float:
+    known = estimate.value is not None and estimate.lower is not None and estimate.upper is not None
+    return estimate.upper - estimate.lower if known else inf   # type: ignore[operator]
 
 
 def write_estimate(ledger: Ledger, estimate: RoundEstimate) -> RoundEstimate:
@@ -79,8 +88,11 @@ def find_estimate(ledger: Ledger, key: str) -> RoundEstimate | None:
 def decode_estimate(blob: bytes, key: str) -> RoundEstimate:
     """The estimates in the bytes of an estimate.json, as they are reported. Raises DamagedRecord."""
     known = codec.decode(RoundEstimate, blob, key)
+    if known.positives is None:
+        return known
+    positives = known.positives
     estimates, segments, systems = (
-        tuple(withheld(one, known.positives) for one in several)
+        tuple(withheld(one, positives) for one in several)
         for several in (known.estimates, known.segments, known.systems)
     )
     return replace(known, estimates=estimates, segments=segments, systems=systems)

@@ -1,11 +1,11 @@
 """What a round was closed with: `rounds/0001/labels.parquet`, one row per item asked.
 
     item_id, cell, rank   as in the plan
-    label                 null: people could not decide
+    label                 the code of its class; null: people could not decide
     reason                why there is no label, or "reused": it is the one an earlier evaluation bought
     annotations           digests of the answers behind it, which are the names of their keys
     askings               2 where it was asked again; null: nobody was asked
-    share                 of its answers that name the positive class; null without a label
+    share                 of two classes, of its answers that name the positive one; null without a label
 
 Attached text: gold item -> digests of the answers about it.
 """
@@ -44,15 +44,15 @@ class Decided:
     item_id: str
     cell: int
     rank: int
-    label: int | None                  # 0, 1, or None
+    label: int | None                  # the code of a class, or None
     reason: Reason | None              # why there is no label; or that nobody had to be asked for it
     annotations: tuple[str, ...]       # digests of the answers in rounds/<n>/annotations/
     askings: int | None = None         # times it was asked; None: nobody was asked
-    share: float | None = None         # of its answers that name the positive class; None without a label
+    share: float | None = None         # of two classes, of its answers that name the positive one
 
     @property
     def code(self) -> int:
-        """0, 1, UNDECIDED or UNANSWERED."""
+        """The code of a class, UNDECIDED or UNANSWERED."""
         if self.label is not None:
             return self.label
         return UNANSWERED if self.reason == "unanswered" else UNDECIDED
@@ -66,7 +66,7 @@ def fields_of_decided() -> "list[pa.Field]":
         pa.field("item_id", pa.string(), nullable=False),
         pa.field("cell", pa.int64(), nullable=False),
         pa.field("rank", pa.int64(), nullable=False),
-        pa.field("label", pa.int8()),
+        pa.field("label", pa.int16()),
         pa.field("reason", pa.string()),
         pa.field("annotations", pa.list_(pa.string()), nullable=False),
         pa.field("askings", pa.int8()),

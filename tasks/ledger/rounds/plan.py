@@ -2,9 +2,10 @@
 
     plan.parquet    one row per draw: draw, item_id, cell, rank, probability, prediction, ask, label (known
                     from an earlier round), segments (one JSON object), shown (one JSON object where `ask`),
-                    inherited (the label an earlier evaluation bought). Attached text: the design, and which
-                    gold items and surprising answers people are asked about besides
-    design.parquet  one row per cell (evalcore.design.round)
+                    inherited (the label an earlier evaluation bought), probabilities (of each class, where
+                    the pool has them). Attached text: the design, and which gold items and surprising
+                    answers people are asked about besides
+    design.parquet  one row per cell (tasks.ledger.rounds.designs)
 
 The plan carries its design: any process can write the design that the plan was drawn from. So a crash between
 the two keys, or two writers with different library versions, cannot pair a plan with another's probabilities.
@@ -15,16 +16,15 @@ import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.evalcore.design.round import Design
-from assay.evalcore.evaluation.state import RoundPlan
-from assay.evalcore.types import Ints
+from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger.rounds.designs import Drawn, design_from, drawn_with
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,9 +37,9 @@ class PlannedRound:
     """A plan with the ids and shown fields of its items. T draws."""
 
     number: int
-    plan: RoundPlan
+    plan: Drawn
     item_id: Sequence[str]                       # (T,)
-    prediction: Ints                             # (T,) 0 or 1
+    prediction: Ints                             # (T,) codes of classes
     known: Sequence[int | None]                  # (T,) label from an earlier round
     segments: Sequence[Mapping[str, str]]        # (T,)
     shown: Sequence[Mapping[str, str] | None]    # (T,) what people see; None unless asked
@@ -47,6 +47,7 @@ class PlannedRound:
     gold: tuple[str, ...] = ()                   # ids of the gold items mixed in
     again: Mapping[str, tuple[int, ...]] = field(default_factory=dict)   # item -> surprising answers
     again_alone: bool = False                    # asked again even while only one person is known
+    probabilities: Floats | None = None          # (T, K) what the pool gives each class, with several classes
 
     def asked(self) -> list[int]:
         """The draws whose label is new to this evaluation: what its labels.parquet holds."""
@@ -69,7 +70,7 @@ class _Besides:
 def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
     """Put a plan; returns the one under the key."""
     plan = planned.plan
-    draws = range(len(plan.cell))
+    draws, supplied = range(len(plan.cell)), planned.probabilities
     columns = {
         "draw": draws,
         "item_id": planned.item_id,
@@ -82,6 +83,7 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
         "segments": [_text(segments) for segments in planned.segments],
         "shown": [None if shown is None else _text(shown) for shown in planned.shown],
         "inherited": [planned.inherited.get(t) for t in draws],
+        "probabilities": [None] * len(plan.cell) if supplied is None else supplied.tolist(),
     }
     besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
     attached = {
@@ -104,7 +106,7 @@ def write_design(ledger: Ledger, planned: PlannedRound) -> None:
     ledger.put(layout.design(ledger.name, planned.number), _encode_design(planned.plan.design))
 
 
-def read_design(ledger: Ledger, number: int) -> Design:
+def read_design(ledger: Ledger, number: int) -> Any:
     """The design of a round."""
     key = layout.design(ledger.name, number)
     return _decode_design(ledger.get(key), key)
@@ -120,23 +122,24 @@ def _schema() -> "pa.Schema":
         pa.field("cell", pa.int64(), nullable=False),
         pa.field("rank", pa.int64(), nullable=False),
         pa.field("probability", pa.float64(), nullable=False),
-        pa.field("prediction", pa.int8(), nullable=False),
+        pa.field("prediction", pa.int16(), nullable=False),
         pa.field("ask", pa.bool_(), nullable=False),
-        pa.field("label", pa.int8()),
+        pa.field("label", pa.int16()),
         pa.field("segments", pa.string(), nullable=False),
         pa.field("shown", pa.string()),
-        pa.field("inherited", pa.int8()),
+        pa.field("inherited", pa.int16()),
+        pa.field("probabilities", pa.list_(pa.float32())),
     ])
 
 
-def _encode_design(design: Design) -> bytes:
+def _encode_design(design: Any) -> bytes:
     return codec.to_parquet({name: np.asarray(values) for name, values in design.to_columns().items()})
 
 
-def _decode_design(blob: bytes, key: str) -> Design:
+def _decode_design(blob: bytes, key: str) -> Any:
     columns, _ = codec.from_parquet(blob, key)
     try:
-        design = Design.from_columns(columns)
+        design = design_from(columns)
         known = set(design.to_columns())
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise codec.damaged(key, f"not a design ({type(error).__name__}: {error})") from None
@@ -157,13 +160,13 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         raise codec.damaged(key, f"{_DESIGN}: {error}") from None
     design = _decode_design(design_blob, key)
     besides = codec.decode(_Besides, codec.attached_text(attached, _BESIDES, key), key)
-    plan = RoundPlan(
+    plan = drawn_with(
+        design,
         cell=np.array(columns["cell"], np.int64),
         rank=np.array(columns["rank"], np.int64),
         ask=np.array(columns["ask"], np.bool_),
         probability=np.array(columns["probability"], np.float64),
         census=bool(design.census[0]),
-        design=design,
     )
     return PlannedRound(
         number=number,
@@ -180,4 +183,15 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         gold=besides.gold,
         again=besides.again,
         again_alone=besides.again_alone,
+        probabilities=_table(columns["probabilities"], key),
     )
+
+
+def _table(rows: Sequence[Sequence[float] | None], key: str) -> Floats | None:
+    """(T, K) of rows that all have as many entries; None where no row has any."""
+    given = [row for row in rows if row is not None]
+    if not given:
+        return None
+    if len(given) < len(rows) or len({len(row) for row in given}) > 1:
+        raise codec.damaged(key, "probabilities: of some draws, or of different numbers of classes")
+    return np.array(given, np.float64)

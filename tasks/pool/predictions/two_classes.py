@@ -65,7 +65,7 @@ class TwoClassPredictions(Predictions):
     def other_code(self, value: str) -> int:
         """TRUE means true."""
         folded = value.casefold()
-        return self._folded.get(folded, -1)
+        return self.codes.get(folded, -1) if folded in (*_ONE, *_ZERO) else -1
 
     @property
     def no_class(self) -> tuple[str, str]:

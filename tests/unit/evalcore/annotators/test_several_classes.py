@@ -104,7 +104,7 @@ def test_quality_of_three_classes_counts_gold_by_truth_and_corrects_nothing():
     )
     rule = Rule(classes={"a": 0, "b": 1, "c": 2}, number=1, annotators=2,
                 gold={(1, "g1"): 2, (1, "g2"): 0})
-    got = annotator_quality([one], rule, None, None, 0.95, np.random.default_rng(0))
+    got = annotator_quality([one], rule, None, 0.95, np.random.default_rng(0))
     ann, bob = got.people
     assert (ann.gold.answers, ann.gold.wrong) == ((1, 0, 1), (0, 0, 0))
     assert (bob.gold.answers, bob.gold.wrong) == ((1, 0, 1), (0, 0, 1))

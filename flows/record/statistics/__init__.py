@@ -1,0 +1,1 @@
+"""The statistics of one evaluation behind one interface: one file for each kind of outcome."""

@@ -1,0 +1,188 @@
+"""The statistics of classes of equal standing, by the core that takes any kind of outcome.
+
+Every draw asks an item that has no label yet. What the pool says of the items of a round is in its plan.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from assay.evalcore.annotators.quality import Correctable
+from assay.evalcore.estimators.joint_region import JointRegion
+from assay.evalcore.evaluation import nonresponse
+from assay.evalcore.evaluation import state as two_classes
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.labelled_round import Segments
+from assay.evalcore.evaluation.nonresponse import NothingToStandFor
+from assay.evalcore.evaluation.stopping import StoppingRule
+from assay.evalcore.forecast.audit import AuditPrice
+from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.outcome_evaluation.estimates import estimates
+from assay.evalcore.outcome_evaluation.observe import observe
+from assay.evalcore.outcome_evaluation.plan import plan
+from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, State, begin
+from assay.evalcore.outcome_methods.base import OutcomeMethod
+from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Bools, Floats, Ints
+from assay.flows.record.statistics.protocol import AsIf, Relabelled, Statistics
+from assay.tasks.desks.kind import AskAgain
+from assay.tasks.ledger.rounds.closed import ClosedRound
+from assay.tasks.ledger.rounds.designs import Drawn
+from assay.tasks.ledger.rounds.estimate import Sensitivity
+from assay.tasks.ledger.rounds.plan import PlannedRound
+
+_NO_LABEL = {two_classes.UNDECIDED: UNDECIDED, nonresponse.UNANSWERED: UNANSWERED}
+
+
+def codes_of(labels: Ints) -> Floats:
+    """The labels of a ledger as the core takes outcomes."""
+    codes = labels.astype(np.float64)
+    for ours, theirs in _NO_LABEL.items():
+        codes[labels == ours] = theirs
+    return codes
+
+
+def items_of(planned: PlannedRound) -> Items:
+    """What the pool says of the items of a round."""
+    supplied = planned.probabilities
+    return Items(
+        prediction=planned.prediction.astype(np.float64)[:, None],
+        probability=None if supplied is None else supplied.astype(np.float64),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutcomeStatistics(Statistics):
+    """See Statistics; states and plans are those of evalcore.outcome_evaluation."""
+
+    question: Question
+
+    @property
+    def method(self) -> OutcomeMethod:
+        """See Statistics."""
+        return self.question.method
+
+    @property
+    def sampling_note(self) -> str:
+        """See Statistics."""
+        return self.question.method.says
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return self.question.stack.kind.width
+
+    def begin(self) -> State:
+        """See Statistics."""
+        return begin(self.question)
+
+    def plan(self, state: Any, size: int) -> Drawn:
+        """See Statistics."""
+        return plan(self.question, state, size)
+
+    def observe(self, state: Any, planned: PlannedRound, labels: Ints, share: Floats | None) -> State:
+        """See Statistics."""
+        return observe(self.question, state, cast(RoundPlan, planned.plan), codes_of(labels), items_of(planned))
+
+    def as_if(
+        self, before: AsIf, state: Any, planned: PlannedRound, labels: Ints, share: Floats | None
+    ) -> AsIf:
+        """None: of several classes no two are the ends of what undecided items might be."""
+        return None
+
+    def revised(self, rounds: Sequence[Relabelled]) -> State:
+        """See Statistics. The designs are those of the plans, so only the labels differ."""
+        state = self.begin()
+        for one in rounds:
+            state = self.observe(state, one.planned, one.now, None)
+        return state
+
+    def revised_as_if(self, rounds: Sequence[Relabelled]) -> AsIf:
+        """None."""
+        return None
+
+    def known_labels(self, state: Any) -> Mapping[tuple[int, int], int]:
+        """None: no labelled item is drawn again."""
+        return {}
+
+    def estimates(self, state: Any) -> tuple[Estimate, ...]:
+        """See Statistics."""
+        return tuple(estimates(self.question, state))
+
+    @property
+    def leading(self) -> int:
+        """The numbers of the first measure: one, or one a class."""
+        return len(self.question.stack.measures[0].parts)
+
+    def systems(self, state: Any) -> tuple[Estimate, ...]:
+        """None: the spec refuses further systems."""
+        return ()
+
+    def by_segment(
+        self, state: Any, closed: Sequence[ClosedRound], segments: Segments
+    ) -> tuple[Estimate, ...]:
+        """None: the spec refuses segments."""
+        return ()
+
+    def region(self, state: Any) -> JointRegion | None:
+        """None."""
+        return None
+
+    def sensitivity(self, as_if: AsIf) -> tuple[Sensitivity, ...]:
+        """None."""
+        return ()
+
+    def positives(self, labelled: Sequence[int]) -> int | None:
+        """None."""
+        return None
+
+    def outcomes_seen(self, labelled: Sequence[int]) -> bool:
+        """Two classes at least, and the class that the first measure asks for."""
+        first = self.question.stack.measures[0].parts
+        names = self.question.stack.kind.parts
+        asked = [names.index(part) for part in first if part in names and len(first) == 1]
+        return sum(n > 0 for n in labelled) > 1 and all(labelled[k] > 0 for k in asked)
+
+    def refuse_gaps(self, planned: PlannedRound, answered: Bools) -> None:
+        """See Statistics: somebody must have answered something."""
+        if len(answered) and not answered.any():
+            raise NothingToStandFor("no item of the round was answered: nothing can stand for it")
+
+    def surprising(self, drawn: Drawn, labels_before: int, again: AskAgain) -> Mapping[int, tuple[int, ...]]:
+        """None: the spec refuses to ask again."""
+        return {}
+
+    def chance_of_positive(self, planned: PlannedRound) -> Floats:
+        """Zeros."""
+        return np.zeros(len(planned.plan.cell))
+
+    def stands_for(self, planned: PlannedRound) -> Floats:
+        """1/π."""
+        probability = planned.plan.probability
+        return np.where(probability > 0, 1 / np.where(probability > 0, probability, 1.0), 0.0)
+
+    def probability_kind(self, planned: PlannedRound) -> str:
+        """See Statistics."""
+        return "inclusion"
+
+    def stratum(self, cell: int) -> int | None:
+        """None."""
+        return None
+
+    def correctable(self, state: Any) -> Correctable | None:
+        """None."""
+        return None
+
+    def outlook(
+        self, state: Any, rule: StoppingRule, batch_size: int,
+        limits: tuple[float | None, float | None] | None,
+    ) -> Outlook | None:
+        """None: forecasts are for two classes so far."""
+        return None
+
+    def audit_price(self, state: Any) -> AuditPrice | None:
+        """None: no wide interval is announced."""
+        return None

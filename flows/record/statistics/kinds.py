@@ -1,0 +1,56 @@
+"""Which statistics an evaluation has: by the labels of its spec."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from assay.evalcore.evaluation.state import Question
+from assay.evalcore.methods.registry import method
+from assay.evalcore.monitoring.inheritance import evidence_by_cell
+from assay.evalcore.outcome_evaluation.state import Question as OutcomeQuestion
+from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.flows.record.statistics.any_outcome import OutcomeStatistics
+from assay.flows.record.statistics.protocol import Statistics
+from assay.flows.record.statistics.two_classes import TwoClassStatistics
+from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.pool.inherited import InheritedLabel, as_arrays
+from assay.tasks.pool.predictions.protocol import FrozenCut
+from assay.tasks.pool.predictions.several_classes import stack_of_spec
+from assay.tasks.spec.evaluation import Spec
+
+Inherited = Sequence[InheritedLabel] | None
+
+
+def statistics_of(spec: Spec, manifest: Manifest, cut: FrozenCut, inherited: Inherited) -> Statistics:
+    """What is asked of this frozen pool; inherited: the labels it starts from, None for a cold start."""
+    return _BY_TASK[spec.labels.task](spec, manifest, cut, inherited)
+
+
+def _two_classes(spec: Spec, manifest: Manifest, cut: Any, inherited: Inherited) -> Statistics:
+    chosen, share = method(manifest.partition.method), spec.budget.audit_share
+    return TwoClassStatistics(Question(
+        # with the share of the budget that is an audit, if there is one
+        method=chosen.audited(share) if share else chosen,
+        cells=cut.cells,
+        measures=spec.measures,
+        confidence=spec.target.confidence,
+        seed=spec.seed,
+        evaluation=spec.name,
+        systems=tuple(spec.pool.systems or ()),
+        evidence=None if inherited is None else evidence_by_cell(cut, as_arrays(inherited)),
+    ))
+
+
+def _several_classes(spec: Spec, manifest: Manifest, cut: FrozenCut, inherited: Inherited) -> Statistics:
+    return OutcomeStatistics(OutcomeQuestion(
+        method=outcome_method(manifest.partition.method),
+        stack=stack_of_spec(spec, manifest.rows),
+        cells=cut.cells,
+        confidence=spec.target.confidence,
+        seed=spec.seed,
+        evaluation=spec.name,
+    ))
+
+
+_BY_TASK: Mapping[str, Callable[[Spec, Manifest, Any, Inherited], Statistics]] = {
+    "binary": _two_classes, "multiclass": _several_classes,
+}

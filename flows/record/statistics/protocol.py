@@ -1,0 +1,204 @@
+"""What flows ask of the statistics of one evaluation, whatever people answer.
+
+Labels are codes of classes here, with UNDECIDED and UNANSWERED among them, as the ledger has them.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from assay.evalcore.annotators.quality import Correctable
+from assay.evalcore.estimators.joint_region import JointRegion
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.labelled_round import Segments
+from assay.evalcore.evaluation.nonresponse import Nonresponse
+from assay.evalcore.evaluation.stopping import StoppingRule
+from assay.evalcore.forecast.audit import AuditPrice
+from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.types import Bools, Floats, Ints
+from assay.tasks.desks.kind import AskAgain
+from assay.tasks.ledger.rounds.closed import ClosedRound
+from assay.tasks.ledger.rounds.designs import Drawn
+from assay.tasks.ledger.rounds.estimate import Sensitivity
+from assay.tasks.ledger.rounds.plan import PlannedRound
+
+
+class State(Protocol):
+    """Where an evaluation stands after its closed rounds, as far as flows look into it."""
+
+    @property
+    def round(self) -> int:
+        """Rounds closed."""
+        ...
+
+    @property
+    def labels(self) -> int:
+        """Distinct items with a label."""
+        ...
+
+    @property
+    def undecided(self) -> int:
+        """Distinct items people could not decide."""
+        ...
+
+    @property
+    def exhausted(self) -> bool:
+        """Nothing is left whose label could change a measure."""
+        ...
+
+    @property
+    def nonresponse(self) -> Nonresponse:
+        """Of all rounds."""
+        ...
+
+
+class MethodFacts(Protocol):
+    """What is told of a method."""
+
+    @property
+    def name(self) -> str:
+        """Never `auto`."""
+        ...
+
+    @property
+    def interval_note(self) -> str:
+        """What intervals of its kind were measured to cover."""
+        ...
+
+
+AsIf: TypeAlias = tuple[Any, Any] | None   # states in which all undecided items have the one or the other class
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Relabelled:
+    """A closed round with the labels of now."""
+
+    planned: PlannedRound
+    then: Ints               # (T,) as the plan and the closing had them
+    now: Ints                # (T,)
+    share: Floats | None     # (T,) which part of the answers of now was positive, with two classes
+
+
+class Statistics(ABC):
+    """The question of one evaluation, and what is computed for it."""
+
+    @property
+    @abstractmethod
+    def method(self) -> MethodFacts:
+        """The method in use."""
+
+    @property
+    @abstractmethod
+    def sampling_note(self) -> str:
+        """How items are chosen, in a sentence; empty: the method is named."""
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """How many classes people choose from."""
+
+    @abstractmethod
+    def begin(self) -> State:
+        """Before the first round."""
+
+    @abstractmethod
+    def plan(self, state: State, size: int) -> Drawn:
+        """The draws of the next round, of at most `size` newly asked items."""
+
+    @abstractmethod
+    def observe(self, state: State, planned: PlannedRound, labels: Ints, share: Floats | None) -> State:
+        """The state after a round, with a label for every draw."""
+
+    @abstractmethod
+    def as_if(
+        self, before: AsIf, state: State, planned: PlannedRound, labels: Ints, share: Floats | None
+    ) -> AsIf:
+        """The states after a round if all undecided items were of one class; None without any, or where
+        that says nothing."""
+
+    @abstractmethod
+    def revised(self, rounds: Sequence[Relabelled]) -> State:
+        """The state after these rounds, with the labels of now."""
+
+    @abstractmethod
+    def revised_as_if(self, rounds: Sequence[Relabelled]) -> AsIf:
+        """`as_if` after these rounds."""
+
+    @abstractmethod
+    def known_labels(self, state: State) -> Mapping[tuple[int, int], int]:
+        """(cell, rank) -> label of every item labelled so far that a later round may draw again."""
+
+    @abstractmethod
+    def estimates(self, state: State) -> tuple[Estimate, ...]:
+        """Of the whole pool, the numbers of the first measure first."""
+
+    @property
+    @abstractmethod
+    def leading(self) -> int:
+        """How many of `estimates` are of the first measure."""
+
+    @abstractmethod
+    def systems(self, state: State) -> tuple[Estimate, ...]:
+        """Of further systems."""
+
+    @abstractmethod
+    def by_segment(
+        self, state: State, closed: Sequence[ClosedRound], segments: Segments
+    ) -> tuple[Estimate, ...]:
+        """Of every segment."""
+
+    @abstractmethod
+    def region(self, state: State) -> JointRegion | None:
+        """Of several measures, where the method has one."""
+
+    @abstractmethod
+    def sensitivity(self, as_if: AsIf) -> tuple[Sensitivity, ...]:
+        """Each measure if all undecided items were of one class; nothing without `as_if`."""
+
+    @abstractmethod
+    def positives(self, labelled: Sequence[int]) -> int | None:
+        """Of labelled items by class, those of the positive class; None where classes stand equal."""
+
+    @abstractmethod
+    def outcomes_seen(self, labelled: Sequence[int]) -> bool:
+        """Of labelled items by class, whether those are there that the first measure needs."""
+
+    @abstractmethod
+    def refuse_gaps(self, planned: PlannedRound, answered: Bools) -> None:
+        """Raise NothingToStandFor where the answered items (n,) of those asked cannot stand for the rest."""
+
+    @abstractmethod
+    def surprising(self, drawn: Drawn, labels_before: int, again: AskAgain) -> Mapping[int, tuple[int, ...]]:
+        """Draw -> answers to it that are asked of a second person."""
+
+    @abstractmethod
+    def chance_of_positive(self, planned: PlannedRound) -> Floats:
+        """(T,) what the label model gave each draw when it was planned; 0 where classes stand equal."""
+
+    @abstractmethod
+    def stands_for(self, planned: PlannedRound) -> Floats:
+        """(T,) items of the pool that each draw stands for in its round."""
+
+    @abstractmethod
+    def probability_kind(self, planned: PlannedRound) -> str:
+        """What the probabilities of a round are: `per draw`, or `inclusion` in the round."""
+
+    @abstractmethod
+    def stratum(self, cell: int) -> int | None:
+        """The stratum of a cell; None where cells hang on no strata."""
+
+    @abstractmethod
+    def correctable(self, state: State) -> Correctable | None:
+        """What annotators' errors are taken out of; None where that is not done."""
+
+    @abstractmethod
+    def outlook(
+        self, state: State, rule: StoppingRule, batch_size: int,
+        limits: tuple[float | None, float | None] | None,
+    ) -> Outlook | None:
+        """How many labels it is likely to take; None where nothing can be said."""
+
+    @abstractmethod
+    def audit_price(self, state: State) -> AuditPrice | None:
+        """What more labels spread evenly would do to a wide interval; None where none is announced."""

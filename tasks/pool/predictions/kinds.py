@@ -1,0 +1,17 @@
+"""Which predictions a spec's labels have."""
+
+from collections.abc import Mapping
+
+from assay.tasks.pool.predictions.protocol import Predictions
+from assay.tasks.pool.predictions.several_classes import SeveralClassPredictions
+from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
+from assay.tasks.spec.evaluation import Spec
+
+_BY_TASK: Mapping[str, type[Predictions]] = {
+    "binary": TwoClassPredictions, "multiclass": SeveralClassPredictions,
+}
+
+
+def predictions_of(spec: Spec) -> Predictions:
+    """What the frozen pool of this spec holds of its predictions."""
+    return _BY_TASK[spec.labels.task](spec)

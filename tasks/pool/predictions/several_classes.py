@@ -1,0 +1,184 @@
+"""Classes of equal standing: the predicted class of each item, and where supplied a probability of each class.
+
+The probabilities of an item are numbers within [0, 1] with a sum of 1, to a hundredth; they are kept as K floats
+of 32 bits in one column. One column alone holds the confidence in the prediction: the rest is shared by the
+other classes. While the pool is read they are kept in a temporary file, so memory does not grow with K.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.outcome_evaluation.state import prepare, stack_of
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.cells import OutcomeCells
+from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Array, Ints, JsonObject
+from assay.tasks.ledger.manifest import PROBABILITIES
+from assay.tasks.pool.frozen import packed_bytes
+from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading
+from assay.tasks.spec.evaluation import Spec
+
+_SUM = 0.01    # how far from 1 the sum of an item's probabilities may be: rounded ones are taken
+
+
+def stack_of_spec(spec: Spec, pool_size: int) -> Stack:
+    """The measures of a spec for a pool of so many items; the first drives the sampling."""
+    kind = spec.labels.outcome
+    if kind is None:
+        raise ValueError("a positive and a negative class have measures of their own")
+    measures = tuple(choice.of(kind, pool_size) for choice in spec.measure)
+    return stack_of(kind, measures, drive=tuple(i == 0 for i in range(len(measures))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutcomeCut:
+    """A pool in cells, for any kind of outcome."""
+
+    cells: OutcomeCells
+
+    def to_json(self) -> JsonObject:
+        """Nested lists; floats keep every bit through JSON's shortest form."""
+        return {name: values.tolist() for name, values in self.cells.to_arrays().items()}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "OutcomeCut":
+        """The inverse of `to_json`."""
+        return OutcomeCut(cells=OutcomeCells.from_arrays({
+            name: np.asarray(data[name], type) for name, type in _TYPES.items()
+        }))
+
+
+_TYPES = {
+    "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "known": np.float64,
+    "known_sizes": np.int64, "first": np.float64,
+}
+
+
+class SeveralClassPredictions(Predictions):
+    """See the top of this module."""
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        labels = spec.labels
+        self._names = labels.names
+        self._codes = {spelling: labels.codes[name] for spelling, name in labels.spellings.items()}
+        self._columns = spec.pool.probability_columns(labels.names)
+
+    @property
+    def source_columns(self) -> Sequence[str]:
+        """The prediction, and the probabilities there are."""
+        pool = self._spec.pool
+        confidence = [pool.probability_column] if pool.probability_column else []
+        return [str(pool.prediction), *(self._columns or confidence)]
+
+    @property
+    def fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """The code of the predicted class, and the probabilities where there are any."""
+        supplied = self._spec.pool.probability is not None
+        probabilities = [(PROBABILITIES, pa.binary(4 * len(self._names)))] if supplied else []
+        return [("prediction", pa.int16()), *probabilities]
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """The class names, and other spellings of grades."""
+        return self._codes
+
+    @property
+    def no_class(self) -> tuple[str, str]:
+        """See Predictions.no_class."""
+        some = ", ".join(map(repr, self._names[:5])) + (", ..." if len(self._names) > 5 else "")
+        return (f"are none of the {len(self._names)} classes ({some})",
+                "a prediction is a class name as under `labels`; correct either")
+
+    @property
+    def method(self) -> str:
+        """The spec's."""
+        return outcome_method(self._spec.method).name
+
+    def arrays(self, rows: Reading) -> list[Array]:
+        """See Predictions.arrays."""
+        pool = self._spec.pool
+        code = rows.codes(str(pool.prediction)).astype(np.int16)
+        if pool.probability is None:
+            return [code]
+        table = self._confidence(rows, code) if self._columns is None else self._table(rows, self._columns)
+        packed = np.ascontiguousarray(table, "<f4").view(f"S{4 * len(self._names)}")[:, 0]
+        # numpy takes trailing zero bytes off fixed texts: a void view keeps them
+        return [code, packed.view(f"V{4 * len(self._names)}")]
+
+    def gathered(self) -> Gathered:
+        """See Predictions.gathered."""
+        return _Gathered(self._spec)
+
+    def cut_from_json(self, data: Mapping[str, Any]) -> OutcomeCut:
+        """See Predictions.cut_from_json."""
+        return OutcomeCut.from_json(data)
+
+    def _table(self, rows: Reading, columns: Sequence[str]) -> Array:
+        """(n, K) the supplied probabilities, made to sum to 1."""
+        table = np.stack([self._probability(rows, name) for name in columns], axis=1)
+        total = table.sum(axis=1)
+        rows.refuse(columns[0], np.abs(total - 1) > _SUM, "begin rows whose probabilities do not sum to 1",
+                    "correct the columns of pool.probability, or leave it out")
+        return np.asarray(table / total[:, None])
+
+    def _confidence(self, rows: Reading, code: Array) -> Array:
+        """(n, K) the confidence for the predicted class, the rest shared by the others."""
+        supplied = self._probability(rows, str(self._spec.pool.probability_column))
+        table = np.repeat(((1 - supplied) / (len(self._names) - 1))[:, None], len(self._names), axis=1)
+        table[np.arange(len(code)), code] = supplied
+        return table
+
+    @staticmethod
+    def _probability(rows: Reading, name: str) -> Array:
+        numbers = rows.numbers(name)
+        rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
+                    "a probability is; correct the column, or leave pool.probability out")
+        return numbers
+
+
+class _Gathered(Gathered):
+    def __init__(self, spec: Spec) -> None:
+        self._spec, self._k = spec, len(spec.labels.names)
+        self._predicted = np.zeros(self._k, np.int64)
+        self._codes: list[Array] = []
+        # it has to outlive this method: closed when the pool is cut
+        self._file = TemporaryFile() if spec.pool.probability is not None else None   # noqa: SIM115
+
+    @property
+    def columns(self) -> list[str]:
+        """See Gathered.columns."""
+        return ["prediction", *([PROBABILITIES] if self._file else [])]
+
+    def add(self, table: pa.Table) -> None:
+        """See Gathered.add."""
+        codes = np.array(table.column("prediction"))
+        self._codes.append(codes)
+        self._predicted += np.bincount(codes, minlength=self._k)
+        if self._file:
+            for chunk in table.column(PROBABILITIES).chunks:
+                self._file.write(packed_bytes(chunk))
+
+    def counts(self) -> dict[str, Any]:
+        """See Gathered.counts."""
+        return {"predicted": tuple(self._predicted.tolist()), "score_range": None}
+
+    def cut(self, method: str) -> tuple[OutcomeCut, Ints]:
+        """See Gathered.cut."""
+        codes = np.concatenate(self._codes)
+        self._codes.clear()
+        probability = None
+        if self._file:
+            self._file.flush()
+            probability = np.memmap(self._file, "<f4", "r", shape=(len(codes), self._k))
+        items = Items(prediction=codes.astype(np.float64)[:, None], probability=probability)
+        cut = prepare(outcome_method(method), stack_of_spec(self._spec, len(codes)), items)
+        if self._file:
+            self._file.close()
+        return OutcomeCut(cells=cut.cells), cut.cell
