@@ -36,6 +36,14 @@ def surprising_answers(plan: RoundPlan, labels_before: int, chance: float, moves
     return np.asarray(unlikely & (moved > moves)[:, None] & plan.ask[:, None])
 
 
+def answers_by_draw(surprising: Bools) -> dict[int, tuple[int, ...]]:
+    """Draw -> its surprising answers, where it has any; surprising (T, 2)."""
+    return {
+        t: tuple(y for y in (0, 1) if surprising[t, y])
+        for t in np.flatnonzero(surprising.any(axis=1)).tolist()
+    }
+
+
 def stands_for(plan: RoundPlan) -> Floats:
     """(T,) items of the pool that each draw stands for in its round."""
     with np.errstate(divide="ignore"):

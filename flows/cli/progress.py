@@ -40,7 +40,8 @@ class ProgressDisplay:
     def round(self, known: RoundEstimate) -> None:
         """Print a line about the round that has closed."""
         e = known.estimates[0]
-        said = f"{e.measure} {wording.in_short(e.value, e.lower, e.upper)}"
+        name = e.measure if e.of_class is None else f"{e.measure} of {e.of_class}"
+        said = f"{name} {wording.in_short(e.value, e.lower, e.upper)}"
         self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
         self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")
 

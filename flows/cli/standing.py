@@ -1,6 +1,7 @@
 """Where an evaluation stands, for people at a terminal."""
 
 from dataclasses import replace
+from itertools import groupby
 from textwrap import fill
 
 import click
@@ -12,6 +13,7 @@ from assay.tasks.report import EstimateRow, sentences, wording
 from assay.tasks.report.forecast import outlook_lines
 from assay.tasks.report.price import price_lines
 
+_MOST_LISTED = 40   # numbers of one measure
 _REASONS = {
     "half_width": "the target half-width was met",
     "variance": "the target variance was met",
@@ -37,9 +39,13 @@ def print_standing(
     """Print where an evaluation stands; with `note` also what its kind of interval was measured to cover."""
     click.echo(f"{standing.evaluation}: {state_in_words(standing)}")
     rows = standing.rows()
-    for row in rows:
-        if row.segment is None:
+    for measure, several in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
+        of_measure = list(several)
+        for row in of_measure if len(of_measure) <= _MOST_LISTED else ():
             click.echo(f"  {_estimate(row)}")
+        if len(of_measure) > _MOST_LISTED:
+            click.echo(f"  {measure:<18} {len(of_measure)} numbers: --json, or assay report "
+                       f"{standing.evaluation}")
     segments = len({row.segment for row in rows if row.value is not None} - {None})
     if segments:
         click.echo(f"  and by segment ({segments}): --json, or assay report {standing.evaluation}")
@@ -66,7 +72,8 @@ def _estimate(row: EstimateRow) -> str:
     unknown = row.lower is None or row.upper is None
     known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
     kind = "" if row.interval == "exact" else f"   ({row.interval})"
-    what = row.measure if row.system is None else f"{row.measure} of {row.system}"
+    of = " ".join(part for part in (row.system, row.class_name) if part)
+    what = f"{row.measure} of {of}" if of else row.measure
     return f"{what:<18} {wording.value(row)}{known}{kind}"
 
 

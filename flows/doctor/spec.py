@@ -30,6 +30,8 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
         spec = load_spec(path)
     except BadInput as error:
         return Examination(subject=str(path), findings=[problem("spec", str(error), "correct the spec")])
+    if spec.labels.outcome is not None:
+        return _several_classes(path, spec, store_of)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
     pool = spec.pool
     roles = Roles(
@@ -53,14 +55,39 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
     except BadInput as error:
         findings.append(problem("pool.source", str(error), "correct the source, or name another one"))
     if found.rows and spec.budget.labels > found.rows:
-        findings.append(problem(
-            "budget.labels", f"{plural(spec.budget.labels, 'label')} of {plural(found.rows, 'item')}",
-            f"lower it to {found.rows:,} or less",
-        ))
+        findings.append(_too_many(spec, found.rows))
     findings += _places(spec, store_of)
     return Examination(
         subject=str(path), findings=findings, rows=found.rows, roles=roles,
         summary=examined.summary if examined else None, prognosis=ahead,
+    )
+
+
+def _several_classes(
+    path: Path, spec: Spec, store_of: Callable[[Spec], Store]
+) -> Examination:
+    """With classes of equal standing: whether the rows can be frozen, and the places. No forecast."""
+    rows = 0
+    findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measure)} by {spec.method}")]
+    try:
+        source = open_source(spec.pool.source)
+        checker = RowChecker(spec, [file.path for file in source.files])
+        for batch in source.batches(checker.columns):
+            rows += checker.check(batch).num_rows
+        classes = len(spec.labels.names)
+        findings.append(ok("pool", f"{plural(rows, 'item')} of {classes} classes can be frozen"))
+        findings.append(ok("forecast", "none: forecasts and suggestions are for two classes so far"))
+    except BadInput as error:
+        findings.append(problem("pool", str(error), "correct the source, or name another one"))
+    if rows and spec.budget.labels > rows:
+        findings.append(_too_many(spec, rows))
+    return Examination(subject=str(path), findings=[*findings, *_places(spec, store_of)], rows=rows)
+
+
+def _too_many(spec: Spec, rows: int) -> Finding:
+    return problem(
+        "budget.labels", f"{plural(spec.budget.labels, 'label')} of {plural(rows, 'item')}",
+        f"lower it to {rows:,} or less",
     )
 
 

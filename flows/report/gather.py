@@ -76,6 +76,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         labels_to_decide=more_labels(opened, standing),
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
+        classes=() if spec.labels.positive_name else spec.labels.names,
         positive=spec.labels.positive_name or "",
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
         undecided=standing.undecided,

@@ -48,7 +48,8 @@ def freeze_gold(spec: Spec, store: Store) -> str | None:
     found: dict[str, GoldItem] = {}
     where = f"desk.gold.labels: {gold.labels}"
     rows = labelled_rows(
-        gold.labels, gold.id or spec.pool.id, gold.label, spec.labels.spellings, key="desk.gold.labels", more=display
+        gold.labels, gold.id or spec.pool.id, gold.label, spec.labels.spellings, key="desk.gold.labels",
+        more=display,
     )
     for batch in rows:
         for item_id, label, *shown in zip(*(column.to_pylist() for column in batch.columns), strict=True):

@@ -138,6 +138,7 @@ class ReportData:
     labels_to_decide: int | None = None          # "about n more labels would decide"
     target_half_width: float | None = None
     target_variance: float | None = None
+    classes: Sequence[str] = ()                  # of equal standing, in the order of their codes
     positive: str = "positive"                   # the class names, as people saw them
     negative: str = "negative"
     sampling_note: str = ""                      # how items were chosen; empty: the method is named

@@ -15,6 +15,10 @@ NOT_EXCLUDED = (
     "no_positive_found", "unlabelled_share", "unseen_bound", "unseen_items", "unseen_bound_reason",
     "wide_lower", "wide_upper", "wide_announced",
 )
+_WITHOUT_PRICE = {
+    (True, False): "for a segment", (True, True): "for a segment", (False, True): "for a further system",
+    (False, False): "with classes of equal standing",
+}
 MODEL_CHECK = ("regime", "broken_chance")
 
 
@@ -80,7 +84,7 @@ def price_json(row: EstimateRow) -> JsonObject:
     """What random sampling would have needed, and what the labels cannot exclude; null where unknown."""
     tag = row.price_tag
     if tag is None:
-        unknown = f"not computed for a {'segment' if row.segment else 'further system'}"
+        unknown = f"not computed {_WITHOUT_PRICE[bool(row.segment), bool(row.system)]}"
         return {"random_labels": None, "random_labels_reason": unknown, "not_excluded": None}
     return {
         "random_labels": tag.random_labels,

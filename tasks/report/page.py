@@ -5,20 +5,26 @@ stylesheet is inserted as markup. Figures are images within the page. A content 
 forbids scripts and requests besides, should an escape ever be missed.
 """
 
+from functools import partial
+
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.data import ReportData
+from assay.tasks.report.figures.confusion_matrix import confusion_matrix
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.joint import joint_section
 from assay.tasks.report.machine import rounds_and_reissue
 from assay.tasks.report.table_lines import (
     estimate_line,
+    highest_of,
     lowest_of,
     price_line,
     random_sampling_line,
     truth_lines,
 )
+
+_MOST_MULTIPLES = 12   # measures that are drawn besides the first
 
 
 def report_html(data: ReportData) -> bytes:
@@ -37,7 +43,9 @@ def report_html(data: ReportData) -> bytes:
     )
     style = loader.get_source(environment, "style.css")[0]
     first, *others = whole_pool_rows(data) or list(data.estimates[:1])
-    lowest = lowest_of(data.estimates)
+    lowest, highest = lowest_of(data.estimates), highest_of(data.estimates)
+    line = partial(estimate_line, data, lowest=lowest, highest=highest)
+    drawn = others[:_MOST_MULTIPLES]
     page = environment.get_template("page.html.j2").render(
         data=data,
         w=wording,
@@ -45,16 +53,19 @@ def report_html(data: ReportData) -> bytes:
         style=Markup(style),  # noqa: S704  our own file
         headline=sentences.headline(data),
         verdict=sentences.verdict(data),
-        first=estimate_line(data, first, lowest_of([first])),
+        first=estimate_line(data, first, lowest_of([first]), highest_of([first])),
         figure=convergence_figure(data, first),
         joint=joint_section(data.joint) if data.joint else None,
-        multiples=small_multiples(data, others) if others else None,
-        measures=[estimate_line(data, row, lowest) for row in whole_pool_rows(data)],
-        segments=[estimate_line(data, row, lowest) for row in data.estimates if row.segment is not None],
+        multiples=small_multiples(data, drawn) if drawn else None,
+        undrawn=len(others) - len(drawn),
+        matrix=confusion_matrix(data),
+        measures=[line(row) for row in whole_pool_rows(data)],
+        segments=[line(row) for row in data.estimates if row.segment is not None],
         scale_from=wording.plain(lowest),
+        scale_to=wording.plain(highest),
         several=any(row.system or row.class_name for row in data.estimates),
         rounds=[
-            (past, next((estimate_line(data, r, lowest) for r in past.estimates if r.same(first)), None))
+            (past, next((line(r) for r in past.estimates if r.same(first)), None))
             for past in rounds_and_reissue(data)
         ],
         audit=None if data.audit_price is None else audit_in_words(data.audit_price),

@@ -14,7 +14,8 @@ _INTERVALS = {
 
 def measure_meaning(name: str, data: ReportData) -> str:
     """The measure in half a sentence, with the classes' own names."""
-    return wording.measure_meaning(name).replace("{positive}", data.positive).replace("{negative}", data.negative)
+    meaning = wording.measure_meaning(name)
+    return meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
 
 
 def interval_kind(kind: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.tasks.report import price, sentences, wording
@@ -13,7 +14,7 @@ _BAR = (150, 14)     # of the little interval drawings, in CSS pixels
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """An interval drawn on a scale from `scale_from` to 1: everything in CSS pixels from the left."""
+    """An interval drawn on a scale from `scale_from` to `scale_to`: CSS pixels from the left."""
 
     width: int
     height: int
@@ -23,6 +24,7 @@ class Bar:
     thresholds: tuple[float, ...]
     truth: float | None
     scale_from: str
+    scale_to: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +85,8 @@ class RandomSamplingLine:
     needed: str | None       # labels for the target
 
 
-def estimate_line(data: ReportData, row: EstimateRow, lowest: float) -> EstimateLine:
-    """The estimate in words, and its place on a scale from `lowest` to 1."""
+def estimate_line(data: ReportData, row: EstimateRow, lowest: float, highest: float = 1.0) -> EstimateLine:
+    """The estimate in words, and its place on a scale from `lowest` to `highest`."""
     return EstimateLine(
         name=wording.measure_name(row.measure),
         meaning=sentences.measure_meaning(row.measure, data),
@@ -99,13 +101,18 @@ def estimate_line(data: ReportData, row: EstimateRow, lowest: float) -> Estimate
         confidence=wording.percent(row.confidence),
         labels=row.labels,
         revision=row.revision,
-        bar=_bar(data, row, lowest),
+        bar=_bar(data, row, lowest, highest),
     )
 
 
 def lowest_of(rows: Iterable[EstimateRow]) -> float:
     """Where a drawn scale begins: at 0, or at −1 when anything on it is negative."""
     return -1.0 if any(x < 0 for row in rows for x in (row.value, row.lower) if x is not None) else 0.0
+
+
+def highest_of(rows: Iterable[EstimateRow]) -> float:
+    """Where a drawn scale ends: at 1, or at the next whole number above everything on it."""
+    return float(ceil(max([1.0, *(x for row in rows for x in (row.value, row.upper) if x is not None)])))
 
 
 def price_line(data: ReportData, row: EstimateRow) -> PriceLine:
@@ -156,9 +163,9 @@ def random_sampling_line(data: ReportData, sample: RandomSampling) -> RandomSamp
     )
 
 
-def _bar(data: ReportData, row: EstimateRow, lowest: float) -> Bar:
+def _bar(data: ReportData, row: EstimateRow, lowest: float, highest: float) -> Bar:
     def at(x: float) -> float:
-        return round(2 + (x - lowest) / (1 - lowest) * (_BAR[0] - 4), 2)
+        return round(2 + (x - lowest) / (highest - lowest) * (_BAR[0] - 4), 2)
 
     def known(x: float | None) -> float | None:
         return None if x is None else at(x)
@@ -173,4 +180,5 @@ def _bar(data: ReportData, row: EstimateRow, lowest: float) -> Bar:
         thresholds=tuple(at(edge) for edge in edges if edge is not None),
         truth=known((data.truth or {}).get(row.measure)) if row.segment is None else None,
         scale_from=wording.plain(lowest),
+        scale_to=wording.plain(highest),
     )

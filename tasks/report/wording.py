@@ -9,10 +9,13 @@ from math import ceil, log10
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import named
-from assay.evalcore.outcome_measures.base import MeasureFamily
+from assay.evalcore.outcome_measures.base import Asked, MeasureFamily
 from assay.evalcore.outcome_measures.registry import FAMILIES
+from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.plurals import plural as plural  # the templates use it too
 from assay.tasks.report.data import EstimateRow
+
+_ANY_CLASSES = Classes(names=tuple("abcdefgh"), values=tuple(map(float, range(8))))
 
 
 def measure_name(name: str) -> str:
@@ -30,6 +33,14 @@ def measure_meaning(name: str) -> str:
         return named(name).meaning
     except BadInput:
         return _family(name)[0].meaning
+
+
+def measure_bounds(name: str) -> tuple[float, float]:
+    """The smallest and the largest value of a measure."""
+    try:
+        return named(name).bounds
+    except BadInput:
+        return _family(name)[0].make(Asked(kind=_ANY_CLASSES, pool_size=1)).bounds
 
 
 def _family(name: str) -> tuple[MeasureFamily, str]:

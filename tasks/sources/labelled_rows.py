@@ -1,6 +1,7 @@
 """Files of known labels: an id, a class and what else is asked for, row by row.
 
-How classes may be spelled is the caller's to say (`assay.tasks.sources.spellings`). An empty label is null: nobody knows.
+How classes may be spelled is the caller's to say (`assay.tasks.sources.spellings`). An empty label is null:
+nobody knows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

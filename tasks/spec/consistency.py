@@ -7,7 +7,7 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.methods.registry import is_auto, method, methods_that
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
-from assay.tasks.spec.goals import Budget
+from assay.tasks.spec.goals import Budget, Threshold
 from assay.tasks.spec.labels import LabelsForm
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoice
@@ -17,19 +17,17 @@ from assay.tasks.spec.several_classes import contradictions_of_classes
 def contradictions(
     *, name: str, pool: Pool, labels: LabelsForm, measures: Sequence[MeasureChoice], method_name: str,
     budget: Budget, desk: DeskChoice, rule: RuleName, warm_start: WarmStart | None,
+    threshold: Threshold | None,
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     if pool.task != labels.task:
         return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
     if labels.outcome is not None:
         found = contradictions_of_classes(
-            labels.outcome, pool, measures, method_name, budget, desk, warm_start
+            labels.outcome, pool, measures, method_name, budget, desk, warm_start, threshold
         )
     else:
-        found = [
-            *_of_measures(measures), *_of_unknown(method_name), *_of_method(name, pool, method_name, warm_start),
-            *_of_audit(method_name, pool, budget),
-        ]
+        found = [*_of_measures(measures), *_of_method(name, pool, method_name, warm_start, budget)]
     if desk.needs_display and not pool.display:
         found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                       "list the columns they need to see"))
@@ -47,18 +45,14 @@ def _of_measures(measures: Sequence[MeasureChoice]) -> Iterator[tuple[str, str]]
             yield f"measure[{i}]", str(error)
 
 
-def _of_unknown(method_name: str) -> Iterator[tuple[str, str]]:
-    try:
-        method(method_name)
-    except UnknownName as error:
-        yield "method", f"{error}; this one needs labels: {{classes: [...]}}"
-
-
 def _of_method(
-    name: str, pool: Pool, method_name: str, warm_start: WarmStart | None
+    name: str, pool: Pool, method_name: str, warm_start: WarmStart | None, budget: Budget
 ) -> list[tuple[str, str]]:
-    chosen = method(method_name, by_segment=bool(pool.segments))
-    found = []
+    try:
+        chosen = method(method_name, by_segment=bool(pool.segments))
+    except UnknownName as error:
+        return [("method", f"{error}; the method {method_name!r} needs labels: {{classes: [...]}}")]
+    found = _of_audit(method_name, pool, budget)
     if warm_start is not None and not chosen.capabilities.starts_warm:
         found.append(("warm_start", f"cannot be used by method {method_name!r}: its label model takes no "
                                     f"earlier labels; use {' or '.join(methods_that('starts_warm'))}, or "

@@ -53,7 +53,7 @@ class Spec(Part):
     name: str = Field(description="a name for the evaluation, unique in its store")
     pool: Pool = Field(description="where the predictions are and what their columns mean")
     labels: Labels = Field(
-        description="names of the classes: {positive: ..., negative: ...}, {classes: [...]} or {grades: [...]}"
+        description="the classes: {positive: ..., negative: ...}, {classes: [...]} or {grades: [...]}"
     )
     measure: MeasureChoices = Field(description="a measure or a list of them; the first drives sampling")
     target: Target = Field(description="when to stop: {half_width: 0.05} or {variance: 0.0004}")
@@ -102,7 +102,7 @@ class Spec(Part):
         problems = contradictions(
             name=self.name, pool=self.pool, labels=self.labels, measures=self.measure,
             method_name=self.method, budget=self.budget, desk=self.desk, rule=self.rule,
-            warm_start=self.warm_start,
+            warm_start=self.warm_start, threshold=self.threshold,
         )
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})

@@ -112,6 +112,9 @@ class MonitorSpec(Spec):
         if self.threshold is None and self.monitor.drop is None:
             problems.append(("threshold", "and monitor.drop are both missing: nothing could be a breach; add "
                              "threshold: {min: 0.80}, or monitor.drop: {by: 0.03}"))
+        if not self.labels.monitored:
+            problems.append(("labels", "have no positive class, and monitors need one so far; give "
+                             "{positive: ..., negative: ...}, or run an evaluation without `monitor`"))
         if self.warm_start is not None:
             problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
         try:

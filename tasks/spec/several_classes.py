@@ -8,7 +8,7 @@ from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
-from assay.tasks.spec.goals import Budget
+from assay.tasks.spec.goals import Budget, Threshold
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoice
 
@@ -17,13 +17,14 @@ Problem = tuple[str, str]
 
 def contradictions_of_classes(
     kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str, budget: Budget,
-    desk: DeskChoice, warm_start: WarmStart | None,
+    desk: DeskChoice, warm_start: WarmStart | None, threshold: Threshold | None,
 ) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     return [
         *_of_probability(kind, pool),
         *_of_measures(kind, pool, measures),
-        *_of_two_classes_only(method_name, budget, desk, warm_start),
+        *_of_threshold(kind, measures, threshold),
+        *_of_two_classes_only(pool, method_name, budget, desk, warm_start),
     ]
 
 
@@ -45,13 +46,29 @@ def _of_measures(
             continue
         if "probability" in FAMILIES[kind.name, choice.name].needs and not isinstance(pool.probability, dict):
             yield f"measure[{i}]", (
-                f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} or "
-                "{class: column}"
+                f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} "
+                "or {class: column}"
             )
 
 
+def _of_threshold(
+    kind: OutcomeKind, measures: Sequence[MeasureChoice], threshold: Threshold | None
+) -> Iterator[Problem]:
+    if threshold is None:
+        return
+    try:
+        numbers = len(measures[0].of(kind, 1).parts)
+    except BadInput:
+        return   # said already
+    if numbers > 1:
+        yield "threshold", (
+            f"applies to the first measure, and {measures[0].name!r} has {numbers} numbers; name a class, as "
+            "in {name: recall, class: " + kind.parts[0] + "}, or put an average first, such as macro_f1"
+        )
+
+
 def _of_two_classes_only(
-    method_name: str, budget: Budget, desk: DeskChoice, warm_start: WarmStart | None
+    pool: Pool, method_name: str, budget: Budget, desk: DeskChoice, warm_start: WarmStart | None
 ) -> Iterator[Problem]:
     """What only a positive and a negative class can have so far."""
     only = "needs labels: {positive: ..., negative: ...} so far; leave it out"
@@ -59,6 +76,8 @@ def _of_two_classes_only(
         outcome_method(method_name)
     except UnknownName as error:
         yield "method", str(error)
+    if pool.segments:
+        yield "pool.segments", "need labels: {positive: ..., negative: ...} so far; leave them out"
     if warm_start is not None:
         yield "warm_start", only
     if budget.audit:

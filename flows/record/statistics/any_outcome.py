@@ -7,12 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import numpy as np
-
 from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation import nonresponse
-from assay.evalcore.evaluation import state as two_classes
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
@@ -20,12 +16,11 @@ from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.outlook import Outlook
 from assay.evalcore.outcome_evaluation.estimates import estimates
+from assay.evalcore.outcome_evaluation.ledger_form import codes_of, items_of, stands_for
 from assay.evalcore.outcome_evaluation.observe import observe
 from assay.evalcore.outcome_evaluation.plan import plan
 from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, State, begin
 from assay.evalcore.outcome_methods.base import OutcomeMethod
-from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
-from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
 from assay.flows.record.statistics.protocol import AsIf, Relabelled, Statistics
 from assay.tasks.desks.kind import AskAgain
@@ -33,25 +28,6 @@ from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.estimate import Sensitivity
 from assay.tasks.ledger.rounds.plan import PlannedRound
-
-_NO_LABEL = {two_classes.UNDECIDED: UNDECIDED, nonresponse.UNANSWERED: UNANSWERED}
-
-
-def codes_of(labels: Ints) -> Floats:
-    """The labels of a ledger as the core takes outcomes."""
-    codes = labels.astype(np.float64)
-    for ours, theirs in _NO_LABEL.items():
-        codes[labels == ours] = theirs
-    return codes
-
-
-def items_of(planned: PlannedRound) -> Items:
-    """What the pool says of the items of a round."""
-    supplied = planned.probabilities
-    return Items(
-        prediction=planned.prediction.astype(np.float64)[:, None],
-        probability=None if supplied is None else supplied.astype(np.float64),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +61,8 @@ class OutcomeStatistics(Statistics):
 
     def observe(self, state: Any, planned: PlannedRound, labels: Ints, share: Floats | None) -> State:
         """See Statistics."""
-        return observe(self.question, state, cast(RoundPlan, planned.plan), codes_of(labels), items_of(planned))
+        items = items_of(planned.prediction, planned.probabilities)
+        return observe(self.question, state, cast(RoundPlan, planned.plan), codes_of(labels), items)
 
     def as_if(
         self, before: AsIf, state: Any, planned: PlannedRound, labels: Ints, share: Floats | None
@@ -157,12 +134,11 @@ class OutcomeStatistics(Statistics):
 
     def chance_of_positive(self, planned: PlannedRound) -> Floats:
         """Zeros."""
-        return np.zeros(len(planned.plan.cell))
+        return planned.plan.probability * 0.0
 
     def stands_for(self, planned: PlannedRound) -> Floats:
         """1/π."""
-        probability = planned.plan.probability
-        return np.where(probability > 0, 1 / np.where(probability > 0, probability, 1.0), 0.0)
+        return stands_for(planned.plan.probability)
 
     def probability_kind(self, planned: PlannedRound) -> str:
         """See Statistics."""

@@ -67,7 +67,8 @@ class MethodFacts(Protocol):
         ...
 
 
-AsIf: TypeAlias = tuple[Any, Any] | None   # states in which all undecided items have the one or the other class
+AsIf: TypeAlias = tuple[Any, Any] | None
+"""The states in which all undecided items are of the one class or of the other; None without any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import numpy as np
-
 from assay.evalcore.annotators.quality import Correctable
-from assay.evalcore.annotators.surprise import stands_for, surprising_answers
+from assay.evalcore.annotators.surprise import answers_by_draw, stands_for, surprising_answers
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.by_segment import estimates_by_segment
 from assay.evalcore.evaluation.estimates import Estimate, estimates, system_estimates
@@ -155,15 +153,13 @@ class TwoClassStatistics(Statistics):
         """See Statistics."""
         if again.when == "never":
             return {}
-        found = surprising_answers(drawn, labels_before, again.chance, again.moves)
-        return {
-            t: tuple(y for y in (0, 1) if found[t, y]) for t in np.flatnonzero(found.any(axis=1)).tolist()
-        }
+        return answers_by_draw(surprising_answers(drawn, labels_before, again.chance, again.moves))
 
     def chance_of_positive(self, planned: PlannedRound) -> Floats:
         """See Statistics."""
-        plan = planned.plan
-        return np.asarray(plan.design.model[0, plan.cell])
+        plan = _plan(planned)
+        chances: Floats = plan.design.model[0, plan.cell]
+        return chances
 
     def stands_for(self, planned: PlannedRound) -> Floats:
         """See Statistics."""

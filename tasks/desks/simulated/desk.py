@@ -6,8 +6,9 @@ is skipped by everybody; an item without a row is an error, because nobody could
 
     error_rate   chance that an annotator picks another class; fixed by (seed, item, annotator), so a rerun
                  errs on the same items, and two annotators err independently
-    annotators   people with error rates of their own, by truth and answer where the spec says so; each item goes to `annotators_per_item` of them, drawn
-                 by (seed, item), and to others of them when more are asked for
+    annotators   people with error rates of their own, by truth and answer where the spec says so; each item
+                 goes to `annotators_per_item` of them, drawn by (seed, item), and to others of them when more
+                 are asked for
     delay        seconds between posting and the answers
 
 What is asked again is answered by other people (simulated-101, ...), who err independently; an item without a

@@ -1,8 +1,9 @@
-"""Classes of equal standing: the predicted class of each item, and where supplied a probability of each class.
+"""Classes of equal standing: the predicted class of each item, and probabilities where they are supplied.
 
-The probabilities of an item are numbers within [0, 1] with a sum of 1, to a hundredth; they are kept as K floats
-of 32 bits in one column. One column alone holds the confidence in the prediction: the rest is shared by the
-other classes. While the pool is read they are kept in a temporary file, so memory does not grow with K.
+The probabilities of an item are numbers within [0, 1] with a sum of 1, to a hundredth; they are kept as K
+floats of 32 bits in one column. One column alone holds the confidence in the prediction: the rest is shared
+by the other classes. While the pool is read they are kept in a temporary file, so memory does not grow with
+K.
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from assay.evalcore.measures.registry import named
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.figures.confusion_matrix import MATRIX
 from assay.tasks.report.figures.picture import BAND, LIMIT, LINE, TRUTH, Picture, picture
 from assay.tasks.report.machine import rounds_and_reissue
 
@@ -14,8 +14,8 @@ _STEPS = [1, 2, 2.5, 5, 10]           # of ticks
 
 
 def whole_pool_rows(data: ReportData) -> list[EstimateRow]:
-    """The current estimates of the whole pool, one per measure, system and class."""
-    return [row for row in data.estimates if row.segment is None]
+    """The current estimates of the whole pool, by measure, system and class; no confusion matrix."""
+    return [row for row in data.estimates if row.segment is None and row.measure != MATRIX]
 
 
 def convergence_figure(data: ReportData, of: EstimateRow) -> Picture:
@@ -107,7 +107,7 @@ def _thresholds(data: ReportData, of: EstimateRow) -> list[float]:
 
 def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tuple[float, float]:
     """The smallest range that shows the whole interval, with a margin, within the measure's bounds."""
-    lowest, highest = named(of.measure).bounds
+    lowest, highest = wording.measure_bounds(of.measure)
     seen = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
     seen += [r.value for r in rows if r.value is not None]
     seen += _thresholds(data, of)
