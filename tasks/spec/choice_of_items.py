@@ -6,7 +6,6 @@ from pydantic import AfterValidator, Field
 
 from assay.evalcore.errors import UnknownName
 from assay.evalcore.methods.registry import method
-from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
 from assay.tasks.schema import Part, wrong
 
 
@@ -18,12 +17,10 @@ class WarmStart(Part):
 
 
 def _known(name: str) -> str:
-    """Of two classes, or of any kind of outcome; which of the two it has to be is checked with the labels."""
     try:
         method(name)
     except UnknownName as error:
-        if name not in OUTCOME_METHODS:
-            raise wrong(str(error)) from None
+        raise wrong(str(error)) from None
     return name
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from assay.evalcore.annotators.rules import RuleName
-from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import is_auto, method, methods_that
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
@@ -48,10 +48,7 @@ def _of_measures(measures: Sequence[MeasureChoice]) -> Iterator[tuple[str, str]]
 def _of_method(
     name: str, pool: Pool, method_name: str, warm_start: WarmStart | None, budget: Budget
 ) -> list[tuple[str, str]]:
-    try:
-        chosen = method(method_name, by_segment=bool(pool.segments))
-    except UnknownName as error:
-        return [("method", f"{error}; the method {method_name!r} needs labels: {{classes: [...]}}")]
+    chosen = method(method_name, by_segment=bool(pool.segments))
     found = _of_audit(method_name, pool, budget)
     if warm_start is not None and not chosen.capabilities.starts_warm:
         found.append(("warm_start", f"cannot be used by method {method_name!r}: its label model takes no "

@@ -117,7 +117,10 @@ def _a_name(name: str) -> str:
     return name
 
 
-def _different(names: tuple[Any, ...]) -> tuple[Any, ...]:
+def _several(names: tuple[Any, ...]) -> tuple[Any, ...]:
+    """From two to MOST_CLASSES, all different."""
+    if not 2 <= len(names) <= MOST_CLASSES:
+        raise wrong(f"lists {len(names):,}; give between 2 and {MOST_CLASSES:,}")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise wrong(f"lists {twice!r} twice; keep one")
@@ -131,8 +134,8 @@ class ClassList(LabelsForm):
 
     classes: Annotated[
         tuple[Annotated[str, Field(min_length=1), AfterValidator(_a_name)], ...], Strict(False),
-        AfterValidator(_different),
-    ] = Field(min_length=2, max_length=MOST_CLASSES, description="the names of all classes, 2 to 1,000")
+        AfterValidator(_several),
+    ] = Field(description="the names of all classes, 2 to 1,000")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -146,8 +149,8 @@ class Grades(LabelsForm):
     task: ClassVar[str] = "multiclass"
     level: ClassVar[Level] = "ordinal"
 
-    grades: Annotated[tuple[Finite, ...], Strict(False), AfterValidator(_different)] = Field(
-        min_length=2, max_length=100, description="the grades from the lowest to the highest"
+    grades: Annotated[tuple[Finite, ...], Strict(False), AfterValidator(_several)] = Field(
+        description="the grades from the lowest to the highest"
     )
 
     @model_validator(mode="after")

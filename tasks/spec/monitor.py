@@ -27,6 +27,7 @@ from assay.tasks.schema import Part, wrong
 from assay.tasks.spec.choice_of_items import MethodName
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.labels import Labels
 from assay.tasks.spec.strict_yaml import read
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
@@ -99,6 +100,14 @@ class MonitorSpec(Spec):
         """A monitor's error rate over its life needs evidence from draws: biases of intervals add up."""
         return MONITORS + name.removeprefix(AUTO) if is_auto(name) else name
 
+    @field_validator("labels")
+    @classmethod
+    def _a_positive_class(cls, labels: Labels) -> Labels:
+        if not labels.monitored:
+            raise wrong("have no positive class, and monitors need one so far; give {positive: ..., "
+                        "negative: ...}, or run an evaluation without `monitor`")
+        return labels
+
     @field_validator("name")
     @classmethod
     def _room_for_windows(cls, name: str) -> str:
@@ -112,9 +121,6 @@ class MonitorSpec(Spec):
         if self.threshold is None and self.monitor.drop is None:
             problems.append(("threshold", "and monitor.drop are both missing: nothing could be a breach; add "
                              "threshold: {min: 0.80}, or monitor.drop: {by: 0.03}"))
-        if not self.labels.monitored:
-            problems.append(("labels", "have no positive class, and monitors need one so far; give "
-                             "{positive: ..., negative: ...}, or run an evaluation without `monitor`"))
         if self.warm_start is not None:
             problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
         try:

@@ -26,6 +26,8 @@ pool:
   # features: [jaccard, year]    # columns of numbers, for methods with partition=kd-tree or clusters
 
 labels: {positive: match, negative: "no match"}
+# or more than two classes: {classes: [cat, dog, owl]}, or {grades: [1, 2, 3]}; then no score, and in the pool
+# probability: {prefix: p_}, {class: column} or one column, the confidence; or none (docs/outcomes.md)
 
 @MEASURES@
 # or a list of them. The first drives the choice of items; the others are estimated from the same labels.

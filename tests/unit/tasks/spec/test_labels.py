@@ -1,0 +1,137 @@
+"""Classes and grades in a spec: what they come to, and what is refused with which words."""
+
+import pytest
+from doubles.specs import spec_data
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.monitor import MonitorSpec
+
+CLASSES = {"classes": ["cat", "dog", "owl"]}
+
+
+def data(**changes):
+    """A right spec of three classes; changes of its keys, of its pool as pool_…, None to take one away."""
+    pool = {"score": None, "prediction": "predicted"} | {k.removeprefix("pool_"): v for k, v in changes.items() if k.startswith("pool_")}
+    given = spec_data(**pool) | {"labels": CLASSES, "measure": "macro_f1"}
+    return given | {k: v for k, v in changes.items() if not k.startswith("pool_")}
+
+
+def refused(given) -> str:
+    with pytest.raises(BadInput) as error:
+        Spec.from_json(given)
+    return str(error.value)
+
+
+def test_classes_have_codes_in_the_order_they_are_listed():
+    labels = Spec.from_json(data()).labels
+    assert labels.codes == {"cat": 0, "dog": 1, "owl": 2}
+    assert (labels.offered, labels.positive_name, labels.level) == (("cat", "dog", "owl"), None, "nominal")
+
+
+def test_two_classes_are_coded_as_ever_and_recorded_as_ever():
+    spec = Spec.from_json(spec_data())
+    assert spec.labels.codes == {"no match": 0, "match": 1}
+    assert spec.labels.spellings["true"] == "match"
+    assert spec.to_json()["labels"] == {"positive": "match", "negative": "no match"}
+    assert spec.to_json()["pool"]["task"] == "binary"
+
+
+def test_grades_are_classes_with_numbers_and_several_spellings():
+    labels = Spec.from_json(data(labels={"grades": [1, 2.5, 3]}, measure="accuracy")).labels
+    assert labels.names == ("1", "2.5", "3")
+    assert (labels.spellings["1.0"], labels.spellings["3"]) == ("1", "3")
+    assert (labels.level, labels.outcome.grades) == ("ordinal", (1.0, 2.5, 3.0))
+
+
+def test_a_spec_of_classes_is_recorded_with_its_task_and_read_again():
+    spec = Spec.from_json(data(measure=["macro_f1", {"name": "f1", "class": "owl"}],
+                               pool_probability={"prefix": "p_"}))
+    recorded = spec.to_json()
+    assert recorded["pool"]["task"] == "multiclass"
+    assert recorded["pool"]["probability"] == {"prefix": "p_"}
+    assert recorded["measure"] == [{"name": "macro_f1"}, {"name": "f1", "class": "owl"}]
+    assert Spec.from_json(recorded) == spec
+
+
+def test_the_columns_of_probabilities():
+    names = ("cat", "dog", "owl")
+    by_class = {"dog": "d", "owl": "o", "cat": "c"}
+    assert Spec.from_json(data(pool_probability={"prefix": "p_"})).pool.probability_columns(names) == [
+        "p_cat", "p_dog", "p_owl"
+    ]
+    assert Spec.from_json(data(pool_probability=by_class)).pool.probability_columns(names) == ["c", "d", "o"]
+    assert Spec.from_json(data(pool_probability="sure")).pool.probability_columns(names) is None
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"labels": {"classes": ["cat"]}}, "$.labels.classes lists 1; give between 2 and 1,000"),
+    ({"labels": {"classes": ["cat", "cat"]}}, "$.labels.classes lists 'cat' twice; keep one"),
+    ({"labels": {"classes": ["cat", " dog"]}}, "$.labels.classes[1] ' dog' begins or ends with a space"),
+    ({"labels": {"classes": ["cat", "d\x07g"]}}, "$.labels.classes[1] 'd\\x07g' holds a control character"),
+    ({"labels": {"classes": ["cat", 3]}}, "$.labels.classes[1] must be text, not 3; put it in quotes"),
+    ({"labels": {"classes": [f"c{i}" for i in range(1001)]}}, "$.labels.classes lists 1,001; give"),
+    ({"labels": {"classs": ["cat", "dog"]}}, "$.labels.classs is not a known key; did you mean 'classes'?"),
+    ({"labels": {"classes": ["a", "b"], "positive": "a"}}, "is not a known key"),
+    ({"labels": {"grades": [3, 1, 2]}}, "$.labels must list the grades from the lowest to the highest"),
+    ({"labels": {"tags": ["a", "b"]}}, "$.labels asks for several tags of one item (tags:), which evaluations do"),
+    ({"labels": {"number": {"min": 0}}}, "$.labels asks for numbers (number:), which evaluations do not take"),
+    ({"labels": {"prefer": ["A", "B"]}}, "$.labels asks for preferences"),
+    ({"pool_task": "binary"}, "$.pool needs `score`, `probability` or both"),
+    ({"pool_score": "s"}, "$.pool `score` is of a positive class; with classes give `probability`"),
+    ({"pool_threshold": 0.5}, "$.pool `threshold` makes predictions of two classes"),
+    ({"pool_prediction": None}, "$.pool needs `prediction`: a column of class names"),
+    ({"pool_features": ["a"]}, "$.pool `features` are for the methods of two classes"),
+    ({"pool_probability": {"cat": "c", "dog": "d"}}, "$.pool.probability has no column for class 'owl'"),
+    ({"pool_probability": {"cat": "c", "dog": "d", "owl": "o", "cow": "x"}},
+     "$.pool.probability names 'cow', no class"),
+    ({"pool_segments": ["region"]}, "$.pool.segments need labels: {positive: ..., negative: ...} so far"),
+    ({"measure": "f2"}, "$.measure[0] unknown measure 'f2'"),
+    ({"measure": {"name": "f1", "class": "cow"}}, "$.measure[0] 'cow' is none of cat, dog, owl"),
+    ({"measure": "brier"}, "$.measure[0] 'brier' needs a probability of each class"),
+    ({"measure": {"name": "cohen_kappa", "weights": "linear"}}, "$.measure[0] weighted kappa needs grades"),
+    ({"measure": [{"name": "f1", "class": "cat"}, {"name": "f1", "class": "cat"}]}, "lists 'f1, cat' twice"),
+    ({"measure": "f1", "threshold": {"min": 0.8}},
+     "$.threshold applies to the first measure, and 'f1' has 3 numbers; name a class, as in {name: recall"),
+    ({"method": "dirichlet-tree"}, "$.method unknown method 'dirichlet-tree' for this kind of outcome"),
+    ({"warm_start": {"evaluation": "other"}}, "$.warm_start needs labels: {positive: ..., negative: ...}"),
+    ({"budget": {"labels": 10, "audit": 2}}, "$.budget.audit needs labels"),
+    ({"desk": {"kind": "simulated", "labels": "l.csv", "ask_again": True}}, "$.desk.ask_again needs labels"),
+    ({"desk": {"kind": "simulated", "labels": "l.csv", "annotators": [{"miss": 0.1}]}},
+     "$.desk.annotators with false_positive and miss needs labels"),
+])
+def test_what_is_refused(changes, message):
+    assert message in refused(data(**changes))
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"measure": "macro_f1"}, "$.measure[0] unknown measure 'macro_f1'"),
+    ({"measure": {"name": "f1", "class": "match"}}, "$.measure[0] measure 'f1' takes `class` only with labels"),
+])
+def test_two_classes_refuse_what_is_of_several(changes, message):
+    assert message in refused(spec_data() | changes)
+
+
+def test_two_classes_refuse_a_column_per_class():
+    assert "`probability` has a column per class" in refused(spec_data(probability={"prefix": "p_"}))
+
+
+def test_people_of_the_simulated_desk_err_by_truth_and_answer():
+    people = [{"error_rate": 0.3, "confuses": {"cat": {"dog": 0.2}}}]
+    spec = Spec.from_json(data(desk={"kind": "simulated", "labels": "l.csv", "annotators": people}))
+    [one] = spec.desk.annotators
+    assert one.errors("cat", ("cat", "dog", "owl")) == {"dog": 0.2}
+    assert one.errors("dog", ("cat", "dog", "owl")) == {"cat": 0.15, "owl": 0.15}
+    wrong = [{"confuses": {"cat": {"cat": 0.2}}}]
+    assert "none for the class itself" in refused(
+        data(desk={"kind": "simulated", "labels": "l.csv", "annotators": wrong})
+    )
+
+
+def test_a_monitor_needs_a_positive_class():
+    given = data(threshold={"min": 0.5}, monitor={
+        "first": "2026-11-20", "schedule": {"every_minutes": 60}, "monthly_labels": 100,
+    })
+    given["pool"]["source"] = "predictions-{date}.csv"
+    with pytest.raises(BadInput, match="have no positive class, and monitors need one so far"):
+        MonitorSpec.from_data(given, "monitor.yaml")
