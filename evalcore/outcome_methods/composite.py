@@ -43,9 +43,11 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
         delta, e = correction[:, block], reading.residual[..., block]
         cell = _by_cell(state, reading, block)
         seen = np.asarray((state.table.loss[..., block] > 0)[state.item], np.float64)
+        whole, off = m.sum(axis=1), delta.sum(axis=1)
+        likely = np.clip((whole + off) / whole, 0.25, 4.0)[:, None, None]
         total = _total(
-            delta.sum(axis=1), m.sum(axis=1),
-            _noise(state, reading, e.sum(axis=2, keepdims=True), cell.sum(axis=2, keepdims=True),
+            off, whole,
+            _noise(state, reading, e.sum(axis=2, keepdims=True), likely * cell.sum(axis=2, keepdims=True),
                    seen.max(axis=2, keepdims=True))[:, 0],
         )
         if m.shape[1] == 1:
