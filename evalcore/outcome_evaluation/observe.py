@@ -24,9 +24,9 @@ def observe(question: Question, state: State, plan: RoundPlan, codes: Floats, it
     codes (T,): an outcome, UNDECIDED or UNANSWERED for every item of the plan; items: what the pool says of
     the same T items.
 
-    An undecided item is set aside: the estimate then speaks of the items that can be decided.  Items asked and
-    not answered go back to their cells, and are stood for by the answered items of their cell, as far as those
-    are enough, and of all cells.  Raises BadInput for codes of another length, or that are NaN.
+    An undecided item is set aside: the estimate then speaks of the items that can be decided.  Items asked
+    and not answered go back to their cells, and are stood for by the answered items of their cell, as far as
+    those are enough, and of all cells.  Raises BadInput for codes of another length, or that are NaN.
     """
     asked = len(plan.cell)
     if len(codes) != asked or len(items) != asked or np.isnan(codes).any():

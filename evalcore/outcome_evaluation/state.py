@@ -1,7 +1,7 @@
 """The records of a live evaluation of any kind of outcome.
 
-An evaluation is a fold: `prepare` cuts the pool once, when it is frozen; `begin`, then `plan` and `observe` in
-turn until it stops.  The state is never stored: it is `begin` followed by `observe` for every closed round.
+An evaluation is a fold: `prepare` cuts the pool once, when it is frozen; `begin`, then `plan` and `observe`
+in turn until it stops.  The state is never stored: it is `begin`, and `observe` for every closed round.
 
     N   items of the pool;  C   cells;  T   items asked in a round
     (cell, rank)   the address of an item: rank r of cell c is the r-th item of that cell in the pool's order

@@ -34,13 +34,18 @@ class Hit(Loss):
         """1."""
         return 1
 
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """One share."""
+        return (1,)
+
     def of(self, items: Items, phi: Floats) -> Floats:
         """(n, 1)."""
-        return (phi * self.kind.phi(items.prediction[:, self.system])).sum(axis=1, keepdims=True)
+        return np.asarray((phi * self.kind.phi(items.prediction[:, self.system])).sum(axis=1, keepdims=True))
 
     def pull(self, items: Items, slope: Floats) -> Floats:
         """(n, K)."""
-        return slope[0] * self.kind.phi(items.prediction[:, self.system])
+        return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class Agreement(Loss):
 
     def pull(self, items: Items, slope: Floats) -> Floats:
         """(n, K)."""
-        return slope[0] * (self.known(items) @ self._weight()) + slope[1:]
+        return np.asarray(slope[0] * (self.known(items) @ self._weight()) + slope[1:])
 
 
 def _accuracy(asked: Asked) -> OutcomeMeasure:
@@ -95,7 +100,7 @@ def _kappa(asked: Asked) -> OutcomeMeasure:
         chance = (by_chance * y).sum(axis=-1, keepdims=True)
         below = np.maximum(1 - chance, 1e-9)
         by_y = by_chance * (value(risk) - 1) / below
-        return np.concatenate([1 / below, by_y], axis=-1)[..., None, :]
+        return np.asarray(np.concatenate([1 / below, by_y], axis=-1)[..., None, :])
 
     written = asked.options.get("weights")
     return OutcomeMeasure(
@@ -134,7 +139,7 @@ def _mcc(asked: Asked) -> OutcomeMeasure:
         a, b = 1 - (f**2).sum(axis=-1, keepdims=True), 1 - (y**2).sum(axis=-1, keepdims=True)
         root = np.sqrt(np.maximum(a * b, 1e-12))
         by_y = -f / root + value(risk) * y / np.maximum(b, 1e-9)
-        return np.concatenate([np.broadcast_to(1 / root, y.shape), by_y], axis=-1)[..., None, :]
+        return np.asarray(np.concatenate([np.broadcast_to(1 / root, y.shape), by_y], axis=-1)[..., None, :])
 
     return OutcomeMeasure(
         name="mcc", title="MCC", meaning="correlation of predicted and true class",

@@ -44,7 +44,7 @@ def _macro(rate: Rate, there: There) -> tuple[Callable[[Floats], Floats], Callab
         _, by_t, by_y = rate(t, y, f)
         count = np.maximum(here.sum(axis=-1, keepdims=True), 1)
         slopes = [np.where(here, np.nan_to_num(slope), 0.0) / count for slope in (by_t, by_y)]
-        return np.concatenate(slopes, axis=-1)[..., None, :]
+        return np.asarray(np.concatenate(slopes, axis=-1)[..., None, :])
 
     return value, gradient
 
@@ -67,7 +67,8 @@ def _weighted(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats]
         total = np.maximum(y.sum(axis=-1, keepdims=True), 1e-12)
         v, by_t, by_y = (np.nan_to_num(part) for part in rate(t, y, f))
         mean = (y * v).sum(axis=-1, keepdims=True) / total
-        return np.concatenate([y * by_t / total, (v + y * by_y - mean) / total], axis=-1)[..., None, :]
+        slopes = [y * by_t / total, (v + y * by_y - mean) / total]
+        return np.asarray(np.concatenate(slopes, axis=-1)[..., None, :])
 
     return value, gradient
 
@@ -88,11 +89,11 @@ class Totals(Loss):
 
     def known(self, items: Items) -> Floats:
         """(n, 1)."""
-        return self.kind.phi(items.prediction[:, self.system]).sum(axis=1, keepdims=True)
+        return np.asarray(self.kind.phi(items.prediction[:, self.system]).sum(axis=1, keepdims=True))
 
     def pull(self, items: Items, slope: Floats) -> Floats:
         """(n, K)."""
-        return slope[0] * self.kind.phi(items.prediction[:, self.system]) + slope[1]
+        return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]) + slope[1])
 
 
 def _micro(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:

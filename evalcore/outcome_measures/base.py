@@ -1,8 +1,8 @@
 """What a measure of any outcome is: a loss ℓ(x, y) of an item, and a function g of its mean R over the pool.
 
-Marchant & Rubinstein (2021), definition 1.  A loss has two parts: the part that depends on the outcome, d long,
-and the part that the pool alone tells (such as the shares of predicted classes), d_k long, whose mean is known
-exactly.
+Marchant & Rubinstein (2021), definition 1.  A loss has two parts: the part that depends on the outcome, d
+long, and the part that the pool alone tells (such as the shares of predicted classes), d_k long, whose mean
+is known exactly.
 
     ℓ(x, y)  (n, d)           loss of n items;  J·ℓ is how an item pulls at a measure
     R        (..., d + d_k)   means over the pool, the known part last
@@ -38,7 +38,7 @@ class Loss(ABC):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """Lengths of runs of components that are indicators of alike things, one a class; () for others."""
+        """Lengths of runs of components that are shares: one a class, or one alone; () for others."""
         return ()
 
     @abstractmethod
@@ -88,7 +88,8 @@ class OutcomeMeasure:
     def of_pool(self, items: Items, phi: Floats) -> Floats:
         """g (q,) where all outcomes are known: φ (N, P)."""
         dependent = np.concatenate([loss.of(items, phi).mean(axis=0) for loss in self.losses])
-        return self.value(np.concatenate([dependent, *[loss.known(items).mean(axis=0) for loss in self.losses]]))
+        known = [loss.known(items).mean(axis=0) for loss in self.losses]
+        return self.value(np.concatenate([dependent, *known]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,7 +60,7 @@ FAMILIES = (
             "the class is never predicted", lambda _: precision),
     _family("recall", "Recall", "share of the items of the class that are predicted to be",
             "no item is of the class", lambda _: recall),
-    _family("specificity", "Specificity", "share of the items of other classes not predicted to be of the class",
+    _family("specificity", "Specificity", "share of the items of other classes predicted to be of others",
             "every item is of the class", lambda _: specificity),
     _family("f1", "F1", "harmonic mean of precision and recall of the class", _NEITHER,
             lambda _: f_beta(1.0)),

@@ -143,7 +143,7 @@ def _within(asked: Asked) -> OutcomeMeasure:
 
 
 def _root(risk: Floats) -> Floats:
-    return np.sqrt(np.maximum(risk[..., :1], 0.0))
+    return np.asarray(np.sqrt(np.maximum(risk[..., :1], 0.0)))
 
 
 def _r2(risk: Floats) -> Floats:
@@ -173,6 +173,7 @@ FAMILIES = (
     _family("pearson", "Pearson correlation", "correlation of prediction and outcome",
             (_product, _value, _squared_value), lambda low, high: (-1.0, 1.0), _pearson,
             undefined="all outcomes, or all predictions, are equal"),
-    MeasureFamily(name="within", title="Within a tolerance", meaning="share of predictions within a tolerance",
+    MeasureFamily(name="within", title="Within a tolerance",
+                  meaning="share of predictions within a tolerance",
                   kinds=("number", "classes"), options=("tolerance",), make=_within),
 )

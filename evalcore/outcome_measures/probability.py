@@ -33,11 +33,11 @@ class ByClass(Loss):
 
     def of(self, items: Items, phi: Floats) -> Floats:
         """(n, 1)."""
-        return (self.table(items) * phi).sum(axis=1, keepdims=True)
+        return np.asarray((self.table(items) * phi).sum(axis=1, keepdims=True))
 
     def pull(self, items: Items, slope: Floats) -> Floats:
         """(n, K)."""
-        return slope[0] * self.table(items)
+        return np.asarray(slope[0] * self.table(items))
 
     def needs(self, items: Items) -> None:
         """Raises BadInput without probabilities."""
@@ -56,6 +56,11 @@ class TopK(ByClass):
     """1 where the class is among the k most probable."""
 
     k: int = 1
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """One share."""
+        return (1,)
 
     def table(self, items: Items) -> Floats:
         """(n, K); of classes equally probable the earlier ones count first."""
@@ -118,6 +123,7 @@ FAMILIES = (
                   make=_top_k),
     MeasureFamily(name="brier", title="Brier score", meaning="mean squared error of the probabilities",
                   kinds=("classes",), needs=_PROBABILITY, make=_brier),
-    MeasureFamily(name="log_loss", title="Log loss", meaning="mean of minus the log of the label's probability",
+    MeasureFamily(name="log_loss", title="Log loss",
+                  meaning="mean of minus the log of the label's probability",
                   kinds=("classes",), needs=_PROBABILITY, make=_log_loss),
 )

@@ -1,4 +1,4 @@
-"""The measures of all kinds of outcome by name.  Every module of this folder may declare some, as FAMILIES."""
+"""The measures of all kinds of outcome by name.  Modules of this folder declare theirs as FAMILIES."""
 
 import pkgutil
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def outcome_measure(
     system: int = 0,
     options: Mapping[str, float | str] | None = None,
 ) -> OutcomeMeasure:
-    """The measure of this name for a kind of outcome and a system; options: its settings (class, beta, k ...).
+    """The measure of this name for a kind of outcome and a system; options: its settings (class, k ...).
 
     Raises UnknownName with the nearest known name, and BadInput for settings that it does not take.
     """

@@ -118,7 +118,9 @@ class Stack:
         return np.stack([self._spread(items, phi, slope) for slope in slopes], axis=1)
 
     def _spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
-        pulls, rest, at = np.zeros(phi.shape), np.zeros(len(phi)), 0
+        pulls: Floats = np.zeros(phi.shape)
+        rest: Floats = np.zeros(len(phi))
+        at = 0
         for loss in self.losses:
             inner = slope[at : at + loss.size]
             at += loss.size

@@ -5,8 +5,8 @@
     jaccard           mean of |predicted ∩ labels| / |predicted ∪ labels|
     sample F1         mean of 2 |predicted ∩ labels| / (|predicted| + |labels|)
 
-Of an item without tags, predicted or true, Jaccard and F1 are 1.  Where φ is a probability the loss is that of
-the expected counts: a guess, which labels correct.
+Of an item without tags, predicted or true, Jaccard and F1 are 1.  Where φ is a probability the loss is that
+of the expected counts: a guess, which labels correct.
 """
 
 from collections.abc import Callable
@@ -19,23 +19,6 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
 Function = Callable[[Floats, Floats], Floats]   # of φ (n, K) and predicted bits (n, K) to (n,)
-
-
-@dataclass(frozen=True, slots=True)
-class OfSet(Loss):
-    """One number an item."""
-
-    function: Function | None = None
-
-    @property
-    def size(self) -> int:
-        """1."""
-        return 1
-
-    def of(self, items: Items, phi: Floats) -> Floats:
-        """(n, 1)."""
-        assert self.function is not None
-        return self.function(phi, self.kind.phi(items.prediction[:, self.system]))[:, None]
 
 
 def _subset(phi: Floats, f: Floats) -> Floats:
@@ -54,6 +37,22 @@ def _jaccard(phi: Floats, f: Floats) -> Floats:
 def _sample_f1(phi: Floats, f: Floats) -> Floats:
     both, total = 2 * (phi * f).sum(axis=1), (phi + f).sum(axis=1)
     return np.where(total > 0, both / np.where(total > 0, total, 1.0), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class OfSet(Loss):
+    """One number an item."""
+
+    function: Function = _subset
+
+    @property
+    def size(self) -> int:
+        """1."""
+        return 1
+
+    def of(self, items: Items, phi: Floats) -> Floats:
+        """(n, 1)."""
+        return self.function(phi, self.kind.phi(items.prediction[:, self.system]))[:, None]
 
 
 def _family(name: str, title: str, meaning: str, function: Function) -> MeasureFamily:

@@ -68,6 +68,7 @@ def draw_round(
     wanted = state.wanted
     if (wanted.sum(axis=1) <= size).all():
         inclusion = (wanted > 0).astype(np.float64)
-        return OutcomeDesign(left=state.left, inclusion=inclusion, census=np.ones(len(wanted), np.bool_)), wanted
+        census = np.ones(len(wanted), np.bool_)
+        return OutcomeDesign(left=state.left, inclusion=inclusion, census=census), wanted
     design = replace(method.propose(state, size), census=np.zeros(len(wanted), np.bool_))
     return design, method.draw(design, rng)

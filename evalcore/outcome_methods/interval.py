@@ -14,7 +14,7 @@ leaves (Satterthwaite 1946): a few large residuals widen it.
 import numpy as np
 from scipy.special import stdtrit
 
-from assay.evalcore.outcome_methods.reading import Reading
+from assay.evalcore.outcome_methods.reading import Reading, sums
 from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.types import Floats
 
@@ -36,10 +36,13 @@ def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Flo
     spread = (within + PRIOR * prior) / (np.maximum(n_g - 1, 0) + PRIOR)
     factor = reading.open * (reading.open / reading.effective + 1)
     v = np.einsum("rg,rgq->rq", factor, spread) / reading.items[:, None] ** 2
-    terms = (np.take_along_axis(factor / np.maximum(n_g[..., 0], 1), reading.group, axis=1)[..., None]) * square
+    each = factor / np.maximum(n_g[..., 0], 1)
+    terms = np.take_along_axis(each, reading.group, axis=1)[..., None] * square
     second, fourth = terms.sum(axis=1) ** 2, (terms**2).sum(axis=1)
-    df = 2 * second / np.maximum(fourth - second / max(state.n, 1), 1e-300)
-    return v, np.clip(df, LEAST_DF, max(state.n - 1.0, LEAST_DF))
+    most = max(state.n - 1.0, LEAST_DF)
+    excess = np.maximum(fourth - second / max(state.n, 1), 2 * second / most)
+    df = 2 * second / np.where(excess > 0, excess, 1.0)
+    return v, np.clip(np.where(excess > 0, df, most), LEAST_DF, most)
 
 
 def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
@@ -47,14 +50,9 @@ def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
     guess = state.cells.spread
     left = state.left.astype(np.float64)
     g = reading.open.shape[1]
-    by_group = np.stack([
-        np.stack([np.bincount(row, weights=u * s, minlength=g) for s in guess.T], axis=1)
-        for row, u in zip(reading.group_of, left + 1e-9, strict=True)
-    ])
-    size = np.stack([
-        np.bincount(row, weights=u, minlength=g) for row, u in zip(reading.group_of, left + 1e-9, strict=True)
-    ])
-    mean = by_group / np.maximum(size, 1e-12)[..., None]
+    weight = (left + 1e-9)[..., None]
+    size = sums(reading.group_of, weight, g)
+    mean = sums(reading.group_of, weight * guess, g) / np.maximum(size, 1e-12)
     expected = guess[state.cell].sum(axis=1)                       # (R, Q) over the labelled items
     average = np.maximum(guess.mean(axis=0), 1e-300)
     scale = (total + DOUBT * average) / (expected + DOUBT * average)

@@ -27,7 +27,7 @@ LEAST = 5.0    # labels of a group
 class Reading:
     """The labels of a state, read."""
 
-    weights: Floats      # (R, B, D') of the guesses; no residuals are taken where the method has no label model
+    weights: Floats      # (R, B, D') of the guesses; zeros where the method has no label model
     modelled: Floats     # (R, D) Σ of m over the pool
     residual: Floats     # (R, n, D) e
     group_of: Ints       # (R, C) the group of each cell
@@ -57,8 +57,9 @@ def sums(where: Ints, values: Floats, length: int) -> Floats:
     repeats, n = where.shape
     flat = (np.arange(repeats)[:, None] * length + where).ravel()
     inner = values.reshape(repeats * n, -1)
-    columns = [np.bincount(flat, weights=inner[:, j], minlength=repeats * length) for j in range(inner.shape[1])]
-    return np.stack(columns, axis=1).reshape(repeats, length, *values.shape[2:])
+    cells = repeats * length
+    columns = [np.bincount(flat, weights=column, minlength=cells) for column in inner.T]
+    return np.asarray(np.stack(columns, axis=1).reshape(repeats, length, *values.shape[2:]), np.float64)
 
 
 def grouped(labelled: Ints, least: float = LEAST) -> Ints:
@@ -88,7 +89,7 @@ def read(state: SampleState, modelled: bool, least: float = LEAST) -> Reading:
     total = sums(group, each[..., None], g)[..., 0]
     share = each / np.take_along_axis(total, group, axis=1)
     squares = sums(group, share[..., None] ** 2, g)[..., 0]
-    opened = np.stack([np.bincount(row, weights=u, minlength=g) for row, u in zip(group_of, left, strict=True)])
+    opened = sums(group_of, left[..., None], g)[..., 0]
     stands = 1 + np.take_along_axis(opened, group, axis=1) * share
     weights = fitted(state, stands) if modelled else np.zeros((len(items), len(state.cells.first), 1))
     guessed = state.cells.guess.sum(axis=0)[None] - state.excluded_guess

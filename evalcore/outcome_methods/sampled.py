@@ -58,17 +58,22 @@ class Sampled(OutcomeMethod):
 
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The difference estimate, with Student's interval by linearisation."""
-        exact = ~state.wanted.any(axis=1)
+        exact = np.asarray(~state.wanted.any(axis=1))
         q = len(state.stack.parts)
         bounds = np.array([state.stack.measures[m].bounds for m, _ in state.stack.parts]).T
         if not state.n:
             nothing = np.full((len(exact), q), np.nan)
-            return OutcomeEstimates(value=nothing, lower=nothing, upper=nothing, variance=nothing, exact=exact)
+            return OutcomeEstimates(
+                value=nothing, lower=nothing, upper=nothing, variance=nothing, exact=exact
+            )
         reading = read(state, self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         value = state.stack.value(risk, known)
         slopes = state.stack.slopes(risk, known)
         variance, df = interval.variances(state, reading, slopes)
+        # where the design and what was probable beforehand disagree, either may be wrong
+        apart = risk[:, : state.stack.size] - (reading.modelled / reading.items[:, None] + reading.correction)
+        variance = variance + np.einsum("rqd,rd->rq", slopes, apart) ** 2
         variance = np.where(exact[:, None], 0.0, variance)
         value = np.where(np.isfinite(value), np.clip(value, *bounds), np.nan)
         lower, upper = interval.ends(value, variance, df, confidence, (bounds[0], bounds[1]))

@@ -44,7 +44,7 @@ class OutcomeKind(ABC):
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The least and largest value of an outcome; infinite where no bound is known, or there is no value."""
+        """The least and largest value of an outcome; infinite where no bound is known."""
         return (-inf, inf)
 
     @abstractmethod

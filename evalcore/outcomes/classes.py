@@ -71,7 +71,7 @@ class Classes(OutcomeKind):
         return np.asarray(codes[:, None] == np.arange(self.width), np.float64)
 
     def guesses(self, items: Items) -> Floats:
-        """Probabilities at several powers, the predicted class, what the judges say, and all classes alike."""
+        """Probabilities at several powers, the predicted class, what judges say, and all classes alike."""
         k = self.width
         found = [_normalised(_powered(items.probability, power)) for power in POWERS] \
             if items.probability is not None else []
@@ -104,7 +104,7 @@ class Classes(OutcomeKind):
 
     def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
         """By predicted class, where they are not too many, and by spread."""
-        group = np.zeros(len(items), np.int64)
+        group: Ints = np.zeros(len(items), np.int64)
         if items.systems == 1 and self.width <= MANY:
             group = items.prediction[:, 0].astype(np.int64)
         return group, spread

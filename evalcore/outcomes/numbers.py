@@ -88,7 +88,8 @@ class Numbers(OutcomeKind):
 
     def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
         """By the mean of what is said, each column scaled to a variance of 1."""
-        group, score = np.zeros(len(items), np.int64), np.zeros(len(items))
+        group: Ints = np.zeros(len(items), np.int64)
+        score: Floats = np.zeros(len(items))
         for said in self._said(items):
             column = said[:, 0]
             score = score + column / max(float(column.std()), 1e-12)

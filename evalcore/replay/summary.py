@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.replay.trace import Trace
-from assay.evalcore.types import Bools, Floats
+from assay.evalcore.types import Bools, Floats, Ints
 
 _ROUNDING = 1e-9   # an interval that misses the truth by less covers it
 
@@ -36,20 +36,37 @@ def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[Budget
     return [_at(trace, truth, j, budget) for j, budget in enumerate(budgets)]
 
 
+def summarise_columns(
+    value: Floats, lower: Floats, upper: Floats, labels: Ints, truth: float, budgets: Sequence[int]
+) -> list[BudgetSummary]:
+    """Error, coverage and width at each budget, from arrays (R, budgets)."""
+    return [
+        _of(value[:, j], (lower[:, j], upper[:, j]), None, labels[:, j], truth, budget)
+        for j, budget in enumerate(budgets)
+    ]
+
+
 def _at(trace: Trace, truth: float, j: int, budget: int) -> BudgetSummary:
-    value = trace.value[:, j]
+    wide = None
+    if trace.wide_lower is not None and trace.wide_upper is not None:
+        wide = (trace.wide_lower[:, j], trace.wide_upper[:, j])
+    ends = (trace.lower[:, j], trace.upper[:, j])
+    return _of(trace.value[:, j], ends, wide, trace.labels[:, j], truth, budget)
+
+
+def _of(
+    value: Floats, ends: tuple[Floats, Floats], wide: tuple[Floats, Floats] | None, labels: Ints,
+    truth: float, budget: int,
+) -> BudgetSummary:
     undefined = ~np.isfinite(value)
     error = np.where(undefined, 0.0, value) - truth
     squared = error**2
-    coverage, width = _interval(trace.lower[:, j], trace.upper[:, j], truth, undefined)
-    coverage_wide, width_wide = (
-        (None, None) if trace.wide_lower is None or trace.wide_upper is None
-        else _interval(trace.wide_lower[:, j], trace.wide_upper[:, j], truth, undefined)
-    )
+    coverage, width = _interval(*ends, truth, undefined)
+    coverage_wide, width_wide = (None, None) if wide is None else _interval(*wide, truth, undefined)
     n = len(value)
     return BudgetSummary(
         labels=budget,
-        labels_mean=float(trace.labels[:, j].mean()),
+        labels_mean=float(labels.mean()),
         mse=float(squared.mean()),
         mse_se=float(squared.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0,
         bias=float(error.mean()),

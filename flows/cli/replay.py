@@ -53,11 +53,23 @@ _MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
               help="Processes to use [default: one per processor]; the numbers do not depend on it.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
               help="Draw error and coverage against labels, as .svg or .png.")
+@click.option("--outcome", type=click.Choice(["classes", "tags", "number"]), default=None,
+              help="What a label is, where it is not one of two classes.")
+@click.option("--prediction", default="prediction", metavar="COLUMN",
+              help="With --outcome: the column of predictions; empty for none.")
+@click.option("--label", default="label", metavar="COLUMN", help="With --outcome: the column of true labels.")
+@click.option("--probability", default=None, metavar="COLUMN|PREFIX",
+              help="With --outcome: the confidence, or the start of several columns, such as p_.")
+@click.option("--judge", "judges", default="", metavar="COLUMN[,COLUMN]",
+              help="With --outcome: columns that guess the label.")
+@click.option("--system", "named_systems", multiple=True, metavar="NAME=COLUMN",
+              help="With --outcome: the predictions of a system; the first is the baseline. Repeat it.")
 @json_option
 def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
-    audit: int, processes: int | None, plot: Path | None, as_json: bool,
+    audit: int, processes: int | None, plot: Path | None, outcome: str | None, prediction: str, label: str,
+    probability: str | None, judges: str, named_systems: tuple[str, ...], as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: their errors, how often their intervals cover the truth, and how
     many labels it takes until the intervals are narrow.
@@ -66,10 +78,19 @@ def replay(
     label_probability, the chance that an annotator calls the item positive).
     A method sees the labels of the items it draws and no others.
 
+    With --outcome, labels are classes, tags joined by |, or numbers: see docs/outcomes.md.
+
     \b
     Example:
       assay replay pool.parquet --method passive,dirichlet-tree --budgets 50,100,200 --repeats 200
+      assay replay pool.parquet --outcome classes --probability p_ --measure accuracy,macro_f1
     """
+    if outcome is not None:
+        _replay_outcomes(
+            pool, outcome, measures, methods, budgets, repeats, seed, batch_size, confidence, half_widths,
+            prediction, label, probability, judges, named_systems, as_json,
+        )
+        return 0
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
     from assay.tasks.replay.labelled_pool import read_labelled_pool
     from assay.tasks.replay.request import ReplayRequest
@@ -105,6 +126,44 @@ def replay(
     else:
         click.echo(as_text(result))
     return 0
+
+
+def _replay_outcomes(
+    pool: str, outcome: str, measures: str, methods: str, budgets: str, repeats: int, seed: int,
+    batch_size: int, confidence: float, half_widths: str, prediction: str, label: str,
+    probability: str | None, judges: str, named_systems: tuple[str, ...], as_json: bool,
+) -> None:
+    """The replay of any kind of outcome."""
+    from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
+    from assay.tasks.replay.outcomes import OutcomeRequest, run_outcome_replay
+    from assay.tasks.replay.table import as_text
+
+    systems = dict(_named(text) for text in named_systems)
+    columns = OutcomeColumns(
+        outcome=outcome, label=label, predictions=tuple(systems.values()) or tuple(_listed(prediction)),
+        probability=probability, judges=tuple(_listed(judges)),
+    )
+    request = OutcomeRequest(
+        methods=tuple(_listed(methods)), measures=tuple(_listed(measures)),
+        budgets=tuple(_whole("--budgets", text) for text in _listed(budgets)), repeats=repeats, seed=seed,
+        batch_size=batch_size, confidence=confidence, systems=tuple(systems),
+        half_widths=tuple(_number("--half-width", text) for text in _listed(half_widths)),
+    )
+    with _naming_flags():
+        labelled = read_outcome_pool(pool, columns)
+        with _counting() as tell:
+            result = run_outcome_replay(labelled, request, pool_name=pool, progress=tell)
+    if as_json:
+        print_json(result.to_json())
+    else:
+        click.echo(as_text(result))
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, column = text.partition("=")
+    if not (name and equals and column):
+        raise BadInput(f"--system: {text!r} is not a name and a column; write v2=prediction_v2")
+    return name, column
 
 
 def _listed(text: str) -> list[str]:

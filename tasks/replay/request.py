@@ -43,12 +43,7 @@ class ReplayRequest:
 
         Budgets, the batch size and the number of people are checked where they are used.
         """
-        if self.repeats < 1:
-            raise BadArgument("repeats", f"must be at least 1, got {self.repeats}")
-        if not 0 < self.confidence < 1:
-            raise BadArgument("confidence", f"must lie between 0 and 1, got {self.confidence:g}")
-        _check_names("methods", self.methods)
-        _check_names("measures", self.measures)
+        check_request(self.methods, self.measures, self.repeats, self.confidence)
         _check_names("half_widths", self.half_widths)
         if not all(0 < h < inf for h in self.half_widths):
             raise BadArgument("half_widths", f"must be positive numbers, got {list(self.half_widths)}")
@@ -72,6 +67,18 @@ class ReplayRequest:
         if unable:
             able = " or ".join(methods_that("audits"))
             raise BadArgument("audit", f"is for the method {able}; {unable[0]!r} has none")
+
+
+def check_request(
+    methods: tuple[object, ...], measures: tuple[object, ...], repeats: int, confidence: float
+) -> None:
+    """Raises BadArgument for what makes no sense on any pool."""
+    if repeats < 1:
+        raise BadArgument("repeats", f"must be at least 1, got {repeats}")
+    if not 0 < confidence < 1:
+        raise BadArgument("confidence", f"must lie between 0 and 1, got {confidence:g}")
+    _check_names("methods", methods)
+    _check_names("measures", measures)
 
 
 def _check_names(argument: str, given: tuple[object, ...]) -> None:

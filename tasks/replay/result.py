@@ -18,6 +18,16 @@ class MethodResult:
     least_coverage: float                # what its intervals are held to
     labels_to: tuple[LabelsTo, ...]      # one for each half-width asked for
     system: str | None = None            # one of the further systems; None for the pool's own predictions
+    versus: str | None = None            # the system it is compared with, for a difference
+    of_class: str | None = None          # the class or tag, of a measure with a number for each
+    truth: float | None = None           # the value on the pool, where `ReplayResult.truth` is not asked
+
+    @property
+    def of(self) -> str:
+        """What is measured: `f1`, `f1(cat) of child`, `accuracy of child versus adult`."""
+        named = self.measure if self.of_class is None else f"{self.measure}({self.of_class})"
+        name = name_of(named, self.system)
+        return name if self.versus is None else f"{name} versus {self.versus}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +95,8 @@ class ReplayResult:
             "method": entry.method,
             **({"system": entry.system} if self.of_systems else {}),
             "measure": entry.measure,
+            **({"versus": entry.versus} if entry.versus is not None else {}),
+            **({"class": entry.of_class} if entry.of_class is not None else {}),
             # what a method does not report is left out
             "budgets": [
                 {name: x for name, x in asdict(summary).items() if x is not None} for summary in entry.budgets

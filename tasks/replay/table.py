@@ -27,7 +27,7 @@ def as_text(result: ReplayResult) -> str:
 
 
 def _by_budget(entry: MethodResult, result: ReplayResult) -> Iterator[str]:
-    what = name_of(entry.measure, entry.system)
+    what = entry.of
     yield (
         f"{entry.method}, {what} (true value {result.truth[what]:.4f}), "
         f"{1000 * entry.seconds_per_round:.1f} ms a round"
@@ -44,7 +44,7 @@ def _by_budget(entry: MethodResult, result: ReplayResult) -> Iterator[str]:
 
 def _by_half_width(what: str, result: ReplayResult) -> Iterator[str]:
     """Every method's labels to each half-width, and the oracle's."""
-    entries = [entry for entry in result.methods if name_of(entry.measure, entry.system) == what]
+    entries = [entry for entry in result.methods if entry.of == what]
     oracle = next((entry for entry in result.oracle if name_of(entry.measure, entry.system) == what), None)
     targets = [reached.half_width for reached in entries[0].labels_to]
     first = max(len(name) for name in ("oracle", *(entry.method for entry in entries)))

@@ -1,0 +1,1 @@
+"""Methods for any kind of outcome, simulated on pools whose outcomes are known."""

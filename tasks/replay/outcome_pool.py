@@ -1,0 +1,140 @@
+"""Reading a pool of any kind of outcome whose outcomes are known, for `assay replay --outcome`.
+
+    label         the truth: a class, tags joined by bars, or a number
+    prediction    the same of a system; one column a system
+    probability   a column with the name of each class or tag after a prefix, or one column with the
+                  confidence in the predicted class
+    judge         what a judge guesses, written as labels are; any number of columns
+
+The classes are those that occur in labels and predictions, and those that have a column of probabilities.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.errors import BadArgument, BadInput
+from assay.evalcore.outcome_replay.pool import OutcomePool
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.outcomes.tags import Tags
+from assay.evalcore.types import Floats, Texts
+from assay.tasks.replay.columns import chances, numbers, words
+from assay.tasks.sources.column_names import column_names
+from assay.tasks.sources.files.listing import is_local
+from assay.tasks.sources.reader import open_source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeColumns:
+    """Which columns of the file are what."""
+
+    outcome: str                        # classes, tags or number
+    label: str = "label"
+    predictions: tuple[str, ...] = ("prediction",)   # of each system; () where nothing is predicted
+    probability: str | None = None      # a column, or the start of several
+    judges: tuple[str, ...] = ()
+
+
+def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
+    """The pool in a file, with every row checked.
+
+    Raises BadInput naming the file, the column and the first bad rows, and BadArgument for a kind of outcome
+    there is none of.
+    """
+    if columns.outcome not in _KINDS:
+        raise BadArgument("outcome", f"is one of {', '.join(_KINDS)}, got {columns.outcome!r}")
+    path = str(path)
+    if is_local(path) and not Path(path).is_file():
+        raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
+    present = column_names(open_source(path))
+    prefix, single = columns.probability, columns.probability in present
+    probabilities = [] if prefix is None else [c for c in present if c.startswith(prefix)]
+    if prefix is not None and not probabilities:
+        raise BadInput(f"{path}: no column is called {prefix!r} or starts with it")
+    found = _read(path, present, [columns.label, *columns.predictions, *columns.judges, *probabilities])
+    spoken = [columns.label, *columns.predictions, *columns.judges]
+    named = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
+    kind = _KINDS[columns.outcome](path, {name: found[name] for name in spoken}, named)
+    codes = {name: _codes(path, name, found[name], kind) for name in spoken}
+    n = len(codes[columns.label])
+    if not n:
+        raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
+    prediction = np.stack([codes[c] for c in columns.predictions], axis=1) if columns.predictions \
+        else np.zeros((n, 0))
+    table = None
+    if probabilities:
+        values = {c: chances(path, c, found[c]) for c in probabilities}
+        table = _confidence(values[probabilities[0]], prediction, kind) if single and kind.parts else \
+            _table(values, prefix or "", kind)
+    judge = np.stack([codes[c] for c in columns.judges], axis=1) if columns.judges else None
+    items = Items(prediction=prediction, probability=table, judge=judge)
+    return OutcomePool(kind=kind, items=items, codes=codes[columns.label])
+
+
+def _read(path: str, present: Sequence[str], wanted: Sequence[str]) -> dict[str, pa.Array]:
+    missing = [name for name in wanted if name not in present]
+    if missing:
+        raise BadInput(f"{path}: no column {missing[0]!r}; it has {', '.join(present[:20])}")
+    names = list(dict.fromkeys(wanted))
+    batches = [batch.columns for batch in open_source(path).batches(names)]
+    return {name: _joined([b.column(i) for b in batches]) for i, name in enumerate(names)}
+
+
+def _joined(chunks: Sequence[pa.Array]) -> pa.Array:
+    joined = pa.concat_arrays(list(chunks)) if chunks else pa.array([], pa.string())
+    return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
+
+
+def _classes(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
+    seen = {w for name, column in spoken.items() for w in np.unique(words(path, name, column)).tolist()}
+    return Classes((*named, *sorted(seen - set(named))))
+
+
+def _tags(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
+    seen = {
+        tag.strip() for name, column in spoken.items()
+        for text in np.unique(_texts(column)).tolist() for tag in text.split("|")
+    } - {""}
+    return Tags((*named, *sorted(seen - set(named))))
+
+
+def _number(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
+    return Numbers()
+
+
+_KINDS = {"classes": _classes, "tags": _tags, "number": _number}
+
+
+def _texts(column: pa.Array) -> Texts:
+    return np.array(["" if text is None else str(text) for text in column.to_pylist()], dtype=np.str_)
+
+
+def _codes(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
+    """Codes (N,) of a column; tags may be empty, which is no tag."""
+    if isinstance(kind, Numbers):
+        return numbers(path, name, column)
+    text = _texts(column) if isinstance(kind, Tags) else words(path, name, column)
+    written, where = np.unique(text, return_inverse=True)
+    return kind.encode(written.tolist())[where]
+
+
+def _table(values: Mapping[str, Floats], prefix: str, kind: OutcomeKind) -> Floats:
+    """(N, K) in the order of the classes; 0 for a class without a column."""
+    n = len(next(iter(values.values())))
+    return np.stack([values.get(prefix + part, np.zeros(n)) for part in kind.parts], axis=1)
+
+
+def _confidence(confidence: Floats, prediction: Floats, kind: OutcomeKind) -> Floats:
+    """(N, K): the confidence for the predicted class, the rest for the others alike."""
+    if not prediction.shape[1]:
+        raise BadInput("a confidence needs a prediction")
+    k = len(kind.parts)
+    predicted = kind.phi(prediction[:, 0])
+    rest = (1 - confidence)[:, None] / max(k - 1, 1)
+    return np.asarray(predicted * confidence[:, None] + (1 - predicted) * rest)

@@ -1,0 +1,155 @@
+"""A replay of methods for any kind of outcome, from a labelled pool to a table of results."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.outcome_measures.difference import difference
+from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.outcome_replay.pool import OutcomePool
+from assay.evalcore.outcome_replay.run import OutcomeTrace, replay
+from assay.evalcore.replay.labels_to import LabelsTo, labels_to
+from assay.evalcore.replay.summary import BudgetSummary, summarise_columns
+from assay.tasks.replay.request import check_request
+from assay.tasks.replay.result import MethodResult, ReplayResult
+
+_WRITTEN = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<setting>[^()]+)\))?")
+_SETTINGS = {"fbeta": "beta", "top_k_accuracy": "k", "within": "tolerance", "cohen_kappa": "weights"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeRequest:
+    """What to simulate."""
+
+    methods: tuple[str, ...]
+    measures: tuple[str, ...]            # as written: macro_f1, f1(cat), fbeta(2)
+    budgets: tuple[int, ...]
+    repeats: int
+    seed: int = 1
+    batch_size: int = 25
+    confidence: float = 0.95
+    systems: tuple[str, ...] = ()        # names of the systems, as predictions are ordered
+    half_widths: tuple[float, ...] = (0.10, 0.05)   # as shares of a measure's range
+
+
+def run_outcome_replay(
+    pool: OutcomePool,
+    request: OutcomeRequest,
+    *,
+    pool_name: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReplayResult:
+    """Run every method of the request on the pool.
+
+    Of several systems, every measure is taken of each, and the difference of each from the first.  All
+    measures drive the sampling.  Raises UnknownName, BadInput and BadArgument as the parts do.
+    """
+    check_request(request.methods, request.measures, request.repeats, request.confidence)
+    methods = [outcome_method(name) for name in request.methods]
+    stack = Stack(kind=pool.kind, measures=tuple(_measures(pool, request)))
+    truth = pool.truth(stack)
+    total, entries = request.repeats * len(methods), []
+    for m, method in enumerate(methods):
+        start = time.perf_counter()
+
+        def tell(done: int, before: int = m * request.repeats) -> None:
+            if progress:
+                progress(before + done, total)
+
+        trace = replay(
+            method, stack, pool, request.budgets, repeats=request.repeats, batch_size=request.batch_size,
+            confidence=request.confidence, seed=request.seed, progress=tell,
+        )
+        seconds = (time.perf_counter() - start) / request.repeats / _rounds(request)
+        least = round(request.confidence - 0.95 + method.least_coverage, 9)
+        entries += list(_entries(request, stack, method.name, trace, truth.tolist(), seconds, least))
+    return ReplayResult(
+        pool=pool_name,
+        n=len(pool.items),
+        repeats=request.repeats,
+        seed=request.seed,
+        confidence=request.confidence,
+        truth={entry.of: entry.truth for entry in entries if entry.truth is not None},
+        methods=tuple(entries),
+        oracle=(),
+    )
+
+
+def _measures(pool: OutcomePool, request: OutcomeRequest) -> Iterator[OutcomeMeasure]:
+    for written in request.measures:
+        first = _measure(written, pool, 0)
+        yield first
+        for s in range(1, pool.items.systems if first.system is not None else 1):
+            other = _measure(written, pool, s)
+            yield other
+            yield difference(other, first)
+
+
+def _measure(written: str, pool: OutcomePool, system: int) -> OutcomeMeasure:
+    """A measure as it is written: `f1`, `f1(cat)`, `fbeta(2)`, `top_k_accuracy(3)`."""
+    found = _WRITTEN.fullmatch(written)
+    if found is None:
+        raise BadInput(f"{written!r} is not the name of a measure; write macro_f1, f1(cat) or fbeta(2)")
+    options: dict[str, float | str] = {}
+    if found["setting"] is not None:
+        setting = _SETTINGS.get(found["name"], "class")
+        try:
+            options[setting] = found["setting"] if setting == "class" else float(found["setting"])
+        except ValueError:
+            options[setting] = found["setting"]
+    return outcome_measure(found["name"], pool.kind, len(pool.items), system=system, options=options)
+
+
+def _entries(
+    request: OutcomeRequest, stack: Stack, method: str, trace: OutcomeTrace, truth: Sequence[float],
+    seconds: float, least: float,
+) -> Iterator[MethodResult]:
+    """One result for each number that has a value on the pool."""
+    for q, (m, part) in enumerate(stack.parts):
+        measure = stack.measures[m]
+        if not np.isfinite(truth[q]):
+            continue
+        budgets = summarise_columns(
+            trace.value[..., q], trace.lower[..., q], trace.upper[..., q], trace.labels, truth[q],
+            request.budgets,
+        )
+        yield MethodResult(
+            method=method,
+            measure=measure.name,
+            budgets=tuple(budgets),
+            seconds_per_round=seconds,
+            least_coverage=least,
+            labels_to=tuple(
+                _reached(request, budgets, half_width * measure.range_of, least)
+                for half_width in request.half_widths
+            ),
+            system=_system(request, measure.system),
+            versus=_system(request, measure.versus),
+            of_class=measure.parts[part],
+            truth=truth[q],
+        )
+
+
+def _reached(
+    request: OutcomeRequest, budgets: Sequence[BudgetSummary], half_width: float, least: float
+) -> LabelsTo:
+    return labels_to(
+        half_width, request.budgets, [b.width for b in budgets], [b.coverage for b in budgets],
+        repeats=[request.repeats] * len(budgets), least_coverage=least,
+    )
+
+
+def _system(request: OutcomeRequest, number: int | None) -> str | None:
+    return request.systems[number] if number is not None and request.systems else None
+
+
+def _rounds(request: OutcomeRequest) -> int:
+    steps = np.diff(np.array([0, *request.budgets]))
+    return int(np.sum(-(-steps // request.batch_size)))
