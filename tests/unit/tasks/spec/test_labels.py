@@ -12,7 +12,8 @@ CLASSES = {"classes": ["cat", "dog", "owl"]}
 
 def data(**changes):
     """A right spec of three classes; changes of its keys, of its pool as pool_…, None to take one away."""
-    pool = {"score": None, "prediction": "predicted"} | {k.removeprefix("pool_"): v for k, v in changes.items() if k.startswith("pool_")}
+    of_pool = {k.removeprefix("pool_"): v for k, v in changes.items() if k.startswith("pool_")}
+    pool = {"score": None, "prediction": "predicted"} | of_pool
     given = spec_data(**pool) | {"labels": CLASSES, "measure": "macro_f1"}
     return given | {k: v for k, v in changes.items() if not k.startswith("pool_")}
 
@@ -74,8 +75,8 @@ def test_the_columns_of_probabilities():
     ({"labels": {"classs": ["cat", "dog"]}}, "$.labels.classs is not a known key; did you mean 'classes'?"),
     ({"labels": {"classes": ["a", "b"], "positive": "a"}}, "is not a known key"),
     ({"labels": {"grades": [3, 1, 2]}}, "$.labels must list the grades from the lowest to the highest"),
-    ({"labels": {"tags": ["a", "b"]}}, "$.labels asks for several tags of one item (tags:), which evaluations do"),
-    ({"labels": {"number": {"min": 0}}}, "$.labels asks for numbers (number:), which evaluations do not take"),
+    ({"labels": {"tags": ["a", "b"]}}, "$.labels asks for several tags of one item (tags:), which"),
+    ({"labels": {"number": {"min": 0}}}, "$.labels asks for numbers (number:), which"),
     ({"labels": {"prefer": ["A", "B"]}}, "$.labels asks for preferences"),
     ({"pool_task": "binary"}, "$.pool needs `score`, `probability` or both"),
     ({"pool_score": "s"}, "$.pool `score` is of a positive class; with classes give `probability`"),
@@ -106,7 +107,7 @@ def test_what_is_refused(changes, message):
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"measure": "macro_f1"}, "$.measure[0] unknown measure 'macro_f1'"),
-    ({"measure": {"name": "f1", "class": "match"}}, "$.measure[0] measure 'f1' takes `class` only with labels"),
+    ({"measure": {"name": "f1", "class": "match"}}, "measure 'f1' takes `class` only with labels"),
 ])
 def test_two_classes_refuse_what_is_of_several(changes, message):
     assert message in refused(spec_data() | changes)
