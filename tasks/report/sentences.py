@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from assay.evalcore.measures.registry import named
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
 
@@ -14,7 +15,9 @@ _INTERVALS = {
 
 def measure_meaning(name: str, data: ReportData) -> str:
     """The measure in half a sentence, with the classes' own names."""
-    meaning = wording.measure_meaning(name)
+    if data.classes:
+        return wording.meaning_with_classes(name)
+    meaning = named(name).meaning
     return meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
 
 

@@ -27,12 +27,9 @@ def measure_name(name: str) -> str:
         return family.title + (f" ({inside})" if inside else "")
 
 
-def measure_meaning(name: str) -> str:
-    """The measure in half a sentence; {positive} and {negative} stand for the classes of two."""
-    try:
-        return named(name).meaning
-    except BadInput:
-        return _family(name)[0].meaning
+def meaning_with_classes(name: str) -> str:
+    """The measure in half a sentence, with classes of equal standing."""
+    return _family(name)[0].meaning
 
 
 def measure_bounds(name: str) -> tuple[float, float]:

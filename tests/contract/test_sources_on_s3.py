@@ -86,9 +86,9 @@ def test_shown_fields_are_fetched_from_s3_and_a_change_is_refused(bucket, format
     spec = a_spec(bucket.put(f"p.{format}", as_bytes(table(0, 300), format)), display=["text"])
     store = MemoryStore()
     manifest = freeze_pool(spec, store)
-    partition = load_partition(store, manifest)
+    partition = load_partition(spec, store, manifest)
     cells = partition.cells
-    index = PoolIndex(Ledger(store, "trial"), manifest, partition)
+    index = PoolIndex(Ledger(store, "trial"), manifest, partition.cells)
     rows = index.rows(range(cells.n_cells), [0] * cells.n_cells)
     assert index.shown(spec, rows) == [{"text": f"text {row.row}"} for row in rows]
     bucket.put(f"p.{format}", as_bytes(table(1, 301), format))

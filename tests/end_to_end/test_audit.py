@@ -45,8 +45,8 @@ def test_a_spec_with_an_audit_runs_verifies_and_reports_its_price(assay):
     store = open_store("./assay-ledger")
     opened = open_evaluation(store, "small")
     assert opened.question.method.spread == 0.5
-    negative = opened.partition.cells.prediction == 0
-    items = opened.partition.cells.size[negative].sum()
+    negative = opened.cut.cells.prediction == 0
+    items = opened.cut.cells.size[negative].sum()
     for number in (1, 2):
         chance = read_design(Ledger(store, "small"), number).unlabelled[0]
         assert chance[negative].min() > 0.95 * 0.5 * 20 / items, "ten of every batch are spread evenly"

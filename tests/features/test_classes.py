@@ -226,3 +226,4 @@ def test_the_command_line_and_the_report_with_a_confusion_matrix(tmp_path, capsy
     assert "Confusion matrix of 4 classes" in page
     assert "&lt;b&gt;" in page
     assert "and <b>" not in page
+    assert "“”" not in page

@@ -71,9 +71,9 @@ def test_freezing_and_reading_back_gives_the_rows_whatever_the_format(rows):
             assert manifest.predicted_positives == sum(r["prediction"] == "match" for r in rows)
             assert sum(manifest.segments["region"].values()) == manifest.rows == len(rows)
 
-            partition = load_partition(store, manifest)
+            partition = load_partition(spec, store, manifest)
             cells = partition.cells
-            index = PoolIndex(Ledger(store, spec.name), manifest, partition)
+            index = PoolIndex(Ledger(store, spec.name), manifest, partition.cells)
             cell = [c for c in range(cells.n_cells) for _ in range(cells.size[c])]
             rank = [k for c in range(cells.n_cells) for k in range(cells.size[c])]
             found = index.rows(cell, rank)

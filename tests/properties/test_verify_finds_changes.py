@@ -234,7 +234,7 @@ def test_an_outcome_that_does_not_follow_is_named(finished, old, new):
 
 
 def test_a_manifest_that_miscounts_is_named(finished):
-    key, said = "small/pool/manifest.json", b'"predicted_positives":'
+    key, said = "small/pool/manifest.json", b'"predicted":['
     assert named(edited(finished, key, said, said + b"1")) == {key}
 
 

@@ -39,7 +39,8 @@ def confusion_matrix(data: ReportData) -> ConfusionMatrix | None:
     side = min(2.2 + 0.42 * k, 9.0)
     return ConfusionMatrix(
         figure=picture(
-            partial(_draw, share, data.classes, few), (side + 1.0, side), _told(share, data.classes)
+            partial(_draw, share, data.classes, few), (side + 1.0, side), _told(share, data.classes),
+            style={"font.size": 8, "axes.labelsize": 9},
         ),
         classes=data.classes,
         rows=rows if few else (),

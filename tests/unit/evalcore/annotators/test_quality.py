@@ -7,7 +7,7 @@ from doubles.rounds import a_question, nothing_labelled
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.error_rates import ErrorRates
 from assay.evalcore.annotators.people import AnsweredRound
-from assay.evalcore.annotators.quality import UNTESTED, annotator_quality, errors_of_labels
+from assay.evalcore.annotators.quality import UNTESTED, Correctable, annotator_quality, errors_of_labels
 from assay.evalcore.annotators.rules import Rule, fit_rounds
 from assay.evalcore.annotators.votes import votes_of
 
@@ -97,7 +97,8 @@ def test_where_nothing_tells_of_errors_that_is_the_reason():
     question = a_question("passive", ("accuracy", "f1"))
     state = nothing_labelled(question).inner
     got = annotator_quality(
-        [a_round({"a": "y", "b": " n"})], a_rule(), question.method, state, 0.95, np.random.default_rng(0)
+        [a_round({"a": "y", "b": " n"})], a_rule(), Correctable(method=question.method, state=state), 0.95,
+        np.random.default_rng(0),
     )
     assert got.correction.reason == UNTESTED
     assert [(e.measure, e.value, e.undefined_reason) for e in got.correction.estimates] == [
@@ -114,7 +115,8 @@ def test_one_person_agrees_with_nobody_and_gold_tells_of_errors():
     table = {"a": "y", **{f"gold{i}": "y" for i in range(30)}}
     gold = {(1, f"gold{i}"): 1 for i in range(30)}
     got = annotator_quality(
-        [a_round(table)], a_rule(gold=gold), question.method, state, 0.95, np.random.default_rng(0)
+        [a_round(table)], a_rule(gold=gold), Correctable(method=question.method, state=state), 0.95,
+        np.random.default_rng(0),
     )
     assert (got.agreement, got.round, got.revision, got.rule, got.annotators_per_item) == (
         (), 1, 0, "majority", 1
@@ -133,7 +135,8 @@ def test_dawid_skene_names_the_items_that_a_later_fit_sees_otherwise():
     # the label of "odd" is its first answer, which the others overrule
     table = {f"y{i}": "yyy" for i in range(9)} | {f"n{i}": "nnn" for i in range(9)} | {"odd": "ynn"}
     got = annotator_quality(
-        [a_round(table)], a_rule("dawid-skene", 3), question.method, state, 0.95, np.random.default_rng(0)
+        [a_round(table)], a_rule("dawid-skene", 3), Correctable(method=question.method, state=state), 0.95,
+        np.random.default_rng(0),
     )
     assert [(one.round, one.item_id) for one in got.would_differ] == [(1, "odd")]
     assert got.correction.known_from == ("repeated answers",)

@@ -136,7 +136,7 @@ def test_a_live_evaluation_counts_every_answer_and_verifies(tmp_path):
     assert shares & {1 / 3, 2 / 3}, "somebody disagreed"
     assert verify(store, "small").differences == ()
     opened = open_evaluation(store, "small")
-    state = fold(Ledger(store, "small"), opened.question).state
+    state = fold(Ledger(store, "small"), opened.statistics).state
     asked = [d for number in (1, 2, 3) for d in read_labels(Ledger(store, "small"), number)]
     assert state.inner.votes.sum() == pytest.approx(len(asked))
     assert state.inner.answered[..., 1].sum() == pytest.approx(sum(d.share for d in asked))

@@ -84,8 +84,9 @@ def test_without_shown_fields_there_is_no_hash(tmp_path):
 
 def test_the_partition_lists_every_row_once_by_cell_and_then_by_row(tmp_path):
     store = MemoryStore()
-    manifest = freeze_pool(a_spec(source(tmp_path)), store)
-    cells = load_partition(store, manifest).cells
+    spec = a_spec(source(tmp_path))
+    manifest = freeze_pool(spec, store)
+    cells = load_partition(spec, store, manifest).cells
     rows = np.frombuffer(store.get(f"trial/partitions/{manifest.partition.digest}.rows"), "<i8")
     assert sorted(rows) == [0, 1, 2, 3]
     predictions = np.array([0, 1, 1, 0])[rows]

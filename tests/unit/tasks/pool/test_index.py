@@ -39,8 +39,8 @@ def opened(tmp_path, store=None):
     store = store or MemoryStore()
     spec = a_spec(write_source(tmp_path / "src"), segments=["seg"], display=["text", "extra"])
     manifest = freeze_pool(spec, store)
-    partition = load_partition(store, manifest)
-    return spec, partition.cells, PoolIndex(Ledger(store, "trial"), manifest, partition)
+    partition = load_partition(spec, store, manifest)
+    return spec, partition.cells, PoolIndex(Ledger(store, "trial"), manifest, partition.cells)
 
 
 def everything(cells) -> tuple[np.ndarray, np.ndarray]:
@@ -106,8 +106,8 @@ def test_without_shown_fields_the_source_is_not_needed(tmp_path):
     store = MemoryStore()
     spec = a_spec(write_source(tmp_path / "src"))
     manifest = freeze_pool(spec, store)
-    partition = load_partition(store, manifest)
-    index = PoolIndex(Ledger(store, "trial"), manifest, partition)
+    partition = load_partition(spec, store, manifest)
+    index = PoolIndex(Ledger(store, "trial"), manifest, partition.cells)
     for file in (tmp_path / "src").iterdir():
         file.unlink()
     assert index.shown(spec, index.rows(np.array([0]), np.array([0]))) == [{}]
