@@ -94,7 +94,7 @@ def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
             undecided=(
                 None if e.segment or e.system else _undecided(known, bounds.get(e.measure))
             ),
-            nonresponse=e.nonresponse, class_name=e.of_class, versus=e.versus,
+            nonresponse=e.nonresponse, class_name=e.of_class, versus=e.versus, at=e.at,
         )
         for e in (*known.estimates, *known.systems, *known.segments)
     ]

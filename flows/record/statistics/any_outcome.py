@@ -116,7 +116,7 @@ class OutcomeStatistics(Statistics):
         """None."""
         return None
 
-    def outcomes_seen(self, labelled: Sequence[int]) -> bool:
+    def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
         """Two classes at least, and the class that the first measure asks for."""
         first = self.question.stack.measures[0].parts
         names = self.question.stack.kind.parts

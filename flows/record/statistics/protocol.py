@@ -162,8 +162,9 @@ class Statistics(ABC):
         """Of labelled items by class, those of the positive class; None where classes stand equal."""
 
     @abstractmethod
-    def outcomes_seen(self, labelled: Sequence[int]) -> bool:
-        """Of labelled items by class, whether those are there that the first measure needs."""
+    def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
+        """Of labelled items by class, whether those are there that the first measure needs; None where
+        `positives` tells."""
 
     @abstractmethod
     def refuse_gaps(self, planned: PlannedRound, answered: Bools) -> None:

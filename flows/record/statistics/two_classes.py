@@ -140,9 +140,9 @@ class TwoClassStatistics(Statistics):
         """See Statistics."""
         return labelled[1]
 
-    def outcomes_seen(self, labelled: Sequence[int]) -> bool:
-        """Both classes."""
-        return min(labelled) > 0
+    def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
+        """None: the positives tell."""
+        return None
 
     def refuse_gaps(self, planned: PlannedRound, answered: Bools) -> None:
         """See Statistics."""

@@ -51,14 +51,15 @@ class RoundEstimate:
     sensitivity: tuple[Sensitivity, ...] = ()   # by measure, where items are undecided
     counts: tuple[int, ...] = ()         # labels by class, where classes stand equal
     leading: int = 1                     # how many of the estimates are of the first measure
-    outcomes_seen: bool = True           # the labels have the classes that the first measure needs
+    outcomes_seen: bool | None = None    # where classes stand equal: those that the first measure needs
 
     def look(self) -> Look:
         """As the stopping rule sees it: by the first measure, of several numbers the least known."""
         return Look(
             labels=self.labels,
             estimate=max(self.estimates[: self.leading], key=_width),
-            both_outcomes=self.outcomes_seen,
+            both_outcomes=bool(self.outcomes_seen) if self.positives is None
+            else 0 < self.positives < self.labels,
             exhausted=self.exhausted,
         )
 
