@@ -27,6 +27,10 @@ class LabelModel(ABC):
 
     shared: ClassVar[bool]   # one weight per guess, the same for all components of the loss
 
+    def spent(self, guesses: int) -> float:
+        """How many labels the fit uses up: residuals are smaller than errors by about spent/n."""
+        return 0.0
+
     @abstractmethod
     def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first: Floats) -> Floats:
         """W (R, B, d') from the sums over n labelled items; first (B,): the weights before any label."""
@@ -37,14 +41,14 @@ class Mixture(LabelModel):
 
     They minimise the weighted squared error of φ (the Brier score, for classes), plus a ridge towards `first`
     that is worth PRIOR labels, as long as `first` predicts the labels: with Δ the share by which a fit that
-    hardly knows `first` has the smaller error, and z = n Δ, it is worth PRIOR (FITS/z)² where z is above FITS.
+    hardly knows `first` has the smaller error, and z = n Δ, it is worth PRIOR (FITS/z)² where z > FITS.
     The minimum on the simplex is found by exponentiated gradient steps (Kivinen & Warmuth 1997).
     """
 
     shared = True
     PRIOR: ClassVar[float] = 40.0
     LOOSE: ClassVar[float] = 4.0    # labels that `first` is worth at least
-    FITS: ClassVar[float] = 4.0     # about what n Δ comes to where `first` is right
+    FITS: ClassVar[float] = 6.0     # about what n Δ comes to where `first` is right
     STEPS: ClassVar[int] = 60
 
     def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first: Floats) -> Floats:
@@ -54,7 +58,9 @@ class Mixture(LabelModel):
         if not n:
             return loose[:, :, None]
         start = np.broadcast_to(first / first.sum(), loose.shape)
-        errors = [np.einsum("rb,rbk,rk->r", w, g, w) - 2 * (w * c).sum(axis=1) + total for w in (start, loose)]
+        errors = [
+            np.einsum("rb,rbk,rk->r", w, g, w) - 2 * (w * c).sum(axis=1) + total for w in (start, loose)
+        ]
         z = n * (errors[0] - errors[1]) / np.maximum(errors[1], 1e-12)
         worth = self.PRIOR * np.minimum(1.0, (self.FITS / np.maximum(z, self.FITS)) ** 2)
         return self._near(g, c, n, first, np.maximum(worth, self.LOOSE))[:, :, None]
@@ -106,6 +112,10 @@ class Regression(LabelModel):
         weights[..., :-1] = slopes
         weights[..., -1] = mean_l - (slopes * mean_e).sum(axis=-1)
         return np.moveaxis(weights, 1, 2)
+
+    def spent(self, guesses: int) -> float:
+        """One a slope."""
+        return guesses - 1.0
 
     def _shrunken(self, sxx: Floats, sxy: Floats, syy: Floats, n: int) -> Floats:
         """Slopes (R, d, p) of components whose second moments about the mean are these."""

@@ -36,6 +36,9 @@ def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Flo
     prior = scaled_prior(state, reading, within.sum(axis=1))
     spread = (within + PRIOR * prior) / (np.maximum(n_g - 1, 0) + PRIOR)
     factor = reading.open * (reading.open / reading.effective + 1)
+    if reading.modelled.any():
+        spent = state.stack.kind.label_model.spent(len(state.cells.first))
+        factor = factor * state.n / max(state.n - spent, 1.0)
     v = np.einsum("rg,rgq->rq", factor, spread) / reading.items[:, None] ** 2
     each = factor / np.maximum(n_g[..., 0], 1)
     terms = np.take_along_axis(each, reading.group, axis=1)[..., None] * square
