@@ -27,6 +27,10 @@ class LabelModel(ABC):
 
     shared: ClassVar[bool]   # one weight per guess, the same for all components of the loss
 
+    def spent(self, guesses: int) -> float:
+        """How many labels the fit uses up: residuals are smaller than errors by about spent/n."""
+        return 0.0
+
     @abstractmethod
     def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first: Floats) -> Floats:
         """W (R, B, d') from the sums over n labelled items; first (B,): the weights before any label."""
@@ -36,22 +40,38 @@ class Mixture(LabelModel):
     """Weights of a mixture: not negative, and summing to 1.
 
     They minimise the weighted squared error of φ (the Brier score, for classes), plus a ridge towards `first`
-    that is worth PRIOR labels.  The minimum on the simplex is found by exponentiated gradient steps
-    (Kivinen & Warmuth 1997).
+    that is worth PRIOR labels, as long as `first` predicts the labels: with Δ the share by which a fit that
+    hardly knows `first` has the smaller error, and z = n Δ, it is worth PRIOR (FITS/z)² where z > FITS.
+    The minimum on the simplex is found by exponentiated gradient steps (Kivinen & Warmuth 1997).
     """
 
     shared = True
-    PRIOR: ClassVar[float] = 4.0
+    PRIOR: ClassVar[float] = 40.0
+    LOOSE: ClassVar[float] = 4.0    # labels that `first` is worth at least
+    FITS: ClassVar[float] = 6.0     # about what n Δ comes to where `first` is right
     STEPS: ClassVar[int] = 60
 
     def fit(self, gram: Floats, cross: Floats, square: Floats, n: int, first: Floats) -> Floats:
         """W (R, B, 1)."""
+        g, c, total = gram[:, 0] / max(n, 1), cross[:, 0] / max(n, 1), square[:, 0] / max(n, 1)
+        loose = self._near(g, c, n, first, np.full(len(g), self.LOOSE))
+        if not n:
+            return loose[:, :, None]
+        start = np.broadcast_to(first / first.sum(), loose.shape)
+        errors = [
+            np.einsum("rb,rbk,rk->r", w, g, w) - 2 * (w * c).sum(axis=1) + total for w in (start, loose)
+        ]
+        z = n * (errors[0] - errors[1]) / np.maximum(errors[1], 1e-12)
+        worth = self.PRIOR * np.minimum(1.0, (self.FITS / np.maximum(z, self.FITS)) ** 2)
+        return self._near(g, c, n, first, np.maximum(worth, self.LOOSE))[:, :, None]
+
+    def _near(self, g: Floats, c: Floats, n: int, first: Floats, worth: Floats) -> Floats:
+        """W (R, B) with a ridge towards `first` that is worth so many labels (R,); g (R, B, B), c (R, B)."""
         b = len(first)
-        trust = n / (n + self.PRIOR)
-        g, c = gram[:, 0] / max(n, 1), cross[:, 0] / max(n, 1)
-        scale = 0.5 if n == 0 else np.trace(g, axis1=1, axis2=2)[:, None] / b
+        trust = (n / (n + worth))[:, None]
+        scale = np.trace(g, axis1=1, axis2=2)[:, None] / b if n else np.ones((len(g), 1))
         c = trust * c + (1 - trust) * scale * first
-        g = trust * g + (1 - trust) * np.asarray(scale)[..., None] * np.eye(b)
+        g = trust[..., None] * g + ((1 - trust) * scale)[..., None] * np.eye(b)
         w = np.broadcast_to(np.maximum(first, 0.02), c.shape)
         w = w / w.sum(axis=1, keepdims=True)
         rate = 3.0 / np.maximum(np.abs(g).max(axis=(1, 2)), 1e-12)[:, None]
@@ -59,7 +79,7 @@ class Mixture(LabelModel):
             slope = np.einsum("rbk,rk->rb", g, w) - c
             w = w * np.exp(np.clip(-rate * (slope - (w * slope).sum(axis=1, keepdims=True)), -4, 4))
             w = w / w.sum(axis=1, keepdims=True)
-        return np.asarray(w[:, :, None])
+        return np.asarray(w)
 
 
 class Regression(LabelModel):
@@ -92,6 +112,10 @@ class Regression(LabelModel):
         weights[..., :-1] = slopes
         weights[..., -1] = mean_l - (slopes * mean_e).sum(axis=-1)
         return np.moveaxis(weights, 1, 2)
+
+    def spent(self, guesses: int) -> float:
+        """One a slope."""
+        return guesses - 1.0
 
     def _shrunken(self, sxx: Floats, sxy: Floats, syy: Floats, n: int) -> Floats:
         """Slopes (R, d, p) of components whose second moments about the mean are these."""

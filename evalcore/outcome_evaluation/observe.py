@@ -15,8 +15,6 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.plurals import plural
 from assay.evalcore.types import Bools, Floats, Ints
 
-STANDS_FOR = 4.0   # asked items that the response of all cells counts for, beside a cell's own
-
 
 def observe(question: Question, state: State, plan: RoundPlan, codes: Floats, items: Items) -> State:
     """The state after a round.
@@ -25,8 +23,9 @@ def observe(question: Question, state: State, plan: RoundPlan, codes: Floats, it
     the same T items.
 
     An undecided item is set aside: the estimate then speaks of the items that can be decided.  Items asked
-    and not answered go back to their cells, and are stood for by the answered items of their cell, as far as
-    those are enough, and of all cells.  Raises BadInput for codes of another length, or that are NaN.
+    and not answered go back to their cells; the answered items of their cell, and of its neighbours where
+    those are few, stand for them (missing at random within such groups).  Raises BadInput for codes of
+    another length, or that are NaN.
     """
     asked = len(plan.cell)
     if len(codes) != asked or len(items) != asked or np.isnan(codes).any():
@@ -37,10 +36,8 @@ def observe(question: Question, state: State, plan: RoundPlan, codes: Floats, it
     new = loss_table(question.stack, items.at(labelled), codes[labelled])
     count = int(labelled.sum())
     inner = inner.plus(
-        plan.design,
         item=np.arange(before, before + count)[None],
         cell=plan.cell[labelled][None],
-        answered=_answered(question.cells.n_cells, plan.cell, unanswered)[None],
         table=new if inner.table is None else inner.table.plus(new),
     )
     return State(
@@ -64,16 +61,6 @@ def _without(question: Question, inner: SampleState, cell: Ints, items: Items) -
         excluded_guess=inner.excluded_guess + guess.sum(axis=0)[None],
         excluded_known=inner.excluded_known + known.sum(axis=0)[None],
     )
-
-
-def _answered(n_cells: int, cell: Ints, unanswered: Bools) -> Floats:
-    """(C,) the part of each cell's asked items that was answered, drawn towards that of all cells."""
-    if not unanswered.any():
-        return np.ones(n_cells)
-    asked = np.bincount(cell, minlength=n_cells)
-    heard = np.bincount(cell[~unanswered], minlength=n_cells)
-    overall = heard.sum() / asked.sum()
-    return np.asarray((heard + STANDS_FOR * overall) / (asked + STANDS_FOR))
 
 
 def _with_gaps(before: Nonresponse, cell: Ints, unanswered: Bools) -> Nonresponse:

@@ -88,5 +88,4 @@ class Bernoulli(StratifiedNeyman):
     def cut(self, stack: Stack, items: Items) -> Cut:
         """Fine cells of items with alike pull."""
         found = profile(stack, items)
-        pull = found.pull(stack.weight)
-        return cut(stack, items, found, np.zeros(len(items), np.int64), pull, FINE)
+        return cut(stack, items, found, np.zeros(len(items), np.int64), found.pull, FINE)

@@ -26,7 +26,7 @@ from assay.evalcore.outcome_methods.reading import Reading
 from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.types import Floats
 
-NEAR, FAR, DOUBTED = 0.3, 3.0, 0.4
+NEAR, FAR, DOUBTED = 0.2, 3.0, 0.4
 PRIOR_TAU = 0.4     # relative error of a class before any label
 PRIOR_WORTH = 4.0   # classes that the prior counts for
 STEPS = 4
@@ -103,7 +103,7 @@ def _noise(state: SampleState, reading: Reading, e: Floats, cell: Floats, seen: 
     n_g = np.maximum(reading.by_group(np.ones((*reading.group.shape, 1)))[..., 0], 1.0)
     own = np.take_along_axis(factor / n_g, reading.group, axis=1)
     measured = np.einsum("rn,rnk->rk", own, e**2)
-    left = state.left * np.take_along_axis(per_item, reading.group_of, axis=1)
+    left = state.wanted * np.take_along_axis(per_item, reading.group_of, axis=1)
     expected = np.einsum("rc,rck->rk", left, np.clip(cell * (1 - cell), 0, None))
     shown = seen.sum(axis=1)
     return np.asarray((shown * measured + OWN * expected) / (shown + OWN))

@@ -1,6 +1,6 @@
 """Cutting a pool into cells by how far the label of an item may move the measures.
 
-Two passes over the pool, in pieces: the first sums what the guesses expect, which gives the risk R and the
+Passes over the pool, in pieces: the first sums what the guesses expect, which gives the risk R and the
 slopes J expected before any label; the second guesses for every item the variance of its pull,
 
     s_i² = Σ_q Var(J_q·ℓ(x_i, y))/target_q²        over the numbers that drive the sampling,
@@ -37,19 +37,19 @@ class Cut:
 class Profile:
     """What the two passes find of each item."""
 
-    spread: Floats      # (N, Q) guessed variances
+    pull: Floats        # (N,) s
     relevant: Bools     # (N,)
     group: Ints         # (N,)
     score: Floats       # (N,) what a group is cut by
     first: Floats       # (B,)
-
-    def pull(self, weight: Floats) -> Floats:
-        """s (N,): root of the guessed variances, weighted by (Q,)."""
-        return np.sqrt(self.spread @ weight)
+    slopes: Floats      # (Q, D) J
 
 
 def profile(stack: Stack, items: Items) -> Profile:
-    """The two passes.  Raises BadInput for an empty pool, or one that lacks what a measure needs."""
+    """The first two passes; `cut` makes the third.
+
+    Raises BadInput for an empty pool, or one that lacks what a measure needs.
+    """
     if not len(items):
         raise BadInput("the pool has no items")
     stack.check(items)
@@ -61,17 +61,23 @@ def profile(stack: Stack, items: Items) -> Profile:
         known += stack.known(piece).sum(axis=0)
     risk = np.concatenate([total, known]) / len(items)
     slopes = stack.slopes(risk, sizes)
-    spread, relevant = np.zeros((len(items), len(slopes))), np.zeros(len(items), np.bool_)
+    pull, relevant = np.zeros(len(items)), np.zeros(len(items), np.bool_)
     for where, piece in items.chunks():
-        phi = np.einsum("b,nbp->np", first, stack.kind.guesses(piece))
-        flat = stack.spread(piece, np.full(phi.shape, 1 / max(phi.shape[1], 2)), slopes)
-        spread[where] = np.maximum(stack.spread(piece, phi, slopes), FLOOR * flat)
+        spread, flat = _spread(stack, piece, first, slopes)
+        pull[where] = np.sqrt(spread @ stack.weight)
         relevant[where] = (flat > 0).any(axis=1)
     # where nothing pulls (a measure with no value before labels), everything may
     if not relevant.any():
-        spread[:], relevant[:] = 1.0, True
-    group, score = stack.kind.place(items, np.sqrt(spread @ stack.weight))
-    return Profile(spread=spread, relevant=relevant, group=group, score=score, first=first)
+        pull[:], relevant[:] = 1.0, True
+    group, score = stack.kind.place(items, pull)
+    return Profile(pull=pull, relevant=relevant, group=group, score=score, first=first, slopes=slopes)
+
+
+def _spread(stack: Stack, items: Items, first: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+    """(n, Q) guessed variances, and those if all outcomes were alike likely; slopes (Q, D)."""
+    phi = np.einsum("b,nbp->np", first, stack.kind.guesses(items))
+    flat = stack.spread(items, np.full(phi.shape, 1 / max(phi.shape[1], 2)), slopes)
+    return np.maximum(stack.spread(items, phi, slopes), FLOOR * flat), flat
 
 
 def cut(stack: Stack, items: Items, found: Profile, group: Ints, score: Floats, n_cells: int) -> Cut:
@@ -81,7 +87,7 @@ def cut(stack: Stack, items: Items, found: Profile, group: Ints, score: Floats, 
     """
     groups = np.unique(np.stack([~found.relevant, group]), axis=1, return_inverse=True)[1].ravel()
     order = np.lexsort((np.arange(len(score)), score, groups))
-    mass = found.pull(stack.weight)[order] + 1e-12
+    mass = found.pull[order] + 1e-12
     mass = mass / mass.sum() + PASSIVE_SIZE / len(mass)
     mass = mass / mass.sum()
     step = np.cumsum(mass) * n_cells
@@ -103,14 +109,14 @@ def sums(stack: Stack, items: Items, found: Profile, cell: Ints) -> OutcomeCells
     c = int(cell.max()) + 1
     size = np.bincount(cell, minlength=c)
     guess = np.zeros((c, len(found.first), stack.size))
-    spread, known = np.zeros((c, found.spread.shape[1])), 0.0
+    spread, known = np.zeros((c, len(found.slopes))), 0.0
     for where, piece in items.chunks():
         _, loss = guessed(stack, piece)
         np.add.at(guess, cell[where], loss)
-        np.add.at(spread, cell[where], found.spread[where])
+        np.add.at(spread, cell[where], _spread(stack, piece, found.first, found.slopes)[0])
         known = known + stack.known(piece).sum(axis=0)
     relevant = np.bincount(cell, weights=found.relevant, minlength=c) > 0
     return OutcomeCells(
-        size=size, guess=guess, spread=spread / size[:, None], relevant=relevant,
+        size=size, guess=guess, spread=np.maximum(spread / size[:, None], 1e-30), relevant=relevant,
         known=np.asarray(known), known_sizes=np.array(stack.known_sizes(items), np.int64), first=found.first,
     )

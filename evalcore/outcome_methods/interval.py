@@ -8,7 +8,8 @@ over the groups (Cochran 1977, ch. 5),
 n_g the labels that ē_g rests on.  Few labels of a group are no proof that its items are alike, so s_g² is
 drawn towards what was guessed beforehand (σ_g², scaled by how it fared over the whole pool), which counts for
 PRIOR labels.  The interval is Student's, with the degrees of freedom that the fourth moment of the terms
-leaves (Satterthwaite 1946): a few large residuals widen it.
+leaves (Satterthwaite 1946): a few large residuals widen it.  Of a measure with a least value and no largest
+one (a mean squared error) it is the interval of the logarithm, because such errors are skewed.
 """
 
 import numpy as np
@@ -35,6 +36,9 @@ def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Flo
     prior = scaled_prior(state, reading, within.sum(axis=1))
     spread = (within + PRIOR * prior) / (np.maximum(n_g - 1, 0) + PRIOR)
     factor = reading.open * (reading.open / reading.effective + 1)
+    if reading.modelled.any():
+        spent = state.stack.kind.label_model.spent(len(state.cells.first))
+        factor = factor * state.n / max(state.n - spent, 1.0)
     v = np.einsum("rg,rgq->rq", factor, spread) / reading.items[:, None] ** 2
     each = factor / np.maximum(n_g[..., 0], 1)
     terms = np.take_along_axis(each, reading.group, axis=1)[..., None] * square
@@ -48,14 +52,16 @@ def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Flo
 def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
     """σ_g² (R, G, Q): the guessed variances, scaled to what was found; total (R, Q): Σ of squares found."""
     guess = state.cells.spread
-    left = state.left.astype(np.float64)
+    left = state.wanted.astype(np.float64)
     g = reading.open.shape[1]
     weight = (left + 1e-9)[..., None]
     size = sums(reading.group_of, weight, g)
     mean = sums(reading.group_of, weight * guess, g) / np.maximum(size, 1e-12)
     expected = guess[state.cell].sum(axis=1)                       # (R, Q) over the labelled items
     average = np.maximum(guess.mean(axis=0), 1e-300)
-    scale = (total + DOUBT * average) / (expected + DOUBT * average)
+    # where nothing is guessed of the spread (numbers), the labels alone say
+    doubt = DOUBT * average if state.stack.kind.label_model.shared else 1e-12 * average
+    scale = (total + doubt) / (expected + doubt)
     return np.asarray(mean * scale[:, None, :])
 
 
@@ -64,4 +70,10 @@ def ends(
 ) -> tuple[Floats, Floats]:
     """Lower and upper (R, Q), inside the bounds (Q,)."""
     half = stdtrit(df, 0.5 + confidence / 2) * np.sqrt(variance)
-    return np.clip(value - half, *bounds), np.clip(value + half, *bounds)
+    low, high = bounds
+    above = value - np.where(np.isfinite(low), low, 0.0)
+    skewed = np.isfinite(low) & np.isinf(high) & (above > 0)
+    factor = np.exp(np.minimum(half / np.where(skewed, above, 1.0), 50.0))
+    lower = np.where(skewed, value - above * (1 - 1 / factor), value - half)
+    upper = np.where(skewed, value + above * (factor - 1), value + half)
+    return np.clip(lower, *bounds), np.clip(upper, *bounds)

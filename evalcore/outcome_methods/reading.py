@@ -7,8 +7,11 @@ loss and e = ℓ - m the residual of a labelled item,
 
 Cells are joined, in their order, to groups g of about LEAST labels; U_g items of a group are unlabelled and
 ē_g is the mean residual of its labelled ones, each weighted by u_c/a_c: the unlabelled items of its cell over
-the number that was expected to be drawn there.  Whatever m is, Σ e corrects it; the better m, the smaller e.
-Once everything is labelled U = 0, and R̂ is exact.
+the labels meant for it.  a_c is drawn towards the labels that it has: where they are many the cell counts as
+a stratum of its own.  Whatever m is, Σ e corrects it; the better m, the smaller e.  Once everything is
+labelled U = 0, and R̂ is exact.
+
+Of cells whose labels cannot change anything that is asked no item is drawn, and any guess serves.
 
     R   repeats;  n   labels;  C   cells;  D   components;  W (R, B, D or 1)   weights of the guesses
 """
@@ -21,6 +24,7 @@ from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.types import Floats, Ints
 
 LEAST = 5.0    # labels of a group
+MEANT = 2.0    # labels that those meant for a cell count for, beside those it has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,14 +81,15 @@ def grouped(labelled: Ints, least: float = LEAST) -> Ints:
     return np.asarray(np.cumsum(steps, axis=1))
 
 
-def read(state: SampleState, modelled: bool, least: float = LEAST) -> Reading:
-    """The reading of a state; modelled: with a label model.  n may be 0 only with one."""
+def read(state: SampleState, meant: Floats, modelled: bool, least: float = LEAST) -> Reading:
+    """The reading of a state; meant (R, C): the labels meant for each cell; modelled: with a label model."""
     items = (state.cells.n_items - state.excluded.sum(axis=1)).astype(np.float64)
     group_of = grouped(state.labelled, least)
     g = int(group_of.max()) + 1
     group = np.take_along_axis(group_of, state.cell, axis=1)
-    left = state.left.astype(np.float64)
-    weight = np.maximum(left, 1e-9) / np.maximum(state.expected, 1e-9)
+    left = state.wanted.astype(np.float64)
+    given = (MEANT * meant + state.labelled**2) / (MEANT + state.labelled)
+    weight = np.maximum(left, 1e-9) / np.maximum(given, 1e-9)
     each = np.take_along_axis(weight, state.cell, axis=1)
     total = sums(group, each[..., None], g)[..., 0]
     share = each / np.take_along_axis(total, group, axis=1)
@@ -92,10 +97,12 @@ def read(state: SampleState, modelled: bool, least: float = LEAST) -> Reading:
     opened = sums(group_of, left[..., None], g)[..., 0]
     stands = 1 + np.take_along_axis(opened, group, axis=1) * share
     weights = fitted(state, stands) if modelled else np.zeros((len(items), len(state.cells.first), 1))
-    guessed = state.cells.guess.sum(axis=0)[None] - state.excluded_guess
+    relevant = state.cells.relevant
+    guessed = state.cells.guess[relevant].sum(axis=0)[None] - state.excluded_guess
+    idle = np.einsum("b,bd->d", state.cells.first, state.cells.guess[~relevant].sum(axis=0))
     return Reading(
         weights=weights,
-        modelled=(weights * guessed).sum(axis=1),
+        modelled=(weights * guessed).sum(axis=1) + idle,
         residual=_residuals(state, weights, modelled),
         group_of=group_of,
         group=group,

@@ -29,16 +29,18 @@ class Sampled(OutcomeMethod):
     def propose(self, state: SampleState, size: int) -> OutcomeDesign:
         """Where the allocation of all labels so far is furthest behind."""
         left, wanted = state.left, state.wanted
-        open_items = (state.cells.size - state.excluded) * state.cells.relevant
         share = np.where(wanted > 0, np.maximum(self.share(state), 1e-12), 0.0)
-        whole = np.where(open_items > 0, np.maximum(share, 1e-12 * share.max(axis=1, keepdims=True)), 0.0)
-        labels = state.labelled.sum(axis=1) + size
-        target = open_items * waterfill(whole, open_items, labels)
-        behind = np.maximum(target - state.labelled, 0.0)
+        behind = np.maximum(self.meant(state, state.n + size) - state.labelled, 0.0)
         per_item = np.divide(behind, left, out=np.zeros_like(behind), where=wanted > 0)
         inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
                               per_item.max(axis=1, keepdims=True), wanted, np.full(len(left), size))
         return OutcomeDesign(left=left, inclusion=inclusion, census=np.zeros(len(left), np.bool_))
+
+    def meant(self, state: SampleState, labels: int) -> Floats:
+        """(R, C) how many of so many labels are meant for each cell."""
+        items = (state.cells.size - state.excluded) * state.cells.relevant
+        share = np.where(items > 0, np.maximum(self.share(state), 1e-12), 0.0)
+        return items * waterfill(share, items, np.full(len(items), labels))
 
     def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
         """Systematic along the cells."""
@@ -66,7 +68,7 @@ class Sampled(OutcomeMethod):
             return OutcomeEstimates(
                 value=nothing, lower=nothing, upper=nothing, variance=nothing, exact=exact
             )
-        reading = read(state, self.modelled, self.least)
+        reading = read(state, self.meant(state, state.n), self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         value = state.stack.value(risk, known)
         slopes = state.stack.slopes(risk, known)

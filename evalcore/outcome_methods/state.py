@@ -52,7 +52,6 @@ class SampleState:
     item: Ints                 # (R, n) rows of the table: the labelled items
     cell: Ints                 # (R, n) their cells
     labelled: Ints             # (R, C) how many they are
-    expected: Floats           # (R, C) how many were expected of the designs, non-response taken off
     excluded: Ints             # (R, C) items that people could not decide: out of the pool
     excluded_guess: Floats     # (R, B, D) what was guessed of them
     excluded_known: Floats     # (R, D_k)
@@ -72,13 +71,11 @@ class SampleState:
         """(R, C) those of them whose label can change anything that is asked."""
         return np.asarray(self.left * self.cells.relevant)
 
-    def plus(
-        self, design: OutcomeDesign, item: Ints, cell: Ints, answered: Floats, table: LossTable | None = None
-    ) -> "SampleState":
+    def plus(self, item: Ints, cell: Ints, table: LossTable | None = None) -> "SampleState":
         """With the labels of a round.
 
-        item, cell (R, b): rows of the table, and cells, of the newly labelled items; answered (R, C): the
-        part of each cell's asked items that was answered; table: replaces the table, where it has grown.
+        item, cell (R, b): rows of the table, and cells, of the newly labelled items; table: replaces the
+        table, where it has grown.
         """
         repeats, c = self.labelled.shape
         flat = (np.arange(repeats)[:, None] * c + cell).ravel()
@@ -89,7 +86,6 @@ class SampleState:
             item=np.concatenate([self.item, item], axis=1),
             cell=np.concatenate([self.cell, cell], axis=1),
             labelled=self.labelled + count,
-            expected=self.expected + design.left * design.inclusion * answered,
         )
 
 
@@ -103,7 +99,6 @@ def unlabelled(stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable
         item=np.zeros((repeats, 0), np.int64),
         cell=np.zeros((repeats, 0), np.int64),
         labelled=np.zeros(shape, np.int64),
-        expected=np.zeros(shape),
         excluded=np.zeros(shape, np.int64),
         excluded_guess=np.zeros((repeats, b, stack.size)),
         excluded_known=np.zeros((repeats, len(cells.known))),

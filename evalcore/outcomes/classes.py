@@ -89,7 +89,7 @@ class Classes(OutcomeKind):
         rest += 0 if items.judge is None else items.judge.shape[1]
         if items.probability is not None:
             return np.array([0.2, 0.6, 0.1, *[0.0] * rest, 0.1])
-        return np.array([*[CONFIDENCE / rest] * rest, 1 - CONFIDENCE if rest else 1.0])
+        return np.array([*[CONFIDENCE / max(rest, 1)] * rest, 1 - CONFIDENCE if rest else 1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
         """Of one class out of K."""

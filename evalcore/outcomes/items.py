@@ -8,7 +8,7 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Floats
 
-CHUNK = 65_536   # items of a big pool that are worked on at once
+CHUNK = 8_192   # items of a big pool that are worked on at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

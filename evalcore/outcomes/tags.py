@@ -76,7 +76,7 @@ class Tags(OutcomeKind):
         rest = min(items.systems, 4) + (0 if items.judge is None else items.judge.shape[1])
         if items.probability is not None:
             return np.array([0.1, 0.8, 0.1, *[0.0] * rest, 0.0])
-        return np.array([*[CONFIDENCE / rest] * rest, 1 - CONFIDENCE if rest else 1.0])
+        return np.array([*[CONFIDENCE / max(rest, 1)] * rest, 1 - CONFIDENCE if rest else 1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
         """Of independent tags."""

@@ -1,0 +1,219 @@
+"""Methods for any kind of outcome on real pools: `python -m benchmarks.outcomes [--repeats R] [--pools a,b]`.
+
+Rewrites the tables of docs/outcomes.md, below its line MARK.  Pools are read from ASSAY_POOLS.
+"""
+
+import argparse
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from assay.evalcore.outcome_measures.difference import difference
+from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.outcome_replay.pool import OutcomePool
+from assay.evalcore.outcome_replay.run import replay
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.randomness import stream
+from assay.evalcore.types import Floats
+from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
+
+MARK = "<!-- below: made by python -m benchmarks.outcomes -->"
+OUT = Path(__file__).parent.parent / "docs" / "outcomes.md"
+BUDGETS = (50, 100, 200, 300, 500, 1000)
+LEAST = 1e-7
+GEOMETRIC = 500     # the geometric mean is over budgets up to this
+
+
+@dataclass(frozen=True)
+class Case:
+    """One measure on one pool."""
+
+    title: str
+    pool: OutcomePool
+    measure: str
+    methods: tuple[str, ...]
+    reference: str           # the row that errors are compared with
+    versus: bool = False     # the difference of the second system from the first
+
+
+def _path(name: str) -> str:
+    return f"{os.environ['ASSAY_POOLS']}/{name}.parquet"
+
+
+def _classes() -> Iterator[Case]:
+    methods = ("recalibrated", "stratified-neyman", "bernoulli", "passive")
+    for name, prefix in (
+        ("goemotions-classes", "p_"), ("card-choice-multiclass", "probability_"),
+        ("employment-ma", "probability"),
+    ):
+        pool = read_outcome_pool(_path(name), OutcomeColumns(outcome="classes", probability=prefix))
+        if name == "employment-ma":     # `probability` is that of class 1, not the confidence
+            column = pq.read_table(_path(name), columns=["probability"])["probability"].to_numpy()
+            one = np.array([part == "1" for part in pool.kind.parts])
+            table = np.where(one, column[:, None], 1 - column[:, None])
+            pool = OutcomePool(kind=pool.kind, codes=pool.codes,
+                               items=Items(prediction=pool.items.prediction, probability=table))
+        for measure in ("accuracy", "macro_f1"):
+            yield Case(name, pool, measure, methods, "stratified-neyman")
+
+
+def _tags() -> Iterator[Case]:
+    pool = read_outcome_pool(_path("goemotions-tags"), OutcomeColumns(outcome="tags", probability="p_"))
+    for measure in ("micro_f1", "macro_f1", "jaccard"):
+        yield Case("goemotions-tags", pool, measure, ("recalibrated", "bernoulli", "passive"), "bernoulli")
+
+
+def _grades() -> Iterator[Case]:
+    for dimension in ("coherence", "consistency"):
+        names = pq.read_schema(_path("summeval")).names
+        judges = tuple(name for name in names if name.startswith(f"judge_{dimension}"))
+        read = OutcomeColumns(outcome="number", label=f"human_{dimension}", predictions=(), judges=judges)
+        pool = read_outcome_pool(_path("summeval"), read)
+        judge = pool.items.judge
+        best = max(range(len(judges)), key=lambda j: abs(np.corrcoef(judge[:, j], pool.codes)[0, 1]))
+        useless = stream(1, "useless judge").permutation(judge[:, best])[:, None]
+        kind = Numbers(1.0, 5.0)
+        for title, columns in (
+            (f"summeval {dimension}, six judges", judge),
+            (f"summeval {dimension}, the best judge", judge[:, [best]]),
+            (f"summeval {dimension}, a useless judge", useless),
+        ):
+            items = Items(prediction=np.zeros((len(pool.codes), 0)), judge=columns)
+            graded = OutcomePool(kind=kind, codes=pool.codes, items=items)
+            reference = "passive" if "useless" in title else "ppi++"
+            yield Case(title, graded, "mean", ("recalibrated", "passive", "ppi++"), reference)
+
+
+def _numbers() -> Iterator[Case]:
+    pool = read_outcome_pool(_path("governors-regression"), OutcomeColumns(outcome="number"))
+    for measure in ("mae", "rmse", "r2", "bias"):
+        yield Case("governors-regression", pool, measure, ("recalibrated", "passive"), "passive")
+
+
+def _systems() -> Iterator[Case]:
+    """Right or wrong answers of two models: the label is a coin, and a wrong answer its other side."""
+    table = pq.read_table(_path("fourteen-systems"))
+    label = stream(1, "coin").integers(0, 2, table.num_rows).astype(np.float64)
+    for one, other in (("gpt5", "gpt5_1"), ("gemma3_12b", "claude45_opus")):
+        error = np.stack([table[f"error_{name}"].to_numpy() for name in (one, other)], axis=1)
+        prediction = np.where(error > 0.5, 1 - label[:, None], label[:, None])
+        pool = OutcomePool(kind=Classes(("heads", "tails")), codes=label, items=Items(prediction=prediction))
+        yield Case(f"fourteen-systems, {other} against {one}", pool, "accuracy",
+                   ("recalibrated", "passive", "two evaluations"), "two evaluations", versus=True)
+
+
+def _stack(case: Case) -> Stack:
+    n = len(case.pool.items)
+    measure = outcome_measure(case.measure, case.pool.kind, n)
+    if case.versus:
+        measure = difference(outcome_measure(case.measure, case.pool.kind, n, system=1), measure)
+    return Stack(kind=case.pool.kind, measures=(measure,))
+
+
+def _ppi(case: Case, budgets: tuple[int, ...], repeats: int) -> tuple[Floats, Floats]:
+    """Errors (R, budgets) and coverage of PPI++ with the best single judge, simple random samples.
+
+    Angelopoulos, Duchi & Zrnic (2023), with the finite-population correction.
+    """
+    judge, y = case.pool.items.judge, case.pool.codes
+    f = judge[:, np.argmax(np.abs(np.nan_to_num([np.corrcoef(column, y)[0, 1] for column in judge.T])))]
+    rng, n_items = stream(1, "ppi"), len(y)
+    errors, covers = np.zeros((repeats, len(budgets))), np.zeros((repeats, len(budgets)))
+    for r in range(repeats):
+        order = rng.permutation(n_items)
+        for j, n in enumerate(budgets):
+            a, b = y[order[:n]], f[order[:n]]
+            weight = np.cov(a, b)[0, 1] / max(b.var(ddof=1), 1e-12)
+            errors[r, j] = a.mean() + weight * (f.mean() - b.mean()) - y.mean()
+            se = np.sqrt((a - weight * b).var(ddof=2) / n * (1 - n / n_items))
+            covers[r, j] = abs(errors[r, j]) <= 1.96 * se
+    return errors, covers
+
+
+def _halves(case: Case, budgets: tuple[int, ...], repeats: int) -> Floats:
+    """Errors (R, budgets) of two simple random samples of half the labels, one for each system."""
+    right = case.pool.items.prediction == case.pool.codes[:, None]
+    truth, rng = right.mean(axis=0), stream(1, "halves")
+    errors = np.zeros((repeats, len(budgets)))
+    for r in range(repeats):
+        orders = [rng.permutation(len(right)) for _ in range(2)]
+        for j, n in enumerate(budgets):
+            means = [right[order[: n // 2], s].mean() - truth[s] for s, order in enumerate(orders)]
+            errors[r, j] = means[1] - means[0]
+    return errors
+
+
+def rows(case: Case, repeats: int) -> Iterator[str]:
+    """The lines of a case's table."""
+    stack = _stack(case)
+    truth = float(case.pool.truth(stack)[0])
+    budgets = tuple(b for b in BUDGETS if b < len(case.pool.items))
+    found: dict[str, tuple[Floats, Floats | None, Floats | None]] = {}
+    for name in case.methods:
+        if name == "ppi++":
+            errors, covers = _ppi(case, budgets, repeats)
+            found[name] = ((errors**2).mean(axis=0), covers.mean(axis=0), None)
+        elif name == "two evaluations":
+            found[name] = ((_halves(case, budgets, repeats) ** 2).mean(axis=0), None, None)
+        else:
+            trace = replay(outcome_method(name), stack, case.pool, budgets, repeats=repeats, batch_size=50)
+            value = np.nan_to_num(trace.value[..., 0])
+            lower, upper = trace.lower[..., 0], trace.upper[..., 0]
+            covers = (lower <= truth + 1e-9) & (truth <= upper + 1e-9) & np.isfinite(trace.value[..., 0])
+            found[name] = (
+                ((value - truth) ** 2).mean(axis=0), covers.mean(axis=0), (upper - lower).mean(axis=0)
+            )
+    counted = [j for j, b in enumerate(budgets) if b <= GEOMETRIC]
+    reference = _log_error(found[case.reference][0][counted])
+    yield f"\n**{case.title}, {case.measure}** (true value {truth:.4f})\n"
+    yield "| method | " + " | ".join(f"{b:,}" for b in budgets) + " | error × " + case.reference + " |"
+    yield "|---" * (len(budgets) + 2) + "|"
+    for name, (mse, coverage, width) in found.items():
+        cells = [
+            f"{mse[j]:.1e}" + ("" if coverage is None else f" · {coverage[j]:.3f}")
+            + ("" if width is None else f" · {width[j]:.2f}")
+            for j in range(len(budgets))
+        ]
+        ratio = np.exp(_log_error(mse[counted]) - reference)
+        yield f"| {name} | " + " | ".join(cells) + f" | {ratio:.2f} |"
+
+
+def _log_error(mse: Floats) -> float:
+    return float(np.log(np.maximum(mse, LEAST)).mean())
+
+
+CASES = {"classes": _classes, "tags": _tags, "grades": _grades, "numbers": _numbers, "systems": _systems}
+
+
+def main() -> None:
+    """Run the cases asked for; all of them rewrite the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--pools", default=",".join(CASES))
+    given = parser.parse_args()
+    lines = [
+        f"Squared error · coverage of the 95% interval · mean width, by labels; {given.repeats} repeats, "
+        "batches of 50. The last column compares squared errors: geometric mean over budgets up to "
+        f"{GEOMETRIC}, an error of 0 counted as {LEAST:g}."
+    ]
+    print(lines[0], flush=True)
+    for name in given.pools.split(","):
+        for case in CASES[name]():
+            for line in rows(case, given.repeats):
+                print(line, flush=True)
+                lines.append(line)
+    if given.pools == ",".join(CASES):
+        page = OUT.read_text(encoding="utf-8").split(MARK)[0]
+        OUT.write_text(page + MARK + "\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
