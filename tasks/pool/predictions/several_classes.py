@@ -123,11 +123,16 @@ class SeveralClassPredictions(Predictions):
 
     def _table(self, rows: Reading, columns: Sequence[str]) -> Array:
         """(n, K) the supplied probabilities, made to sum to 1."""
-        table = np.stack([self._probability(rows, name) for name in columns], axis=1)
-        total = table.sum(axis=1)
+        first = self._probability(rows, columns[0])
+        table, total = np.empty((len(first), len(columns)), np.float32), np.zeros(len(first))
+        for k, name in enumerate(columns):
+            supplied = self._probability(rows, name)
+            table[:, k] = supplied
+            total += supplied
         rows.refuse(columns[0], np.abs(total - 1) > _SUM, "begin rows whose probabilities do not sum to 1",
                     "correct the columns of pool.probability, or leave it out")
-        return np.asarray(table / total[:, None])
+        table /= total[:, None].astype(np.float32)
+        return table
 
     def _confidence(self, rows: Reading, code: Array) -> Array:
         """(n, K) the confidence for the predicted class, the rest shared by the others."""
