@@ -66,3 +66,28 @@ def test_a_token_that_is_refused_ends_with_exit_code_1_and_begins_nothing(evalua
     assert (code, answer["error"]["kind"]) == (1, "DeskRefused")
     assert "f" * 40 not in answer["error"]["message"]
     assert not Path("ledger/by-people/pool/manifest.json").exists()
+
+
+def test_twelve_classes_are_offered_in_a_list_and_come_back(label_studio, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(TOKEN_VARIABLE, label_studio.token)
+    names = [f"class {i}, <b> & $x" for i in range(12)]
+    truth = {f"i{i}": names[i % 12] for i in range(48)}
+    with Path("pool.csv").open("w", newline="") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(["item_id", "predicted", "text"])
+        writer.writerows([item, names[(i * 7) % 12], f"text of {item}"] for i, item in enumerate(truth))
+    spec = {
+        "name": "twelve", "labels": {"classes": names}, "measure": ["accuracy", "macro_f1"],
+        "pool": {"source": "pool.csv", "id": "item_id", "prediction": "predicted", "display": ["text"]},
+        "target": {"half_width": 0.01}, "budget": {"labels": 6}, "batch_size": 6, "store": "ledger",
+        "desk": {"kind": "label-studio", "url": label_studio.url},
+    }
+    Path("spec.yaml").write_text(yaml.safe_dump(spec))
+    assert run_command_line(["run", "spec.yaml", "--wait", "0", "--json"]) == 5
+    store = open_store("ledger")
+    person = SimulatedPerson(LabelStudioApi(label_studio.url, label_studio.token), "twelve", truth)
+    assert person.answer(read_plan(Ledger(store, "twelve"), 1)) == 6
+    assert run_command_line(["advance", "twelve", "--store", "ledger", "--json"]) == 0
+    decided = read_labels(Ledger(store, "twelve"), 1)
+    assert [names[one.label] for one in decided] == [truth[one.item_id] for one in decided]
