@@ -11,11 +11,10 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
-from assay.tasks.report import wording
 from assay.tasks.ledger.monitoring.mutes import mute_at
+from assay.tasks.report import wording
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
 from assay.tasks.spec.monitor import load_monitor_spec
-
 
 _EXIT_CODES = {
     "ok": 0, "breach": 3, "inconclusive": 4, "waiting": 5, "stale": 5, "unlabelled": 4, "missing": 4,
@@ -35,8 +34,8 @@ def monitor(spec: Path, where: str | None, once: bool, window: str | None, as_js
 
     Registers the monitor of SPEC in its ledger and, as a scheduled deployment, with the Prefect server at
     PREFECT_API_URL. With --once nothing is scheduled: everything due is done here, and the exit code
-    tells the state of the newest window (3 breach; 4 inconclusive, unlabelled or missing; 5 waiting for people;
-    1 a window failed).
+    tells the state of the newest window (3 breach; 4 inconclusive, unlabelled or missing; 5 waiting for
+    people; 1 a window failed).
 
     \b
     Example:

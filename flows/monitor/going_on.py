@@ -20,7 +20,10 @@ def go_on(run: MonitorRun, window: str) -> bool:
     """
     parts = [opening for opening in current(run.openings.get(window, [])) if opening.evaluation is not None]
     finished = [_advance(run, opening) for opening in parts]   # all of them, also after one that waits
-    if not parts or not all(finished) or _waits_for_reference(run, window):
+    if not parts or not all(finished):
+        return False
+    if _waits_for_reference(run, window):
+        run.done.waiting[str(parts[0].evaluation)] = "the verdict on the reference window"
         return False
     evaluations = [run.of_evaluation(str(opening.evaluation)) for opening in parts]
     standing = run.standing.get(window)

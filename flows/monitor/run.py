@@ -47,7 +47,7 @@ class Tick:
         said = [
             f"{plural(len(self.opened), 'evaluation')} opened" if self.opened else "",
             plural(len(self.verdicts), "verdict") if self.verdicts else "",
-            f"{len(self.waiting)} waiting for people" if self.waiting else "",
+            f"{len(self.waiting)} waiting" if self.waiting else "",
             f"{plural(len(self.failed), 'window')} failed" if self.failed else "",
             f"{plural(len(self.awaited), 'window')} not there yet" if self.awaited else "",
             f"{plural(len(self.left_out), 'window')} left out" if self.left_out else "",

@@ -81,7 +81,7 @@ def _of_openings(run: MonitorRun, window: str) -> Found | None:
     waiting = [one for one in openings if one.evaluation in run.done.waiting]
     if waiting and run.now - waiting[0].opened > allowed:
         since = f"{waiting[0].opened:%Y-%m-%d %H:%M} UTC"
-        return Found(state="stale", why=f"people have been asked since {since} and have not finished")
+        return Found(state="stale", why=f"opened on {since} and not finished yet")
     return None
 
 

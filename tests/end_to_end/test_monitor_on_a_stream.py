@@ -117,10 +117,11 @@ def test_a_window_whose_predictions_are_missing_holds_up_no_other(tmp_path):
     write_stream(tmp_path, 3)
     (tmp_path / "predictions-2026-11-02.csv").rename(tmp_path / "elsewhere.csv")
     store, done, rows = _watched(a_monitor(tmp_path), 3)
-    assert list(done.failed) == ["2026-11-02"]
-    assert "no file matches" in done.failed["2026-11-02"]
-    assert [row.window for row in rows] == ["2026-11-01", "2026-11-03"]
-    assert len(list(store.keys("monitors/stream/alerts/failed"))) == 1
+    assert not done.failed
+    assert list(done.left_out) == ["2026-11-02"]
+    assert done.left_out["2026-11-02"].startswith("missing: pool.source: no file matches")
+    assert [row.state for row in rows] == ["inconclusive", "missing", "inconclusive"]
+    assert len(list(store.keys("monitors/stream/alerts/missing"))) == 1
     (tmp_path / "elsewhere.csv").rename(tmp_path / "predictions-2026-11-02.csv")
     tick(store, "stream", now=after(3))
     assert [r.window for r in read_monitor_history(store, "stream").rows] == [

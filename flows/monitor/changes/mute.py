@@ -83,9 +83,10 @@ def _still_in_breach(run: MonitorRun, muted: set[str]) -> list[Alert]:
 def _change(store: Store, name: str, until: datetime | None, reason: str, now: datetime) -> Mute:
     open_monitor(store, name)
     ledger = Ledger(store, layout.monitor(name))
-    wanted = Mute(
-        number=len(retried(read_mutes)(ledger)) + 1, until=until, reason=reason.strip(), at=now
-    )
+    before = retried(read_mutes)(ledger)
+    if before and (before[-1].until, before[-1].reason) == (until, reason.strip()):
+        return before[-1]   # said twice, or a command that was cut off and is run again
+    wanted = Mute(number=len(before) + 1, until=until, reason=reason.strip(), at=now)
     winner = _put(ledger, wanted)
     if (winner.until, winner.reason) != (wanted.until, wanted.reason):
         raise BadInput(f"{name}: somebody else muted or unmuted it at the same moment; look, and try again")

@@ -34,7 +34,7 @@ class Timed:
 
 def changed(record, **changes):
     """The bytes of a record with some fields replaced, removed (...) or added."""
-    values = asdict(record) | changes
+    values = codec.plain(record) | changes
     return json.dumps({name: value for name, value in values.items() if value is not ...}).encode()
 
 
