@@ -9,10 +9,14 @@ from doubles.stream import a_monitor, after, monitor_data, write_stream
 from assay.evalcore.errors import BadInput
 from assay.flows.alerts.delivery import deliver
 from assay.flows.cli.main import run_command_line
+from assay.flows.drivers.sweep import sweep_store
+from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.changes.amend import amend
 from assay.flows.monitor.changes.mute import mute, unmute
 from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.opening import open_window
 from assay.flows.monitor.registry import MonitorNameTaken, open_monitor, register
+from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import tick
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.alerts.alert import Alert
@@ -152,6 +156,18 @@ def test_a_version_is_never_made_for_a_window_that_is_due(tmp_path):
         register(store, newer)
 
 
+def test_of_two_amendments_at_the_same_moment_one_is_refused(tmp_path, monkeypatch):
+    store = watched(a_monitor(tmp_path), 0)
+    before = open_monitor(store, "stream")
+    one, other = a_monitor(tmp_path, error_rate=0.01), a_monitor(tmp_path, error_rate=0.02)
+    made = amend(store, one, now=after(1))
+    monkeypatch.setattr("assay.flows.monitor.changes.amend.open_monitor", lambda *_: before)
+    with pytest.raises(BadInput, match="somebody else made version 2 at the same moment"):
+        amend(store, other, now=after(1))
+    assert amend(store, one, now=after(1)) == made
+    assert len(open_monitor(store, "stream").all) == 2
+
+
 def test_verify_finds_a_version_that_was_made_after_looking(tmp_path):
     write_stream(tmp_path, 2, items=100)
     store = watched(spec_of(changed(tmp_path)), 1)
@@ -234,6 +250,27 @@ def test_a_window_that_fails_is_told_once_a_day_until_it_works(tmp_path):
     assert len(list(store.keys(f"{MONITOR}/windows/2026-11-01/states/"))) == 1
     source.write_text(good)
     tick(store, "stream", now=after(2))
+    assert rows(store)[0].wrong is None
+
+
+def test_a_sweep_that_fails_on_a_window_tells_of_it_as_the_monitor(tmp_path):
+    write_stream(tmp_path, 1, items=60)
+    spec, store = a_monitor(tmp_path), MemoryStore()
+    register(store, spec)
+    window = spec.window("2026-11-01")
+    opening = open_window(read_run(store, "stream", after(1)), window)
+    begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
+    labels = tmp_path / "labels-2026-11-01.csv"
+    kept = labels.read_text()
+    labels.unlink()
+    assert opening.evaluation in sweep_store(store).failed
+    (row,) = rows(store)
+    assert row.state == "failed"
+    assert "labels-2026-11-01.csv" in row.wrong.why
+    assert [alert.kind for alert in alerts(store).values()] == ["failure"]
+    assert not list(store.keys(f"{opening.evaluation}/alerts/"))
+    labels.write_text(kept)
+    sweep_store(store)
     assert rows(store)[0].wrong is None
 
 
