@@ -120,7 +120,9 @@ def test_a_window_whose_predictions_are_missing_holds_up_no_other(tmp_path):
     assert not done.failed
     assert list(done.left_out) == ["2026-11-02"]
     assert done.left_out["2026-11-02"].startswith("missing: pool.source: no file matches")
-    assert [row.state for row in rows] == ["inconclusive", "missing", "inconclusive"]
+    assert [(row.window, row.state == "missing") for row in rows] == [
+        ("2026-11-01", False), ("2026-11-02", True), ("2026-11-03", False)
+    ]
     assert len(list(store.keys("monitors/stream/alerts/missing"))) == 1
     (tmp_path / "elsewhere.csv").rename(tmp_path / "predictions-2026-11-02.csv")
     tick(store, "stream", now=after(3))
