@@ -76,6 +76,18 @@ COMMANDS = {
         "monitor", "history",
         "A monitor's windows: the measure with its interval, the verdicts, and what they cost.",
     ),
+    "amend": Place(
+        "changes", "amend",
+        "Make SPEC the newest version of its monitor.",
+    ),
+    "mute": Place(
+        "changes", "mute",
+        "Deliver no alert of the monitor NAME until a date.",
+    ),
+    "unmute": Place(
+        "changes", "unmute",
+        "End the mute of the monitor NAME, and sum up what was muted.",
+    ),
 }
 
 

@@ -26,6 +26,7 @@ from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
 from assay.tasks.spec.evaluation import Spec
 
 MOST_LISTED = 5
+_LONGEST = 1000                     # characters of an id or of a segment's value
 _LARGEST = 1e100                    # sums and squares of scores stay finite
 
 
@@ -49,7 +50,8 @@ class RowChecker:
         pool, n = self._pool, batch.columns.num_rows
         ids = self._ids(batch, given[pool.id])
         values = self._predictions.arrays(_Rows(self, batch, given))
-        segments = [self._text(batch, name, given).fill_null("") for name in pool.segments]
+        segments = [self._short(batch, name, self._text(batch, name, given).fill_null(""))
+                    for name in pool.segments]
         shown = [self._text(batch, name, given).fill_null("") for name in pool.display]
         first = len(self._predictions.fields)
         typed = [
@@ -75,6 +77,13 @@ class RowChecker:
         missing = np.asarray(pc.equal(text.fill_null(""), ""))
         self.refuse(batch, self._pool.id, text, missing, "have no id",
                      "every item needs one of its own; number the rows, or drop these")
+        return self._short(batch, self._pool.id, text)
+
+    def _short(self, batch: SourceBatch, name: str, text: pa.StringArray) -> pa.StringArray:
+        """Ids and segments are kept for all rows, so they must be short."""
+        long = np.asarray(pc.greater(pc.utf8_length(text), _LONGEST))
+        self.refuse(batch, name, text, long, f"are longer than {_LONGEST:,} characters",
+                    "ids and segments are names: shorten these, or name another column")
         return text
 
     def numbers(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:

@@ -8,11 +8,11 @@ Everything else in Assay speaks of a class by its code: its place in `names`. Wh
 here and nowhere else.
 """
 
-import unicodedata
 from abc import abstractmethod
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar
+from unicodedata import category, normalize
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
 
@@ -28,6 +28,31 @@ _LATER = {
     "number": "numbers",
     "prefer": "preferences between two answers",
 }
+
+
+# By Unicode category.
+_REFUSED = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
+
+
+def _one_line_of_text(name: str) -> str:
+    """The name, if every desk can show it and give it back: a page in XML, a line of a CSV file."""
+    for character in name:
+        what = _REFUSED.get(category(character))
+        if what is None and ord(character) & 0xFFFE == 0xFFFE:
+            what = "a code point that is no character"
+        if what is not None:
+            raise wrong(f"{name!r} holds {what} (U+{ord(character):04X}), which no desk can show; remove it")
+    return name
+
+
+def _as_seen(name: str) -> str:
+    """The name without what cannot be seen, with plain spaces, and composed."""
+    seen = "".join(character for character in name if category(character) != "Cf")
+    return " ".join(normalize("NFC", seen).split())
+
+
+ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text)]
+"""A class as people see it. Spaces of every kind, joiners and soft hyphens belong to it and are kept."""
 
 
 class LabelsForm(Part):
@@ -74,13 +99,18 @@ class TwoClasses(LabelsForm):
     task: ClassVar[str] = "binary"
     monitored: ClassVar[bool] = True
 
-    positive: str = Field(min_length=1, description="name of the positive class")
-    negative: str = Field(min_length=1, description="name of the negative class")
+    positive: ClassName = Field(description="name of the positive class")
+    negative: ClassName = Field(description="name of the negative class")
 
     @model_validator(mode="after")
     def _two_classes(self) -> "TwoClasses":
         if self.positive == self.negative:
             raise wrong(f"calls both classes {self.positive!r}; give them different names")
+        if _as_seen(self.positive) == _as_seen(self.negative):
+            raise wrong(
+                f"calls the classes {self.positive!a} and {self.negative!a}, which look the same; give them "
+                "different names"
+            )
         return self
 
     @property
@@ -109,14 +139,6 @@ class TwoClasses(LabelsForm):
         return None
 
 
-def _a_name(name: str) -> str:
-    if name != name.strip():
-        raise wrong(f"{name!r} begins or ends with a space, which people cannot see; take it away")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise wrong(f"{name!r} holds a control character, which cannot be shown; take it away")
-    return name
-
-
 def _several(names: tuple[Any, ...]) -> tuple[Any, ...]:
     """From two to MOST_CLASSES, all different."""
     if not 2 <= len(names) <= MOST_CLASSES:
@@ -127,14 +149,23 @@ def _several(names: tuple[Any, ...]) -> tuple[Any, ...]:
     return names
 
 
+def _look_different(names: tuple[str, ...]) -> tuple[str, ...]:
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(_as_seen(name), name)
+        if other != name:
+            raise wrong(f"calls classes {other!a} and {name!a}, which look the same; give them different "
+                        "names")
+    return names
+
+
 class ClassList(LabelsForm):
     """Classes of equal standing."""
 
     task: ClassVar[str] = "multiclass"
 
     classes: Annotated[
-        tuple[Annotated[str, Field(min_length=1), AfterValidator(_a_name)], ...], Strict(False),
-        AfterValidator(_several),
+        tuple[ClassName, ...], Strict(False), AfterValidator(_several), AfterValidator(_look_different)
     ] = Field(description="the names of all classes, 2 to 1,000")
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+# a name may hold what Python calls unprintable, such as a joiner of Persian script
 NAMES = ("cat", "dog", "owl", "a \u200cname, with $ and <b>")
 
 

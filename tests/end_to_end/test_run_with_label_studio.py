@@ -71,7 +71,7 @@ def test_a_token_that_is_refused_ends_with_exit_code_1_and_begins_nothing(evalua
 def test_twelve_classes_are_offered_in_a_list_and_come_back(label_studio, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(TOKEN_VARIABLE, label_studio.token)
-    names = [f"class {i}, <b> & $x" for i in range(12)]
+    names = [f"class {i}, <b> & $x \u200cy\u00a0z" for i in range(12)]
     truth = {f"i{i}": names[i % 12] for i in range(48)}
     with Path("pool.csv").open("w", newline="") as opened:
         writer = csv.writer(opened)

@@ -68,7 +68,7 @@ def test_the_columns_of_probabilities():
 @pytest.mark.parametrize(("changes", "message"), [
     ({"labels": {"classes": ["cat"]}}, "$.labels.classes lists 1; give between 2 and 1,000"),
     ({"labels": {"classes": ["cat", "cat"]}}, "$.labels.classes lists 'cat' twice; keep one"),
-    ({"labels": {"classes": ["cat", " dog"]}}, "$.labels.classes[1] ' dog' begins or ends with a space"),
+    ({"labels": {"classes": ["cat", "dog", "do\u00adg"]}}, "which look the same; give them different"),
     ({"labels": {"classes": ["cat", "d\x07g"]}}, "$.labels.classes[1] 'd\\x07g' holds a control character"),
     ({"labels": {"classes": ["cat", 3]}}, "$.labels.classes[1] must be text, not 3; put it in quotes"),
     ({"labels": {"classes": [f"c{i}" for i in range(1001)]}}, "$.labels.classes lists 1,001; give"),
