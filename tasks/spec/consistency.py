@@ -8,10 +8,10 @@ from assay.evalcore.methods.registry import is_auto, method, methods_that
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget, Threshold
-from assay.tasks.spec.labels import LabelsForm
+from assay.tasks.spec.labels.demands import contradictions_of_classes
+from assay.tasks.spec.labels.kinds import LabelsForm
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoice
-from assay.tasks.spec.several_classes import contradictions_of_classes
 
 
 def contradictions(

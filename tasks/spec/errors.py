@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
-from assay.tasks.spec.labels import LABEL_FORMS
+from assay.tasks.spec.labels.kinds import LABEL_FORMS
 
 _MOST_LISTED = 30
 _TAGGED = {("desk", kind) for kind in DESK_KINDS} | {("labels", form) for form in LABEL_FORMS}

@@ -37,7 +37,7 @@ from assay.tasks.spec.choice_of_items import MethodName, WarmStart
 from assay.tasks.spec.consistency import contradictions
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Target, Threshold
-from assay.tasks.spec.labels import Labels, TwoClasses, task_of
+from assay.tasks.spec.labels.kinds import Labels, TwoClasses, task_of
 from assay.tasks.spec.people import Adjudication, Deadline
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoices

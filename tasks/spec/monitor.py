@@ -30,7 +30,7 @@ from assay.tasks.schema import Part, wrong
 from assay.tasks.spec.choice_of_items import MethodName
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.labels import Labels
+from assay.tasks.spec.labels.kinds import Labels
 from assay.tasks.spec.strict_yaml import read
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up

@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar
-from unicodedata import category, normalize
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Strict, Tag, model_validator
 
@@ -21,6 +20,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.tasks.schema import Finite, Part, wrong
 from assay.tasks.sources.spellings import two_class_spellings
+from assay.tasks.spec.labels.names import ClassName, as_seen
 
 MOST_CLASSES = 1000
 _LATER = {
@@ -28,31 +28,6 @@ _LATER = {
     "number": "numbers",
     "prefer": "preferences between two answers",
 }
-
-
-# By Unicode category.
-_REFUSED = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
-
-
-def _one_line_of_text(name: str) -> str:
-    """The name, if every desk can show it and give it back: a page in XML, a line of a CSV file."""
-    for character in name:
-        what = _REFUSED.get(category(character))
-        if what is None and ord(character) & 0xFFFE == 0xFFFE:
-            what = "a code point that is no character"
-        if what is not None:
-            raise wrong(f"{name!r} holds {what} (U+{ord(character):04X}), which no desk can show; remove it")
-    return name
-
-
-def _as_seen(name: str) -> str:
-    """The name without what cannot be seen, with plain spaces, and composed."""
-    seen = "".join(character for character in name if category(character) != "Cf")
-    return " ".join(normalize("NFC", seen).split())
-
-
-ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text)]
-"""A class as people see it. Spaces of every kind, joiners and soft hyphens belong to it and are kept."""
 
 
 class LabelsForm(Part):
@@ -106,7 +81,7 @@ class TwoClasses(LabelsForm):
     def _two_classes(self) -> "TwoClasses":
         if self.positive == self.negative:
             raise wrong(f"calls both classes {self.positive!r}; give them different names")
-        if _as_seen(self.positive) == _as_seen(self.negative):
+        if as_seen(self.positive) == as_seen(self.negative):
             raise wrong(
                 f"calls the classes {self.positive!a} and {self.negative!a}, which look the same; give them "
                 "different names"
@@ -152,7 +127,7 @@ def _several(names: tuple[Any, ...]) -> tuple[Any, ...]:
 def _look_different(names: tuple[str, ...]) -> tuple[str, ...]:
     seen: dict[str, str] = {}
     for name in names:
-        other = seen.setdefault(_as_seen(name), name)
+        other = seen.setdefault(as_seen(name), name)
         if other != name:
             raise wrong(f"calls classes {other!a} and {name!a}, which look the same; give them different "
                         "names")

@@ -1,0 +1,32 @@
+"""The name of a class: what every desk can show and give back, and when two names look the same."""
+
+from typing import Annotated
+from unicodedata import category, normalize
+
+from pydantic import AfterValidator, Field
+
+from assay.tasks.schema import wrong
+
+# By Unicode category.
+_REFUSED = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
+
+
+def _one_line_of_text(name: str) -> str:
+    """The name, if every desk can show it and give it back: a page in XML, a line of a CSV file."""
+    for character in name:
+        what = _REFUSED.get(category(character))
+        if what is None and ord(character) & 0xFFFE == 0xFFFE:
+            what = "a code point that is no character"
+        if what is not None:
+            raise wrong(f"{name!r} holds {what} (U+{ord(character):04X}), which no desk can show; remove it")
+    return name
+
+
+def as_seen(name: str) -> str:
+    """The name without what cannot be seen, with plain spaces, and composed."""
+    seen = "".join(character for character in name if category(character) != "Cf")
+    return " ".join(normalize("NFC", seen).split())
+
+
+ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text)]
+"""A class as people see it. Spaces of every kind, joiners and soft hyphens belong to it and are kept."""
