@@ -18,6 +18,7 @@ from assay.tasks.ledger.monitors import (
     latest,
     read_openings,
     read_verdicts,
+    signals_of,
 )
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
@@ -96,7 +97,12 @@ class MonitorRun:
             return
         self.verdicts.append(winner)
         self.done.verdicts.append(winner)
-        tell(self.ledger, self.spec, winner, self.verdicts)
+        self.tell(winner)
+
+    def tell(self, verdict: WindowVerdict) -> None:
+        """Raise the alerts of a verdict, unless they were raised before."""
+        signals = signals_of(self.openings.get(verdict.window, ()))
+        tell(self.ledger, self.spec, verdict, self.verdicts, signals)
 
 
 def read_run(store: Store, name: str, now: datetime) -> MonitorRun:
