@@ -18,13 +18,15 @@ def read_monitor_history(store: Store, name: str) -> History:
     spec = open_monitor(store, name)
     ledger = Ledger(store, layout.monitor(name))
     openings = read_openings(ledger)
-    standing = latest(read_verdicts(ledger))
+    verdicts = read_verdicts(ledger)
+    standing = latest(verdicts)
     return History(
         monitor=spec.name,
         measure=spec.measures[0].name,
         error_rate=spec.monitor.error_rate,
         test=spec.monitor.test,
         rows=tuple(_row(window, openings[window], standing.get(window)) for window in sorted(openings)),
+        verdicts=tuple(verdicts),
     )
 
 

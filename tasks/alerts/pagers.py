@@ -51,23 +51,24 @@ def _pagerduty(server: Any, alert: Alert, owner: str) -> str:
 
 def pagerduty_event(server: Any, alert: Alert, owner: str) -> JsonObject:
     """An event of PagerDuty's Events API v2. `server`: what Apprise read from the address."""
+    payload: JsonObject = {
+        "summary": alert.subject[:_LONGEST_SUMMARY],
+        "source": owner,
+        "severity": alert.severity,
+        "component": server.component,
+        "custom_details": {"what": alert.body, "reference": f"{owner}/{alert.key}", **server.details},
+    }
+    if alert.group or server.group:
+        payload["group"] = alert.group or server.group
+    if server.class_id:
+        payload["class"] = server.class_id
     event: JsonObject = {
         "routing_key": server.integration_key,
         "event_action": "resolve" if alert.kind == "recovery" else "trigger",
         "dedup_key": incident(owner, alert),
         "client": "Assay",
-        "payload": {
-            "summary": alert.subject[:_LONGEST_SUMMARY],
-            "source": owner,
-            "severity": alert.severity,
-            "component": server.component,
-            "custom_details": {"what": alert.body, "reference": f"{owner}/{alert.key}", **server.details},
-        },
+        "payload": payload,
     }
-    if alert.group or server.group:
-        event["payload"]["group"] = alert.group or server.group
-    if server.class_id:
-        event["payload"]["class"] = server.class_id
     if alert.links:
         event["client_url"] = alert.links[0]
         event["links"] = [{"href": link, "text": "The page of this window or report"} for link in alert.links]
@@ -81,7 +82,7 @@ def _opsgenie(server: Any, alert: Alert, owner: str) -> str:
     headers = {"Authorization": f"GenieKey {server.apikey}"}
     alias = incident(owner, alert)
     if alert.kind == "recovery":
-        told = {"source": owner, "note": f"{alert.subject}\n\n{alert.body}"[:_LONGEST_DESCRIPTION]}
+        told: JsonObject = {"source": owner, "note": f"{alert.subject}\n\n{alert.body}"[:_LONGEST_DESCRIPTION]}
         return post(f"{address}/{quote(alias, safe='')}/close?identifierType=alias", told, headers)
     return post(address, opsgenie_alert(server, alert, owner), headers)
 

@@ -65,6 +65,7 @@ class History:
     error_rate: float
     test: str                         # the rule that calls a breach
     rows: tuple[HistoryRow, ...]
+    verdicts: tuple[WindowVerdict, ...] = ()   # all of them, in the order they were given
 
     @property
     def bought(self) -> int:

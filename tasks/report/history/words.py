@@ -11,8 +11,15 @@ from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.report import wording
-from assay.tasks.report.history.record import held_against
+from assay.tasks.report.history.record import History, HistoryRow, held_against
 
+STATES = {
+    "ok": "within the limits",
+    "breach": "in breach",
+    "inconclusive": "inconclusive",
+    "waiting": "people are working",
+    "unlabelled": "not labelled: the month's labels were spent",
+}
 SIGNALS = {
     "psi": "distribution of scores (PSI)",
     "ks": "distribution of scores (Kolmogorov-Smirnov)",
@@ -68,6 +75,17 @@ def news_of_place(
     )
 
 
+def news_in(history: History, row: HistoryRow) -> list[PlaceNews]:
+    """What is to be said of a window of a history: of the whole pool first, then of its segments.
+
+    Nothing for a window without a verdict.
+    """
+    if row.verdict is None:
+        return []
+    places = (row.verdict.overall, *row.verdict.segments)
+    return [news_of_place(row.verdict, place, history.verdicts, row.signals) for place in places]
+
+
 def headline(news: PlaceNews) -> str:
     """What, the value with its interval, the limit, and since when.
 
@@ -75,7 +93,7 @@ def headline(news: PlaceNews) -> str:
     """
     what = "recovered" if news.recovers else news.place.verdict
     said = {"breach": "in breach"}.get(what, what)
-    parts = [f"{news.name} {said}: {value_in_words(news.place.measured)}", *_limit_in_words(news)]
+    parts = [f"{news.name} {said}: {value_in_words(news.place.measured)}", *_limit_in_question(news)]
     if what == "breach":
         parts.append(f"since {news.breached[0]}")
     elif what == "recovered":
@@ -117,7 +135,12 @@ def how_sure(news: PlaceNews) -> str:
 
 def limits_in_words(place: PlaceVerdict) -> str:
     """`at least 0.8 (floor), at least 0.7812 (reference)`; nothing without a limit."""
-    return ", ".join(f"{_MUST[one.side]} {wording.limit(one.value)} ({one.name})" for one in place.limits)
+    return ", ".join(map(limit_in_words, place.limits))
+
+
+def limit_in_words(limit: Limit) -> str:
+    """`at least 0.8 (floor)`."""
+    return f"{_MUST[limit.side]} {wording.limit(limit.value)} ({limit.name})"
 
 
 def limit_in_question(place: PlaceVerdict) -> Limit | None:
@@ -145,7 +168,7 @@ def _value(m: Measured) -> str:
     return wording.shown(m.value, m.lower, m.upper)
 
 
-def _limit_in_words(news: PlaceNews) -> list[str]:
+def _limit_in_question(news: PlaceNews) -> list[str]:
     limit = limit_in_question(news.place)
     return [] if limit is None else [f"must be {_MUST[limit.side]} {wording.limit(limit.value)}"]
 
