@@ -8,6 +8,7 @@ judges the window.
 from collections.abc import Callable
 from datetime import datetime
 
+from assay.flows.monitor.publishing import publish
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.telling import news_of
 from assay.flows.monitor.tick import go_on_with
@@ -18,6 +19,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import read_openings
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.settings import Settings
 
 
 def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] = utc_now) -> Tick | None:
@@ -30,6 +32,8 @@ def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] =
         return None
     monitor, window = found
     done = go_on_with(store, monitor, window, now=now())
+    if done.verdicts:
+        publish(store, monitor, Settings(), now())
     events.windows_judged(store.url, monitor, [news_of(verdict) for verdict in done.verdicts])
     return done
 

@@ -82,7 +82,8 @@ def _opsgenie(server: Any, alert: Alert, owner: str) -> str:
     headers = {"Authorization": f"GenieKey {server.apikey}"}
     alias = incident(owner, alert)
     if alert.kind == "recovery":
-        told: JsonObject = {"source": owner, "note": f"{alert.subject}\n\n{alert.body}"[:_LONGEST_DESCRIPTION]}
+        note = f"{alert.subject}\n\n{alert.body}"[:_LONGEST_DESCRIPTION]
+        told: JsonObject = {"source": owner, "note": note}
         return post(f"{address}/{quote(alias, safe='')}/close?identifierType=alias", told, headers)
     return post(address, opsgenie_alert(server, alert, owner), headers)
 

@@ -8,7 +8,7 @@ from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.record import History, HistoryRow
 from assay.tasks.report.history.rendering import render
 from assay.tasks.report.history.table import interval_of, value_of
-from assay.tasks.report.history.words import STATES, headline, limits_in_words, news_in, signal_in_words
+from assay.tasks.report.history.words import STATES, first_news, headline, limits_in_words, news_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,7 @@ class NewestVerdict:
     """The newest window that is judged."""
 
     window: str
+    name: str            # of what is told: the measure, and the segment if only segments are in breach
     link: str
     state: str
     said: str
@@ -92,9 +93,10 @@ def place_cells(place: PlaceVerdict | None) -> PlaceCells:
 
 
 def _newest(history: History, row: HistoryRow) -> NewestVerdict:
-    news = news_in(history, row)[0]
+    news = first_news(news_in(history, row))
     return NewestVerdict(
         window=row.window,
+        name=news.name,
         link=page_of(row.window),
         state=row.state,
         said=STATES[row.state],
@@ -113,6 +115,10 @@ def _window(row: HistoryRow) -> WindowLine:
         state=row.state,
         said=STATES.get(row.state, row.state),
         more=row.verdict.labels_to_decide if row.verdict else None,
-        signals=", ".join(map(signal_in_words, row.raised)),
+        signals=", ".join(f"{s.name} {_figure(s.value)}".rstrip() for s in row.raised),
         revision=row.revision,
     )
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else wording.number(value, 3)

@@ -12,6 +12,7 @@ from assay.tasks.report.history.words import (
     SIGNALS,
     STATES,
     PlaceNews,
+    first_news,
     headline,
     how_sure,
     limit_in_words,
@@ -29,6 +30,9 @@ class PlaceLines:
     """What is said of the whole pool, or of a segment."""
 
     name: str
+    segment: str | None
+    state: str
+    said: str
     known: bool
     cells: PlaceCells
     headline: str
@@ -70,7 +74,8 @@ def window_html(history: History, row: HistoryRow) -> bytes:
     verdict = row.verdict
     if verdict is None:
         raise ValueError(f"window {row.window} has no verdict")
-    whole, *segments = news_in(history, row)
+    several = news_in(history, row)
+    first, (whole, *segments) = first_news(several), several
     at = history.rows.index(row) + 1
     return render(
         "window.html.j2",
@@ -80,7 +85,12 @@ def window_html(history: History, row: HistoryRow) -> bytes:
         measure=wording.measure_name(history.measure),
         state=row.state,
         said=STATES[row.state],
-        whole=_lines(whole),
+        first=_lines(first),
+        headline=headline(first),
+        told_of=[
+            _lines(news) for news in several
+            if news is not first and (news.place.verdict == "breach" or news.recovers)
+        ],
         segments=[_lines(news) for news in segments],
         pending=row.asked,
         more=verdict.labels_to_decide,
@@ -102,7 +112,9 @@ def window_html(history: History, row: HistoryRow) -> bytes:
 
 def _lines(news: PlaceNews) -> PlaceLines:
     return PlaceLines(
-        name=news.name, known=news.place.measured.value is not None, cells=place_cells(news.place),
+        name=news.name, segment=news.place.segment, state=news.place.verdict,
+        said=STATES[news.place.verdict], known=news.place.measured.value is not None,
+        cells=place_cells(news.place),
         headline=headline(news), moved=moved(news), sure=how_sure(news),
     )
 

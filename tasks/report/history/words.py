@@ -86,6 +86,13 @@ def news_in(history: History, row: HistoryRow) -> list[PlaceNews]:
     return [news_of_place(row.verdict, place, history.verdicts, row.signals) for place in places]
 
 
+def first_news(several: Sequence[PlaceNews]) -> PlaceNews:
+    """What is told first of a window: the whole pool, or a segment where only segments are in breach."""
+    whole = several[0]
+    in_breach = [news for news in several if news.place.verdict == "breach"]
+    return in_breach[0] if in_breach else whole
+
+
 def headline(news: PlaceNews) -> str:
     """What, the value with its interval, the limit, and since when.
 
