@@ -160,9 +160,7 @@ def value_in_words(m: Measured) -> str:
     """`0.712 (0.662 to 0.762)`, `0.9 exactly`, `undefined`."""
     if m.exact and m.value is not None:
         return f"{_value(m)} exactly"
-    if m.lower is None or m.upper is None:
-        return _value(m)
-    return f"{_value(m)} ({wording.ends(m.value, m.lower, m.upper)})"
+    return wording.in_words(m.value, m.lower, m.upper)
 
 
 def signal_in_words(signal: Signal) -> str:
