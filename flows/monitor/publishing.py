@@ -17,7 +17,7 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.monitors import monitors
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report import write_files
-from assay.tasks.report.history.files import history_files, pages_there, window_files
+from assay.tasks.report.history.files import history_files, is_told, judged, pages_there, window_files
 from assay.tasks.report.history.record import History
 from assay.tasks.settings import Settings
 from assay.tasks.telemetry import otel, prometheus
@@ -55,7 +55,9 @@ def write_pages(history: History, folder: Path) -> None:
 
     Raises ReportNotWritten.
     """
-    write_files({**window_files(history, pages_there(folder)), **history_files(history)}, folder)
+    there = pages_there(folder)
+    if not (is_told(history, folder) and judged(history) == there):
+        write_files({**window_files(history, there), **history_files(history)}, folder)
 
 
 def figures_of(store: Store, history: History, now: datetime) -> list[Sample]:

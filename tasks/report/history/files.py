@@ -18,12 +18,19 @@ WINDOWS = "windows.json"
 
 def history_files(history: History) -> dict[str, bytes]:
     """File name -> bytes. The same history gives the same bytes."""
-    told = json.dumps(history.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
     return {
         "history.html": history_html(history),
-        "history.json": (told + "\n").encode(),
         "history.parquet": history_parquet(history),
+        "history.json": _json(history),
     }
+
+
+def is_told(history: History, folder: Path) -> bool:
+    """Whether the files in this folder tell of just this history."""
+    try:
+        return (folder / "history.json").read_bytes() == _json(history)
+    except OSError:
+        return False
 
 
 def window_files(history: History, there: Mapping[str, int]) -> dict[str, bytes]:
@@ -31,12 +38,16 @@ def window_files(history: History, there: Mapping[str, int]) -> dict[str, bytes]
 
     there   window -> the number of the verdict that its page tells of
     """
-    judged = {row.window: row.verdict.number for row in history.rows if row.verdict is not None}
     files = {
         page_of(row.window): window_html(history, row)
         for row in history.rows if row.verdict is not None and there.get(row.window) != row.verdict.number
     }
-    return {**files, WINDOWS: (json.dumps(judged, indent=2) + "\n").encode()}
+    return {**files, WINDOWS: (json.dumps(judged(history), indent=2) + "\n").encode()}
+
+
+def judged(history: History) -> dict[str, int]:
+    """Window -> the number of the verdict on it, of those that have one."""
+    return {row.window: row.verdict.number for row in history.rows if row.verdict is not None}
 
 
 def pages_there(folder: Path) -> dict[str, int]:
@@ -48,3 +59,7 @@ def pages_there(folder: Path) -> dict[str, int]:
         }
     except (OSError, ValueError, AttributeError, TypeError):
         return {}
+
+
+def _json(history: History) -> bytes:
+    return (json.dumps(history.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
