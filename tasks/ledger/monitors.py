@@ -91,6 +91,12 @@ def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
     return found
 
 
+def signals_of(openings: Sequence[Opening]) -> tuple[Signal, ...]:
+    """What was measured of a window's newest predictions, given its openings."""
+    newest = max((opening.revision for opening in openings), default=0)
+    return next((opening.signals for opening in openings if opening.revision == newest), ())
+
+
 def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
     """Put a verdict; returns the one under its number."""
     return put_record(ledger, layout.monitor_verdict(ledger.name, verdict.number), verdict)

@@ -27,6 +27,7 @@ from assay.evalcore.monitoring.days_off import DaysOff, days_off
 from assay.evalcore.monitoring.lifetime import Test
 from assay.evalcore.monitoring.multiplicity import Correction
 from assay.tasks.schema import Part, wrong
+from assay.tasks.spec.alerts import window_links
 from assay.tasks.spec.choice_of_items import MethodName
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
@@ -133,6 +134,11 @@ class MonitorSpec(Spec):
                              "threshold: {min: 0.80}, or monitor.drop: {by: 0.03}"))
         if self.warm_start is not None:
             problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
+        link = self.alerts.report_url if self.alerts else None
+        if link is not None and ("{window}" not in link or "{evaluation}" in link):
+            problems.append(("alerts.report_url", f"{link!r} must hold {{window}}, and may hold {{monitor}}: "
+                             "a monitor's alert links to the page of its window, which has its verdict; the "
+                             "report of an {evaluation} has none"))
         problems += self._wrong_windows()
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
@@ -232,6 +238,8 @@ class MonitorSpec(Spec):
         data["batch_size"] = min(self.batch_size, labels)
         for field in data["desk"].keys() & set(self.desk.by_window):
             data["desk"][field] = window.fill(data["desk"][field])
+        if self.alerts is not None:
+            data["alerts"]["report_url"] = next(iter(window_links(self.alerts, self.name, window.name)), None)
         if inherits is not None and carry > 0:
             data["warm_start"] = {"evaluation": inherits, "discount": carry}
         return Spec.from_json(data, origin=f"monitor {self.name}, window {window.name}")

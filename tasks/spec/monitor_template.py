@@ -38,7 +38,7 @@ desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 threshold: {min: 0.80}           # the floor; and/or monitor.drop
 # alerts:                        # who is told of a breach; addresses are secrets and live in the environment
 #   channels: [{name: ops, env: ASSAY_ALERT_OPS}]
-#   report_url: "https://reports.example.com/{evaluation}"
+#   report_url: "https://reports.example.com/{monitor}/windows/{window}.html"
 
 monitor:
   first: "2026-11-20"            # the first window

@@ -229,7 +229,9 @@ def test_the_command_line_does_what_is_due_and_tells_the_history(tmp_path, capsy
     assert run_command_line(["history", "stream", "--json", "--out", str(out), *where]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [window["state"] for window in told["windows"]] == ["breach"]
-    assert sorted(path.name for path in out.iterdir()) == ["history.html", "history.json", "history.parquet"]
+    assert sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()) == [
+        "history.html", "history.json", "history.parquet", "windows.json", "windows/2026-11-01.html"
+    ]
     rows = pq.read_table(out / "history.parquet").to_pylist()
     assert [(row["window"], row["verdict"], row["bought"]) for row in rows] == [("2026-11-01", "breach", 100)]
     page = (out / "history.html").read_text()

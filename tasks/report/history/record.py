@@ -75,6 +75,7 @@ class History:
     rows: tuple[HistoryRow, ...]
     amendments: tuple[Amendment, ...] = ()
     mutes: tuple[Mute, ...] = ()
+    verdicts: tuple[WindowVerdict, ...] = ()   # all of them, in the order they were given
 
     @property
     def bought(self) -> int:

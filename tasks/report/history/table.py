@@ -5,7 +5,9 @@ from dataclasses import asdict, dataclass
 
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
+from assay.tasks.report.history.chart import chart
 from assay.tasks.report.history.record import History, HistoryRow
+from assay.tasks.report.history.words import limits_in_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +85,23 @@ def history_parquet(history: History) -> bytes:
 
 
 def history_markdown(history: History, last: int = 20) -> str:
-    """The newest windows as a table, for an artifact."""
-    lines = [
-        f"### {history.monitor}: {history.measure} over windows", "",
-        "| window | estimate | interval | labels | bought | verdict |",
-        "| --- | --- | --- | --- | --- | --- |",
+    """The newest windows as a chart and a table, for an artifact."""
+    newest = history.rows[-last:]
+    lines = [f"### {history.monitor}: {wording.measure_name(history.measure)} over windows", ""]
+    drawn = chart(newest)
+    if drawn:
+        lines += ["```text", *drawn, "```", ""]
+    lines += [
+        "| window | verdict | estimate | interval | must be | labels | bought |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for row in history.rows[-last:]:
-        labels = row.overall.measured.labels if row.overall else 0
-        cells = (row.window, value_of(row.overall), interval_of(row.overall), labels, row.bought, row.state)
+    for row in reversed(newest):
+        place = row.overall
+        limit = limits_in_words(place) if place else ""
+        labels = place.measured.labels if place else 0
+        cells = (
+            row.window, row.state, value_of(place), interval_of(place), limit, labels, row.bought
+        )
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n"
 
