@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of, held_against
-from assay.tasks.report.history.table import interval_of, value_of
+from assay.tasks.report.history.table import interval_of, joined_windows, recent_of, value_of
 
 _STATES = {
     "ok": "within the limits",
@@ -40,6 +41,7 @@ class WindowLine:
 
     window: str
     place: PlaceCells
+    recent: str          # the mean over the last windows
     bought: int
     said: str
     more: int | None     # labels that would decide it
@@ -82,6 +84,7 @@ def history_html(history: History) -> bytes:
         w=wording,
         style=Markup(style),  # noqa: S704  our own file
         figure=windows_figure(history),
+        joined=_joined(history),
         rows=[_window(row) for row in history.rows],
         segments=[
             SegmentLine(window=row.window, segment=place.segment, place=_place(place))
@@ -98,14 +101,21 @@ def history_html(history: History) -> bytes:
     return page.encode("utf-8", "replace")
 
 
+def _joined(history: History) -> str:
+    """Of the newest mean over the last windows, what it is; nothing where there is none."""
+    means = [row.recent for row in history.rows if row.recent is not None]
+    return joined_windows(means[-1]) if means else ""
+
+
 def _window(row: HistoryRow) -> WindowLine:
     return WindowLine(
         window=row.window,
         place=_place(row.overall),
+        recent=recent_of(row.recent),
         bought=row.bought,
         said=_STATES[row.state] + (f"; {_STATES[row.wrong.state]}" if row.verdict and row.wrong else ""),
         more=row.verdict.labels_to_decide if row.verdict else None,
-        signals=", ".join(f"{s.name} {_figure(s.value)}".rstrip() for s in row.raised),
+        signals=", ".join(map(_signal, row.raised)),
         revision=row.revision,
     )
 
@@ -120,6 +130,14 @@ def _place(place: PlaceVerdict | None) -> PlaceCells:
         evidence=", ".join(f"{evidence:.2f}" for _, evidence in limits),
         needed="" if place is None else f"{place.needed:.2f}",
     )
+
+
+def _signal(signal: Signal) -> str:
+    if signal.level is not None and signal.usual is not None:
+        return f"{signal.name} {_figure(signal.level)} (usually {_figure(signal.usual)})"
+    if signal.why:
+        return f"{signal.name}: {signal.why}"
+    return f"{signal.name} {_figure(signal.value)}".rstrip()
 
 
 def _figure(value: float | None) -> str:
