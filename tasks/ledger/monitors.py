@@ -72,8 +72,8 @@ class WindowVerdict:
     overall: PlaceVerdict
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
-    dependent: bool                     # its estimates rest on a label model that took earlier labels
-    recent: tuple[RecentMean, ...]      # over the last windows, this one included: the pool's, its segments'
+    dependent: bool = False             # its estimates rest on a label model that took earlier labels
+    recent: tuple[RecentMean, ...] = ()   # over the last windows, this one included: the pool's, its segments'
 
     @property
     def verdict(self) -> Verdict:
