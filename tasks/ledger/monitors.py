@@ -73,7 +73,7 @@ class WindowVerdict:
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
     dependent: bool = False             # its estimates rest on a label model that took earlier labels
-    recent: tuple[RecentMean, ...] = ()   # over the last windows, this one included: the pool's, its segments'
+    recent: tuple[RecentMean, ...] = ()   # over the last windows, with this one: the pool's, its segments'
 
     @property
     def verdict(self) -> Verdict:
