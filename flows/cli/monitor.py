@@ -19,7 +19,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitoring.mutes import mute_at
 from assay.tasks.report import wording, write_files
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
-from assay.tasks.report.history.table import history_parquet
+from assay.tasks.report.history.table import history_parquet, joined_windows, recent_of
 from assay.tasks.settings import Settings
 from assay.tasks.spec.monitor import load_monitor_spec
 from assay.tasks.telemetry import otel, prometheus
@@ -148,9 +148,15 @@ def _print_history(told: History) -> None:
     if not told.rows:
         click.echo("  no window has been opened yet")
         return
-    click.echo(f"  {'window':<14} {measure:<10} {'interval':<18} {'labels':>6} {'bought':>6}  verdict")
+    click.echo(
+        f"  {'window':<14} {measure:<10} {'interval':<18} {'last windows':<28} {'labels':>6} {'bought':>6}  "
+        "verdict"
+    )
     for row in told.rows:
         click.echo("  " + _line(row))
+    means = [row.recent for row in told.rows if row.recent is not None]
+    if means:
+        click.echo(f"  last windows: the mean over so many; the newest {joined_windows(means[-1])}")
     for one in told.amendments:
         reason = f" ({one.reason})" if one.reason else ""
         click.echo(
@@ -185,7 +191,10 @@ def _line(row: HistoryRow) -> str:
     if row.revision:
         hints.append(f"revision {row.revision}")
     labels = m.labels if m else 0
-    return f"{row.window:<14} {value:<10} {interval:<18} {labels:>6} {row.bought:>6}  {'; '.join(hints)}"
+    return (
+        f"{row.window:<14} {value:<10} {interval:<18} {recent_of(row.recent):<28} {labels:>6} "
+        f"{row.bought:>6}  {'; '.join(hints)}"
+    )
 
 
 def _tick_json(done: Tick) -> JsonObject:

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assay.evalcore.evaluation.stopping import Verdict
+from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.sizing import Sizing
+from assay.evalcore.monitoring.traffic.profile import Profile
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
@@ -40,6 +43,8 @@ class Opening:
     why: str                     # first, quiet, suspicious, follow-up or late predictions
     opened: datetime             # when; never compared
     signals: tuple[Signal, ...] = ()
+    sizing: Sizing | None = None     # what a quiet window's labels were decided from; None: fixed by the spec
+    profile: Profile | None = None   # of its predictions; None for a follow-up, which has the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,8 @@ class WindowVerdict:
     overall: PlaceVerdict
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
+    dependent: bool = False             # its estimates rest on a label model that took earlier labels
+    recent: tuple[RecentMean, ...] = ()   # over the last windows, with this one: the pool's, its segments'
 
     @property
     def verdict(self) -> Verdict:

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
 from assay.tasks.report.history.rendering import render
-from assay.tasks.report.history.table import interval_of, value_of
+from assay.tasks.report.history.table import interval_of, joined_windows, recent_of, value_of
 from assay.tasks.report.history.words import STATES, first_news, headline, limits_in_words, news_in
 
 
@@ -28,6 +29,7 @@ class WindowLine:
     window: str
     link: str            # to its page; nothing before it is judged
     place: PlaceCells
+    recent: str          # the mean over the last windows
     bought: int
     state: str
     said: str
@@ -80,6 +82,7 @@ def history_html(history: History) -> bytes:
         measure=wording.measure_name(history.measure),
         newest=next((_newest(history, row) for row in newest_first if row.verdict is not None), None),
         figure=windows_figure(history),
+        joined=_joined(history),
         rows=[_window(row) for row in newest_first],
         segments=[
             SegmentLine(window=row.window, segment=place.segment, place=place_cells(place))
@@ -124,18 +127,33 @@ def _newest(history: History, row: HistoryRow) -> NewestVerdict:
     )
 
 
+def _joined(history: History) -> str:
+    """Of the newest mean over the last windows, what it is; nothing where there is none."""
+    means = [row.recent for row in history.rows if row.recent is not None]
+    return joined_windows(means[-1]) if means else ""
+
+
 def _window(row: HistoryRow) -> WindowLine:
     return WindowLine(
         window=row.window,
         link=page_of(row.window) if row.verdict is not None else "",
         place=place_cells(row.overall),
+        recent=recent_of(row.recent),
         bought=row.bought,
         state=row.state,
         said=STATES[row.state] + (f"; {STATES[row.wrong.state]}" if row.verdict and row.wrong else ""),
         more=row.verdict.labels_to_decide if row.verdict else None,
-        signals=", ".join(f"{s.name} {_figure(s.value)}".rstrip() for s in row.raised),
+        signals=", ".join(map(_signal, row.raised)),
         revision=row.revision,
     )
+
+
+def _signal(signal: Signal) -> str:
+    if signal.level is not None and signal.usual is not None:
+        return f"{signal.name} {_figure(signal.level)} (usually {_figure(signal.usual)})"
+    if signal.why:
+        return f"{signal.name}: {signal.why}"
+    return f"{signal.name} {_figure(signal.value)}".rstrip()
 
 
 def _figure(value: float | None) -> str:

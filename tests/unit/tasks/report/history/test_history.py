@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from doubles.history import history, opening, place, row
 
+from assay.evalcore.monitoring.recent import RecentMean
+from assay.evalcore.monitoring.signals import Signal
 from assay.tasks.report import write_files
 from assay.tasks.report.history.chart import chart
 from assay.tasks.report.history.files import history_files, pages_there, window_files
@@ -150,3 +152,37 @@ def test_pages_are_written_again_only_where_the_verdict_is_newer(tmp_path):
     (tmp_path / "windows" / "2026-11-01.html").unlink()
     assert next(iter(window_files(DAYS, pages_there(tmp_path)))) == "windows/2026-11-01.html"
     assert next(iter(window_files(DAYS, {**there, "2026-11-02": 0}))) == "windows/2026-11-02.html"
+
+
+def test_the_mean_over_the_last_windows_is_in_the_json_the_table_and_the_page():
+    def mean(segment, joined):
+        return RecentMean(
+            segment=segment, windows=("2026-11-01", "2026-11-02"), value=0.81, lower=0.77, upper=0.85,
+            confidence=0.95, labels=200, joined=joined,
+        )
+
+    told = history(
+        row("2026-11-01", 0.9, "ok"),
+        row("2026-11-02", 0.7, "breach", SEGMENTS,
+            recent=(mean(None, "dependent"), mean("half=b", "dependent"))),
+    )
+    first, second = told.to_json()["windows"]
+    assert first["recent"] is None
+    assert second["recent"] == {
+        "windows": ["2026-11-01", "2026-11-02"], "value": 0.81, "lower": 0.77, "upper": 0.85,
+        "confidence": 0.95, "labels": 200, "joined": "dependent",
+    }
+    assert [one["recent"] is None for one in second["segments"]] == [True, False]
+    rows = place_rows(told)
+    assert [(r.recent, r.recent_windows) for r in rows] == [(None, None), (0.81, 2), (None, None), (0.81, 2)]
+    page = history_html(told).decode()
+    assert "0.810, 0.770 to 0.850 (2)" in page
+    assert "2026-11-01 to 2026-11-02, weighted by 200 labels, errors dependent by warm starts" in page
+
+
+def test_the_page_says_of_a_raised_share_what_it_is_and_what_is_usual():
+    share = Signal(name="predictions", value=0.3, by_chance=0.1, raised=True, level=0.8, usual=0.5)
+    columns = Signal(name="schema", value=1.0, by_chance=0.0, raised=True, why="age is gone")
+    openings = (opening("2026-11-01", "s-2026-11-01", signals=(share, columns)),)
+    page = history_html(history(row("2026-11-01", 0.9, "ok", openings=openings))).decode()
+    assert "predictions 0.800 (usually 0.500), schema: age is gone" in page
