@@ -5,6 +5,8 @@ evaluation is lives in its spec. Secrets (the token of Label Studio, S3 credenti
 used and are no part of this.
 """
 
+from pathlib import Path
+
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -31,4 +33,15 @@ class Settings(BaseSettings):
     )
     sweep_workers: int = Field(
         default=4, ge=1, le=64, description="Evaluations a sweep advances at the same time."
+    )
+    pages: Path | None = Field(
+        default=None, description="A folder for the pages of monitors, one folder each, for a web server."
+    )
+    prometheus: Path | None = Field(
+        default=None,
+        description="A folder for the figures of monitors, for the textfile collector of node_exporter.",
+    )
+    otel: bool = Field(
+        default=False,
+        description="Send the figures of monitors by OTLP, to where OpenTelemetry's OTEL_ variables say.",
     )

@@ -17,7 +17,11 @@ from assay.flows.cli.output import store_named, store_option
               "at which Label Studio reaches it.")
 @click.option("--workers", type=click.IntRange(1, 32), default=2, show_default=True,
               help="Evaluations advanced at the same time.")
-def listen(where: str | None, host: str, port: int, register: str | None, workers: int) -> int:
+@click.option("--metrics", is_flag=True,
+              help="Answer GET /metrics from this machine with the figures of all monitors, for Prometheus.")
+def listen(
+    where: str | None, host: str, port: int, register: str | None, workers: int, metrics: bool
+) -> int:
     """Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.
 
     Webhooks can be lost. The next sweep then advances the evaluation, so keep the sweep scheduled. The secret
@@ -29,6 +33,7 @@ def listen(where: str | None, host: str, port: int, register: str | None, worker
     """
     from assay.flows.listen.receiver import SECRET_VARIABLE, checked_secret, serve
     from assay.tasks import events
+    from assay.tasks.telemetry.prometheus import content_type
 
     secret = os.environ.get(SECRET_VARIABLE, "").strip()
     checked_secret(secret)
@@ -38,10 +43,12 @@ def listen(where: str | None, host: str, port: int, register: str | None, worker
         )
     store = store_named(where)
     store.check()
+    if metrics:
+        content_type()
     if os.environ.get("PREFECT_API_URL"):
         events.tell_from_anywhere()
     serve(
-        store, secret, host=host, port=port, workers=workers, register=register,
+        store, secret, host=host, port=port, workers=workers, register=register, metrics=metrics,
         ready=lambda taken: click.echo(f"listening on http://{host}:{taken} for {store.url}", err=True),
     )
     return 0

@@ -2,6 +2,7 @@
 
     POST /<kind of desk>/<evaluation>   with the secret in X-Assay-Secret: 202, at once
     GET  /health                        200, and how many evaluations wait
+    GET  /metrics                       figures of all monitors, if asked for, and for this machine only
 
 Hints decide nothing: whoever holds the secret can only make us read a desk, and after a lost hint the next
 sweep does the work. A request costs little before it is trusted: the secret is compared in constant time
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.alerts.delivery import deliver
 from assay.flows.evaluation.advance import advance
+from assay.flows.listen.figures import Figures, is_loopback
 from assay.flows.listen.wakes import Wakes
 from assay.flows.monitor.waking import judge_window_of
 from assay.flows.record.opened import desk_of, open_evaluation
@@ -67,7 +69,7 @@ def advance_and_tell(store: Store, name: str) -> Standing:
     return standing
 
 
-def receiver_app(wakes: Wakes, secret: bytes) -> Any:
+def receiver_app(wakes: Wakes, secret: bytes, figures: Figures | None = None) -> Any:
     """The web application: a FastAPI."""
     from fastapi import FastAPI, Request, Response
 
@@ -76,6 +78,13 @@ def receiver_app(wakes: Wakes, secret: bytes) -> Any:
     @app.get("/health")
     async def health() -> dict[str, str | int]:
         return {"status": "up", "waiting": wakes.waiting}
+
+    if figures is not None:
+        @app.get("/metrics")
+        def metrics(request: Request) -> Response:   # in a thread of its own: the ledger is read
+            if not _from_this_machine(request):
+                return Response(status_code=404)
+            return Response(figures.text(), media_type=figures.content_type)
 
     async def hint(evaluation: str, request: Request) -> Response:
         given = request.headers.get(SECRET_HEADER, "").encode("utf-8", "replace")
@@ -107,6 +116,12 @@ async def _small(request: Any) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+def _from_this_machine(request: Any) -> bool:
+    """Whether the client is on this machine, and no proxy speaks for another."""
+    forwarded = any(name in request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+    return not forwarded and request.client is not None and is_loopback(request.client.host)
 
 
 class Registrar:
@@ -146,11 +161,13 @@ def serve(
     workers: int = 2,
     register: str | None = None,
     look_every: float = 60.0,
+    metrics: bool = False,
     ready: Callable[[int], None] | None = None,
     stop: threading.Event | None = None,
 ) -> None:
     """Listen until the process is told to end (SIGINT, SIGTERM), or `stop` is set.
 
+    metrics    answer GET /metrics
     register   the address under which desks reach us; None: nothing is registered
     ready      told the port, once requests are answered
     """
@@ -159,8 +176,9 @@ def serve(
     checked = checked_secret(secret)
     ended = stop or threading.Event()
     with Wakes(lambda name: advance_and_tell(store, name), workers=workers) as wakes:
+        app = receiver_app(wakes, checked, Figures(store) if metrics else None)
         server = uvicorn.Server(uvicorn.Config(
-            receiver_app(wakes, checked), host=host, port=port, log_level="warning", access_log=False,
+            app, host=host, port=port, log_level="warning", access_log=False,
             limit_concurrency=CONNECTIONS, timeout_keep_alive=5, server_header=False, lifespan="off",
         ))
         registrar = Registrar(store, register, secret) if register else None

@@ -23,7 +23,8 @@ def read_monitor_history(store: Store, name: str) -> History:
     spec = versions.newest
     ledger = Ledger(store, layout.monitor(name))
     openings, states = read_openings(ledger), read_states(ledger)
-    standing = latest(read_verdicts(ledger))
+    verdicts = read_verdicts(ledger)
+    standing = latest(verdicts)
     return History(
         monitor=spec.name,
         measure=spec.measures[0].name,
@@ -34,6 +35,7 @@ def read_monitor_history(store: Store, name: str) -> History:
                  standing_state(states.get(window, [])))
             for window in sorted({*openings, *states})
         ),
+        verdicts=tuple(verdicts),
         amendments=tuple(read_amendments(ledger)),
         mutes=tuple(read_mutes(ledger)),
     )

@@ -5,9 +5,12 @@ Every opening records why it got its labels:
     first              there is nothing to compare with yet: the full budget
     late predictions   they replaced what was there: the full budget
     suspicious         a signal is raised (evalcore.monitoring.signals): the full budget
-    quiet              none is raised: `quiet_labels`
-    follow-up          a verdict was inconclusive: the labels that would decide it, at most the full budget,
-                       and at most `follow_ups` times a window
+    quiet              none is raised: what would decide, judged by the last windows before it, from
+                       `quiet_labels` to the full budget (evalcore.monitoring.sizing); with `sizing: fixed`
+                       always `quiet_labels`
+    follow-up          a verdict was inconclusive: the labels that would decide it, or call a breach where its
+                       interval lies beyond a limit; at most the full budget, and at most `follow_ups` times
+                       a window
 
 No opening gets more labels than are left of the month's. With none left the window is opened without an
 evaluation.
@@ -20,20 +23,15 @@ from typing import Literal
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.calendar import Window
-from assay.evalcore.monitoring.signals import Signal, Traffic, is_quiet, signals
+from assay.evalcore.monitoring.signals import Signal, is_quiet
 from assay.evalcore.plurals import plural
+from assay.flows.monitor.recent import size_for
 from assay.flows.monitor.run import MonitorRun
+from assay.flows.monitor.traffic import profiled
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.stores.protocol import KeyMissing
-from assay.tasks.pool.window_traffic import (
-    NoRows,
-    WindowTraffic,
-    files_digest,
-    frozen_traffic,
-    read_traffic,
-)
+from assay.tasks.pool.window_traffic import NoRows, WindowTraffic, files_digest, read_traffic
 from assay.tasks.spec.monitor import MonitorSpec
 
 _log = logging.getLogger("assay.monitor")
@@ -55,18 +53,19 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     seen = _traffic(spec, window)
     if before and seen.content == before[-1].content:
         return None
-    reference = _reference(run, window)
-    measured = [] if reference is None else signals(seen.traffic, reference, spec.measures[0])
+    profile, found = profiled(run.versions, window, seen.traffic, run.openings)
     revision = before[-1].revision + 1 if before else 0
-    why = "late predictions" if before else _why(measured)
-    wanted = spec.quiet_labels if why == "quiet" else spec.budget.labels
+    why = "late predictions" if before else _why(found)
+    sizing = size_for(run.versions, window.name, run.verdicts) if why == "quiet" else None
+    quiet = spec.quiet_labels if sizing is None else sizing.labels
+    wanted = quiet if why == "quiet" else spec.budget.labels
     name = f"{spec.name}-{window.name}" + (f"-r{revision}" if revision else "")
     inherits = _inherits(run, window)
     return _create(run, Opening(
         window=window.name, number=len(before) + 1, revision=revision, evaluation=name,
         labels=min(wanted, seen.rows), inherits=inherits, carry=spec.monitor.carry_over if inherits else 0.0,
         content=seen.content, files=seen.files, month=month_of(run), why=why, opened=run.now,
-        signals=tuple(measured),
+        signals=tuple(found), sizing=sizing, profile=profile,
     ))
 
 
@@ -149,20 +148,6 @@ def _why(measured: Sequence[Signal]) -> str:
     if not measured:
         return "first"
     return "quiet" if is_quiet(measured) else "suspicious"
-
-
-def _reference(run: MonitorRun, window: Window) -> Traffic | None:
-    """The traffic of the reference window; None for itself, and before it has begun."""
-    name = run.spec_of(window.name).reference.name
-    if window.name == name:
-        return None
-    for opening in reversed(run.openings.get(name, ())):
-        if opening.evaluation is not None:
-            try:
-                return frozen_traffic(run.of_evaluation(opening.evaluation))
-            except KeyMissing:
-                continue
-    return None
 
 
 def _inherits(run: MonitorRun, window: Window) -> str | None:

@@ -2,7 +2,8 @@
 
     versions          of the spec: numbered without a gap, each allowed after the one before, and not for a
                       window that was due already; what it does to the evidence is recomputed
-    openings, states  can be read, and name windows that exist in its calendar
+    openings, states  can be read, and name windows that exist in its calendar; a number of labels that was
+                      decided from earlier windows is the one that the verdicts known then give
     mutes             can be read, numbered without a gap
     verdicts          numbered without a gap, each recomputed by the version of its window's time, from the
                       ledgers of the evaluations it rests on
@@ -13,11 +14,12 @@ Signals and content digests are not recomputed: the predictions of a window are 
 evaluations, which are verified by their own names.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay.evalcore.plurals import plural
 from assay.flows.monitor.evidence import read_part, revision_of
 from assay.flows.monitor.judging import judge
+from assay.flows.monitor.recent import size_for
 from assay.flows.monitor.registry import UnknownMonitor, open_monitor
 from assay.flows.monitor.versions import Versions
 from assay.flows.verify.amendments import amendment_differences, numbered_differences, unreadable_versions
@@ -26,7 +28,7 @@ from assay.flows.verify.ledger import Verification
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
-from assay.tasks.ledger.monitors import WindowVerdict, latest
+from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 
@@ -49,6 +51,7 @@ def verify_monitor(store: Store, name: str) -> Verification:
         found += numbered_differences(ledger, versions, there)
         check = _Verdicts(ledger, versions, there)
         found += check.differences()
+        found += _sizes(ledger, versions, there, check.verdicts)
         recomputed, notes = check.recomputed, check.notes
     return Verification(
         evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, there)), labels=0,
@@ -73,6 +76,21 @@ def _strangers(there: frozenset[str]) -> Iterator[Difference]:
             yield Difference(key=key, difference="is not a key of a monitor")
 
 
+def _sizes(
+    ledger: Ledger, versions: Versions, there: frozenset[str], verdicts: Sequence[WindowVerdict]
+) -> Iterator[Difference]:
+    for key in sorted(filter(layout.monitor_opening.match, there)):
+        opening = read_or_say(ledger, key, Opening)
+        if isinstance(opening, Difference) or opening.sizing is None:
+            continue
+        if opening.sizing.verdicts > len(verdicts):
+            yield Difference(key=key, difference="its labels were decided from verdicts that are missing")
+        elif opening.sizing != size_for(versions, opening.window, verdicts[:opening.sizing.verdicts]):
+            yield Difference(key=key, difference="its labels do not follow from the windows before")
+        elif opening.labels > opening.sizing.labels:
+            yield Difference(key=key, difference="it has more labels than were decided on")
+
+
 class _Verdicts:
     """The check of the verdicts, in order: each rests on the ones before it."""
 
@@ -80,11 +98,12 @@ class _Verdicts:
         self._ledger, self._versions = ledger, versions
         self._keys = sorted(filter(_is_verdict, there))
         self.recomputed = 0
+        self.verdicts: list[WindowVerdict] = []   # that could be read, up to the first that could not
         self.notes: list[str] = []
 
     def differences(self) -> Iterator[Difference]:
         """What is wrong; after a verdict that is missing or cannot be read, no later one is recomputed."""
-        verdicts: list[WindowVerdict] = []
+        verdicts = self.verdicts
         for key in self._keys:
             expected = layout.monitor_verdict(self._ledger.name, len(verdicts) + 1)
             read = read_or_say(self._ledger, key, WindowVerdict)

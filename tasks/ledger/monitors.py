@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from assay.evalcore.evaluation.stopping import Verdict
+from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.sizing import Sizing
+from assay.evalcore.monitoring.traffic.profile import Profile
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
@@ -40,6 +43,8 @@ class Opening:
     why: str                     # first, quiet, suspicious, follow-up or late predictions
     opened: datetime             # when; never compared
     signals: tuple[Signal, ...] = ()
+    sizing: Sizing | None = None     # what a quiet window's labels were decided from; None: fixed by the spec
+    profile: Profile | None = None   # of its predictions; None for a follow-up, which has the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,8 @@ class WindowVerdict:
     overall: PlaceVerdict
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
+    dependent: bool = False             # its estimates rest on a label model that took earlier labels
+    recent: tuple[RecentMean, ...] = ()   # over the last windows, with this one: the pool's, its segments'
 
     @property
     def verdict(self) -> Verdict:
@@ -89,6 +96,12 @@ def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
         opening = get_record(ledger, key, Opening)
         found.setdefault(opening.window, []).append(opening)
     return found
+
+
+def signals_of(openings: Sequence[Opening]) -> tuple[Signal, ...]:
+    """What was measured of a window's newest predictions, given its openings."""
+    newest = max((opening.revision for opening in openings), default=0)
+    return next((opening.signals for opening in openings if opening.revision == newest), ())
 
 
 def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
