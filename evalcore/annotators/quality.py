@@ -43,8 +43,8 @@ UNTESTED = (
 
 
 NOT_CORRECTED = (
-    "with more than two classes people's errors are not taken out of the measures; the interval takes every "
-    "label for the truth"
+    "with classes of equal standing people's errors are not taken out of the measures; the interval takes "
+    "every label for the truth"
 )
 
 
@@ -106,7 +106,7 @@ def annotator_quality(
     """After these closed rounds, at least one of them.
 
     rule       of the last round, with the gold of all
-    measured   after these rounds, with two classes; None with more: nothing is corrected
+    measured   after these rounds, with a positive and a negative class; None: nothing is corrected
 
     Costs three estimates of the method where errors are known.
     """

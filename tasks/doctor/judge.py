@@ -82,8 +82,8 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
             says = f"one probability a class ({', '.join(roles.per_class)}), and no score of one class"
         return [problem(
             "score", says,
-            "add a score or a probability of the class in question; several classes are evaluated one "
-            "against the rest, each as a pool of its own",
+            "add a score or a probability of the class in question; for several classes write a spec with "
+            "labels: {classes: [...]} (docs/outcomes.md), and examine that",
         )]
     result = []
     for name, defect in found.bad_numbers.items():
@@ -109,9 +109,9 @@ def _decided(found: Scan, roles: Roles) -> list[Finding]:
     result = []
     if len(found.predictions) > 2:
         listed = ", ".join(repr(value) for value, _ in found.predictions.most_common(5))
-        return [problem(name, f"holds {len(found.predictions)} classes ({listed}); two are supported",
-                        "write 1 for the class in question and 0 for the rest, one pool a class, each with "
-                        "the probability of its class")]
+        return [problem(name, f"holds {len(found.predictions)} classes ({listed}); a file is examined for two",
+                        "write a spec with labels: {classes: [...]} (docs/outcomes.md), and examine that; or "
+                        "write 1 for one class and 0 for the rest")]
     if found.missing_predictions.count:
         result.append(_defect(name, "no prediction", found.missing_predictions,
                               "give these rows one, or drop them from the pool"))
