@@ -109,7 +109,7 @@ def _decided(found: Scan, roles: Roles) -> list[Finding]:
     result = []
     if len(found.predictions) > 2:
         listed = ", ".join(repr(value) for value, _ in found.predictions.most_common(5))
-        return [problem(name, f"holds {len(found.predictions)} classes ({listed}); a file is examined for two",
+        return [problem(name, f"holds {len(found.predictions)} classes ({listed}), not two",
                         "write a spec with labels: {classes: [...]} (docs/outcomes.md), and examine that; or "
                         "write 1 for one class and 0 for the rest")]
     if found.missing_predictions.count:
