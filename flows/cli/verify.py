@@ -39,7 +39,7 @@ def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int
     if _is_monitor(store, name):
         from assay.flows.verify.monitor import verify_monitor
 
-        result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX))
+        result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX), expected)
     else:
         result = recompute(store, name, expected)
     if as_json:

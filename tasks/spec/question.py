@@ -10,7 +10,6 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure
 from assay.tasks.schema import Finite, Part, wrong
 
-
 # By Unicode category.
 _REFUSED = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
 
