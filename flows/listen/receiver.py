@@ -49,11 +49,11 @@ class NoSecret(BadInput):
 
 
 def checked_secret(secret: str | None) -> bytes:
-    """The secret as bytes. Raises NoSecret if it is missing, too short or not ASCII."""
-    if not secret or len(secret) < SHORTEST_SECRET or not secret.isascii():
+    """The secret as bytes. Raises NoSecret if it is missing, too short, or cannot be sent in a header."""
+    if not secret or len(secret) < SHORTEST_SECRET or not (secret.isascii() and secret.isprintable()):
         raise NoSecret(
-            f"put a secret of at least {SHORTEST_SECRET} ASCII characters into the environment variable "
-            f"{SECRET_VARIABLE}, the same for the receiver and for the process that registers it; for "
+            f"put a secret of at least {SHORTEST_SECRET} printable ASCII characters into the environment "
+            f"variable {SECRET_VARIABLE}, the same for the receiver and for the process that registers it; for "
             "example the output of `openssl rand -hex 24`"
         )
     return secret.encode()
