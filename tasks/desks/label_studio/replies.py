@@ -110,8 +110,8 @@ def checked_token(token: str) -> str:
     if not token or not (token.isascii() and token.isprintable()) or " " in token:
         raise DeskRefused(
             f"the access token in the environment variable {TOKEN_VARIABLE} is no token: it is empty, or "
-            "holds a space, a line break or a character that is not ASCII; copy it again (Label Studio: Account & "
-            "Settings)"
+            "holds a space, a line break or a character that is not ASCII; copy it again (Label Studio: "
+            "Account & Settings)"
         )
     return token
 
