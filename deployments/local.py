@@ -18,6 +18,7 @@ import os
 import secrets
 import shutil
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -85,7 +86,15 @@ def prepare(folder: Path, any_port: bool) -> Path:
             home, half, token=values["LABEL_STUDIO_API_KEY"], password=values["LABEL_STUDIO_PASSWORD"]
         )
         half.rename(data)
+    _close(folder)
     return path
+
+
+def _close(folder: Path) -> None:
+    """Take from others every right to what is below the folder: files that were copied keep their rights."""
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
 
 def read_env(path: Path) -> dict[str, str]:

@@ -208,6 +208,10 @@ def test_credentials_are_generated_once_and_only_their_owner_reads_them(stack, t
     path = stack.prepare(tmp_path / "a", any_port=True)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    copied = path.parent / "label-studio" / "ls.sqlite3"
+    copied.touch(0o644)
+    stack.prepare(tmp_path / "a", any_port=False)
+    assert stat.S_IMODE(copied.stat().st_mode) == 0o600
     first = stack.read_env(path)
     assert first["PREFECT_SERVER_API_AUTH_STRING"] == first["PREFECT_API_AUTH_STRING"]
     assert stack.read_env(stack.prepare(tmp_path / "a", any_port=False)) == first
