@@ -77,7 +77,7 @@ def assert_closed_to_others(folder, env):
     """No other user reads a file, and no port of the S3 server answers who has no credential."""
     assert folder.stat().st_mode & 0o077 == 0
     there = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    data = folder / "s3" / "data"     # SeaweedFS gives its files rights of its own, in a folder that is closed
+    data = folder / "s3" / "data"   # SeaweedFS gives its files rights of its own, in a folder that is closed
     assert data.stat().st_mode & 0o077 == 0
     assert [path for path in there if path.stat().st_mode & 0o077 and data not in path.parents] == []
     for name in ("MASTER", "VOLUME", "FILER"):
