@@ -15,7 +15,7 @@ from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.identity import own_identity
+from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import RecordedSpec, read_spec
@@ -122,8 +122,8 @@ def _why(recorded: RecordedSpec, method_name: str) -> str | None:
 
 
 def desk_of(store: Store, spec: Spec) -> Desk:
-    """The desk of the spec, for this evaluation of this ledger."""
-    identity = own_identity(Ledger(store, spec.name))
+    """The desk of the spec, for this evaluation of this ledger. Raises DamagedRecord without an identity."""
+    identity = read_identity(Ledger(store, spec.name))
     return spec.desk.open(spec.labelling, Resources(store=store, identity=identity))
 
 

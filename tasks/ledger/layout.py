@@ -82,8 +82,12 @@ monitor_version = KeyPattern[str, int]("{monitor}/versions/{version:04d}.json")
 monitor_windows = KeyPattern[str]("{monitor}/windows/")
 monitor_opening = KeyPattern[str, str, int]("{monitor}/windows/{window}/openings/{opening:04d}.json")
 window_state = KeyPattern[str, str, int]("{monitor}/windows/{window}/states/{state:04d}.json")
+monitor_opening_seal = KeyPattern[str, str, int](
+    "{monitor}/windows/{window}/openings/{opening:04d}.seal.json"
+)
 monitor_verdicts = KeyPattern[str]("{monitor}/verdicts/")
 monitor_verdict = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.json")
+monitor_verdict_seal = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.seal.json")
 
 # Of a desk without a server of its own, by round and asking (1: for the first time).
 desk_of_evaluation = KeyPattern[str, str]("desks/{desk}/{evaluation}/")

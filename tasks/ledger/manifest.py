@@ -35,6 +35,22 @@ class SourceEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileRead:
+    """One file as it was when it was read."""
+
+    path: str
+    size: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesRead:
+    """`pool/sources.json`: beside the record, and never compared."""
+
+    files: tuple[FileRead, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionEntry:
     """The cut that was made when the pool was frozen."""
 

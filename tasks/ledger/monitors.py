@@ -3,6 +3,7 @@
     monitors/<name>/spec.json                              what was asked at first; see `monitoring.versions`
     monitors/<name>/windows/<window>/openings/0001.json    an evaluation opened for a window, and why so
     monitors/<name>/verdicts/000001.json                   a verdict on a window
+    beside both: their seals                               (tasks.ledger.monitor_seals)
 
 Openings of one window are numbered, and so are the verdicts of the whole life; the process that creates a key
 first has decided, and all others use what is there. A window is reissued by a further opening with a higher

@@ -15,8 +15,8 @@ Memory is bounded by the numbers the cut needs: some 60 bytes a row at its peak,
 
 from collections.abc import Callable
 
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.manifest import Manifest, SourceEntry, load_manifest, schema
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.manifest import FileRead, FilesRead, Manifest, SourceEntry, load_manifest, schema
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
@@ -72,8 +72,9 @@ def freeze_pool(
         inherited=inherited,
         gold=freeze_gold(spec, store),
     )
-    versions = [{"path": file.path, "size": file.size, "version": file.version} for file in source.files]
-    store.put(layout.pool_sources(spec.name), codec.to_json({"files": versions}))
+    put_record(ledger, layout.pool_sources(spec.name), FilesRead(files=tuple(
+        FileRead(path=file.path, size=file.size, version=file.version) for file in source.files
+    )))
     if before_commit:
         before_commit()
     return put_record(ledger, key, manifest)
