@@ -12,7 +12,8 @@ import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments, chances_of
+from assay.evalcore.evaluation.labelled_round import Chances, LabelledRound, Segments, chances_of
+from assay.evalcore.evaluation.segment_differences import difference_estimates
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
@@ -28,8 +29,9 @@ def estimates_by_segment(
     """Every measure in every value of every column: by column, then measure, then value.
 
     Where draws were made with replacement each is weighted by its own probability; where every item had the
-    same chance all labels count alike.  Under any other design the labels of one segment do not say what its
-    other items are, and the estimates give that as their reason.
+    same chance all labels count alike; under other designs without replacement the difference estimates of
+    `evalcore.evaluation.segment_differences` hold.  A method whose designs leave items out for good gives no
+    estimates by segment, and they say so.
 
     Raises NothingToStandFor for a round with gaps where a prediction was asked and gave no answer.
     """
@@ -37,24 +39,51 @@ def estimates_by_segment(
     chances = chances_of(rounds)
     result: list[Estimate] = []
     for column, values in segments.items():
-        places = [f"{column}={value}" for value in values]
-        if chances is None and not all(exact):
+        if chances is not None or all(exact):
+            result += _from_draws(question, rounds, column, values, chances, exact)
+        elif question.method.capabilities.whole_pool_only:
             reason = f"the method {question.method.name} gives no estimates by segment"
             result += [
-                _no_estimate(question, measure, place, reason)
-                for measure in question.measures for place in places
+                _no_estimate(question, measure, f"{column}={value}", reason)
+                for measure in question.measures for value in values
             ]
-            continue
-        draws = segment_draws(question, rounds, column, values, weighted=chances == "weighted")
-        found = segment_estimates(question.measures, draws, question.confidence, exact)
-        labels = np.bincount(draws.segment[draws.first], minlength=len(values))
-        for measure, arrays, settled in zip(question.measures, found, exact, strict=True):
-            interval = "exact" if settled else _INTERVAL[chances]
-            result += [
-                _estimate(question, measure, arrays, i, place, interval, int(labels[i]))
-                for i, place in enumerate(places)
-            ]
+        else:
+            result += _from_differences(question, rounds, column, values)
     return tuple(result)
+
+
+def _from_draws(
+    question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int],
+    chances: Chances | None, exact: Sequence[bool],
+) -> list[Estimate]:
+    """Of one column, where single draws say what they stand for."""
+    draws = segment_draws(question, rounds, column, values, weighted=chances == "weighted")
+    found = segment_estimates(question.measures, draws, question.confidence, exact)
+    labels = np.bincount(draws.segment[draws.first], minlength=len(values))
+    return [
+        _estimate(
+            question, measure, arrays, i, f"{column}={value}", "exact" if settled else _INTERVAL[chances],
+            int(labels[i]),
+        )
+        for measure, arrays, settled in zip(question.measures, found, exact, strict=True)
+        for i, value in enumerate(values)
+    ]
+
+
+def _from_differences(
+    question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int]
+) -> list[Estimate]:
+    """Of one column, where items had different inclusion probabilities."""
+    found = difference_estimates(
+        question.measures, question.cells, rounds, column, question.by_segment[column], question.confidence
+    )
+    return [
+        _estimate(
+            question, measure, of.arrays, i, f"{column}={value}", of.interval(i), int(of.labels[i])
+        )
+        for measure, of in zip(question.measures, found, strict=True)
+        for i, value in enumerate(values)
+    ]
 
 
 def segment_draws(

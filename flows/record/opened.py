@@ -99,6 +99,7 @@ def open_evaluation(store: Store, name: str) -> Opened:
             seed=spec.seed,
             evaluation=name,
             systems=tuple(spec.pool.systems or ()),
+            by_segment=partition.by_segment,
             evidence=None if key is None else evidence_by_cell(partition, as_arrays(taken_over)),
         ),
         why_method=_why(recorded, manifest.partition.method),

@@ -1,12 +1,13 @@
 """The frozen pool cut into cells for the spec's method: made once, when the pool is frozen, and read back."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.methods.base import Method
-from assay.evalcore.pool.partition import Partition, build_partition
+from assay.evalcore.pool.partition import Partition, build_partition, count_by_segment
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.manifest import (
@@ -43,11 +44,16 @@ def cut_pool(
     probabilities: Floats,
     predictions: Array,
     tables: dict[str, Floats],
+    part_keys: Sequence[str],
 ) -> PartitionEntry:
-    """Cut the pool for the spec's method; put the cells and, ordered by cell and row, their rows."""
+    """Cut the pool for the spec's method; put the cells and, ordered by cell and row, their rows.
+
+    part_keys: of the parts just written, for the segments of the rows.
+    """
     chosen = spec.chosen_method
     partition, cell = build_partition(chosen, scores, probabilities, predictions, **tables)
     del scores, probabilities, predictions, tables
+    partition = _with_segments(partition, cell, store, part_keys, spec.pool.segments)
     n_cells = partition.cells.n_cells
     rows = rows_by_cell(cell, n_cells)
     del cell
@@ -70,7 +76,31 @@ def cut_again(spec: Spec, store: Store, manifest: Manifest, chosen: Method) -> t
         name: np.concatenate([table_of(part, names) for part in parts]) for name, names in tables.items()
     }
     partition, cell = build_partition(chosen, score, probability, prediction, **cut_by)
+    partition = _with_segments(partition, cell, store, manifest.part_keys, manifest.segment_names)
     return partition, rows_by_cell(cell, partition.cells.n_cells)
+
+
+def _with_segments(
+    partition: Partition, cell: Ints, store: Store, part_keys: Sequence[str], columns: Sequence[str]
+) -> Partition:
+    """The partition with the items of every segment by cell; reads the parts once, a part at a time."""
+    if not columns:
+        return partition
+    n_cells, start = partition.cells.n_cells, 0
+    counts: dict[str, dict[str, Ints]] = {name: {} for name in columns}
+    for part in frozen_parts(store, part_keys, columns):
+        here = cell[start:start + part.num_rows]
+        start += part.num_rows
+        for name, of_value in counts.items():
+            codes = part.column(name).combine_chunks().dictionary_encode()
+            values = codes.dictionary.to_pylist()
+            found = count_by_segment(here, n_cells, np.array(codes.indices), len(values))
+            for value, row in zip(values, found, strict=True):
+                of_value[value] = of_value.get(value, 0) + row
+    return replace(partition, by_segment={
+        name: np.stack([of_value[value] for value in sorted(of_value)])
+        for name, of_value in counts.items()
+    })
 
 
 def load_partition(store: Store, manifest: Manifest) -> Partition:

@@ -68,7 +68,7 @@ def freeze_pool(
         predicted_positives=frozen.predicted_positives,
         score_range=frozen.score_range,
         segments={name: dict(sorted(counts.items())) for name, counts in frozen.segments.items()},
-        partition=cut_pool(spec, store, *frozen.take_numbers()),
+        partition=cut_pool(spec, store, *frozen.take_numbers(), frozen.part_keys),
         inherited=inherited,
         gold=freeze_gold(spec, store),
     )

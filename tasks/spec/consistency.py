@@ -1,7 +1,7 @@
 """What the parts of a spec demand of each other."""
 
 from assay.evalcore.annotators.rules import RuleName
-from assay.evalcore.methods.registry import is_auto, method, methods_that
+from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_that
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget
@@ -26,7 +26,7 @@ def contradictions(
 def _of_method(
     name: str, pool: Pool, method_name: str, warm_start: WarmStart | None
 ) -> list[tuple[str, str]]:
-    chosen = method(method_name, by_segment=bool(pool.segments))
+    chosen = method(method_name)
     found = []
     if warm_start is not None and not chosen.capabilities.starts_warm:
         found.append(("warm_start", f"cannot be used by method {method_name!r}: its label model takes no "
@@ -37,6 +37,11 @@ def _of_method(
     if chosen.feature_tree is not None and not pool.features:
         found.append(("pool.features", f"is needed by the method {method_name!r}, which cuts the pool by "
                                        "features; list columns of numbers, or cut by score: partition=csf"))
+    if pool.segments and chosen.capabilities.whole_pool_only:
+        able = ", ".join(name for name in METHODS if name not in methods_that("whole_pool_only"))
+        found.append(("pool.segments", f"cannot be estimated by the method {method_name!r}: its labels of a "
+                                       "segment do not say what the segment's other items are; use one of "
+                                       f"{able}, or leave the segments out"))
     if pool.systems and not chosen.capabilities.judges_systems:
         able = " or ".join(map(repr, methods_that("judges_systems")))
         found.append(("pool.systems", f"are judged by the method {able}, and this spec says {method_name!r}; "
@@ -45,7 +50,7 @@ def _of_method(
 
 
 def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:
-    chosen = method(method_name, by_segment=bool(pool.segments))
+    chosen = method(method_name)
     if not budget.audit:
         return []
     if not chosen.capabilities.audits:

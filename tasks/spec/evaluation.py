@@ -99,7 +99,7 @@ class Spec(Part):
         """The method by name, and why: `auto` with its meaning today."""
         if not is_auto(self.method):
             return Choice(method=self.method, reason="the spec asks for it")
-        return auto(self.method, by_segment=bool(self.pool.segments))
+        return auto(self.method)
 
     @property
     def chosen_method(self) -> Method:

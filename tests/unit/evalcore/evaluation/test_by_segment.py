@@ -36,15 +36,35 @@ def test_equal_chances_give_the_plain_mean_of_the_segment_s_labels():
     assert {north.interval, south.interval} == {"delta-normal"}
 
 
-def test_under_other_designs_the_reason_is_said_for_every_measure_and_segment():
-    question = a_question("bernoulli", ("f1", "accuracy"))
+def test_under_other_designs_without_replacement_the_segment_s_own_items_are_estimated():
+    # north has one item of each cell.  Cell 0 at π = 1/2, the label 0; the model expects 1/2 of every item:
+    # FN = 1/2 + (0 - 1/2)/(1/2) < 0, kept to the least possible, 0; TP = 1/2 of the one that nobody saw
+    question = a_question("bernoulli", ("accuracy",), by_segment={"region": np.array([[1, 1], [1, 1]])})
+    one = a_round([0], [0], 0.5, replacement=False, unlabelled=[0.5, 0.3], region=[NORTH])
+    north, south = by_segment(question, [one])
+    assert north.value == pytest.approx((1 + 0.5) / 2)
+    assert (north.interval, north.labels, north.lower, north.upper) == ("too few labels", 1, 0.0, 1.0)
+    assert south.value == pytest.approx(0.5)   # what the model expects of two items
+    assert (south.interval, south.labels) == ("too few labels", 0)
+
+
+def test_a_segment_whose_labels_are_all_known_is_exact_while_the_pool_is_not():
+    question = a_question("bernoulli", ("accuracy",), by_segment={"region": np.array([[1, 1], [1, 1]])})
+    one = a_round([0, 1], [0, 0], 0.5, replacement=False, unlabelled=[0.5, 0.3], region=[NORTH, NORTH])
+    north, south = by_segment(question, [one])
+    assert (north.value, north.lower, north.upper, north.interval) == (0.5, 0.5, 0.5, "exact")
+    assert south.interval == "too few labels"
+
+
+def test_a_method_that_leaves_items_out_says_so_for_every_measure_and_segment():
+    question = a_question("topk", ("f1", "accuracy"))
     one = a_round([0, 1], [0, 1], replacement=False, unlabelled=[0.5, 0.3])
     got = by_segment(question, [one])
     assert [(e.measure, e.segment, e.value) for e in got] == [
         ("f1", "region=north", None), ("f1", "region=south", None),
         ("accuracy", "region=north", None), ("accuracy", "region=south", None),
     ]
-    assert {e.undefined_reason for e in got} == {"the method bernoulli gives no estimates by segment"}
+    assert {e.undefined_reason for e in got} == {"the method topk gives no estimates by segment"}
     assert {e.interval for e in got} == {"none"}
 
 
