@@ -43,11 +43,14 @@ class Partition:
 
     edges: Floats  # interior edges, increasing; none where features were cut
     cells: Cells
+    known: Ints | None = None   # (2, 2) items left out, by prediction and known label; None: all are in cells
     by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
 
     def to_json(self) -> JsonObject:
         """Plain JSON values; `from_json` gives the same bits back."""
         data: JsonObject = {"edges": self.edges.tolist(), "cells": self.cells.to_json()}
+        if self.known is not None:
+            data["known"] = self.known.tolist()
         if self.by_segment:
             data["by_segment"] = {column: counts.tolist() for column, counts in self.by_segment.items()}
         return data
@@ -58,6 +61,7 @@ class Partition:
         return Partition(
             edges=np.asarray(data["edges"], np.float64),
             cells=Cells.from_json(data["cells"]),
+            known=np.asarray(data["known"], np.int64) if "known" in data else None,
             by_segment={
                 column: np.asarray(counts, np.int64) for column, counts in data.get("by_segment", {}).items()
             },

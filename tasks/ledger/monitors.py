@@ -13,6 +13,7 @@ deleted. The state of a monitor is a fold over these keys and those of its evalu
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.signals import Signal
@@ -37,9 +38,11 @@ class Opening:
     content: str                 # digest of the window's predictions
     files: str                   # digest of the names, sizes and versions of its files: never compared
     month: str                   # the calendar month whose label budget pays
-    why: str                     # first, quiet, suspicious, follow-up or late predictions
+    why: str                     # first, quiet, suspicious, follow-up, late predictions, outcomes complete
     opened: datetime             # when; never compared
     signals: tuple[Signal, ...] = ()
+    outcomes: Literal["arrived", "complete"] | None = None   # labels that came by themselves; None: none yet
+    contradicted: tuple[str, ...] = ()   # items whose outcome is not what people had said of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,12 @@ def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
         opening = get_record(ledger, key, Opening)
         found.setdefault(opening.window, []).append(opening)
     return found
+
+
+def current(openings: Sequence[Opening]) -> list[Opening]:
+    """Of the openings of a window, those of its newest predictions."""
+    newest = max((opening.revision for opening in openings), default=0)
+    return [opening for opening in openings if opening.revision == newest]
 
 
 def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:

@@ -1,6 +1,6 @@
 """The frozen pool cut into cells for the spec's method: made once, when the pool is frozen, and read back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from assay.tasks.ledger.manifest import (
 )
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.frozen import frozen_parts
+from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -45,18 +46,20 @@ def cut_pool(
     predictions: Array,
     tables: dict[str, Floats],
     part_keys: Sequence[str],
+    outcomes: Mapping[str, int],
 ) -> PartitionEntry:
     """Cut the pool for the spec's method; put the cells and, ordered by cell and row, their rows.
 
-    part_keys: of the parts just written, for the segments of the rows.
+    part_keys: of the parts just written, for segments and ids; outcomes: item -> label, known beforehand.
     """
     chosen = spec.chosen_method
-    partition, cell = build_partition(chosen, scores, probabilities, predictions, **tables)
+    known = labels_known(store, part_keys, len(scores), outcomes)
+    partition, rows = _cut(
+        chosen, {"scores": scores, "probabilities": probabilities, "predictions": predictions, **tables},
+        known, lambda made, cell: _with_segments(made, cell, store, part_keys, spec.pool.segments),
+    )
     del scores, probabilities, predictions, tables
-    partition = _with_segments(partition, cell, store, part_keys, spec.pool.segments)
     n_cells = partition.cells.n_cells
-    rows = rows_by_cell(cell, n_cells)
-    del cell
     text = codec.to_json(partition.to_json())
     digest = partition_digest(text, rows)
     store.put(layout.partition_rows(spec.name, digest), rows)
@@ -75,9 +78,49 @@ def cut_again(spec: Spec, store: Store, manifest: Manifest, chosen: Method) -> t
     cut_by = {
         name: np.concatenate([table_of(part, names) for part in parts]) for name, names in tables.items()
     }
-    partition, cell = build_partition(chosen, score, probability, prediction, **cut_by)
-    partition = _with_segments(partition, cell, store, manifest.part_keys, manifest.segment_names)
-    return partition, rows_by_cell(cell, partition.cells.n_cells)
+    outcomes = read_outcomes(store, manifest.outcomes_key)
+    return _cut(
+        chosen, {"scores": score, "probabilities": probability, "predictions": prediction, **cut_by},
+        labels_known(store, manifest.part_keys, manifest.rows, outcomes),
+        lambda made, cell: _with_segments(made, cell, store, manifest.part_keys, manifest.segment_names),
+    )
+
+
+def _cut(
+    chosen: Method, numbers: Mapping[str, Array], known: Ints | None,
+    with_segments: Callable[[Partition, Ints], Partition],
+) -> tuple[Partition, bytes]:
+    """The partition of the items that may be sampled, and their rows ordered by cell and row.
+
+    numbers (N, ...): what `build_partition` takes; known (N,): a label, or -1 for an item to be sampled.
+    """
+    if known is None:
+        partition, cell = build_partition(chosen, **numbers)
+        return with_segments(partition, cell), rows_by_cell(cell, partition.cells.n_cells)
+    open_items = known < 0
+    sampled = {name: values[open_items] for name, values in numbers.items()}
+    partition, cell = build_partition(chosen, **sampled)
+    table = np.zeros((2, 2), np.int64)
+    at = np.asarray(numbers["predictions"])[~open_items].astype(np.int64), known[~open_items]
+    np.add.at(table, at, 1)
+    order = np.frombuffer(rows_by_cell(cell, partition.cells.n_cells), "<i8")
+    rows = np.flatnonzero(open_items)[order].astype("<i8").tobytes()
+    return replace(partition, known=table), rows
+
+
+def labels_known(
+    store: Store, part_keys: Sequence[str], n_items: int, outcomes: Mapping[str, int]
+) -> Ints | None:
+    """(N,) the label of each row whose outcome is known, -1 of the others.
+
+    None where none is known, or all are: then every row is in a cell.
+    """
+    if not 0 < len(outcomes) < n_items:
+        return None
+    return np.concatenate([
+        np.array([outcomes.get(item_id, -1) for item_id in part.column("item_id").to_pylist()], np.int64)
+        for part in frozen_parts(store, part_keys, ["item_id"])
+    ])
 
 
 def _with_segments(

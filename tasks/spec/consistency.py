@@ -5,7 +5,9 @@ from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_th
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget
+from assay.tasks.spec.outcomes import Outcomes
 from assay.tasks.spec.pool import Pool
+from assay.tasks.spec.question import Labels
 
 
 def contradictions(
@@ -20,6 +22,30 @@ def contradictions(
     if rule == "dawid-skene" and desk.annotators_per_item < 2:
         found.append(("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
                                            "desk.annotators_per_item to 2 or more, or the rule to majority"))
+    return found
+
+
+def contradictions_of_outcomes(
+    outcomes: Outcomes | None, pool: Pool, labels: Labels, *, of_monitor: bool
+) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) of outcomes that do not fit the pool or its classes."""
+    if outcomes is None:
+        return []
+    found = []
+    if outcomes.otherwise not in (None, labels.positive, labels.negative):
+        found.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; name one of the classes "
+                                            f"({labels.positive}, {labels.negative})"))
+    days = outcomes.complete_after_days
+    if days is not None and not of_monitor:
+        found.append(("outcomes.complete_after_days", "belongs to a monitor; leave it out: an "
+                                                      "evaluation takes what is there when it begins"))
+    if of_monitor and outcomes.otherwise is not None and days is None:
+        found.append(("outcomes.otherwise", "needs `complete_after_days`: before that an item without an "
+                                            "outcome may still get one"))
+    for key, there in (("segments", bool(pool.segments)), ("systems", bool(pool.systems))):
+        if there:
+            found.append((f"pool.{key}", "and `outcomes` do not go together yet: known items are added to "
+                                         "the estimate of the whole pool alone; leave one of them out"))
     return found
 
 
