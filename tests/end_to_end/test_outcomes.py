@@ -15,6 +15,7 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
 from assay.flows.record.opened import open_evaluation
+from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
@@ -23,6 +24,8 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.report.machine import contract
+from assay.tasks.report.page import report_html
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -75,6 +78,10 @@ def test_known_items_are_never_drawn_and_the_ledger_recomputes(tmp_path, method)
     for number in range(1, 4):
         assert not known & set(read_plan(ledger, number).item_id)
     assert standing.labels == 60
+    assert standing.to_json()["outcomes"] == {"known": len(known)}
+    data = report_data(open_evaluation(store, spec.name), standing)
+    assert contract(data)["outcomes"] == {"known": len(known)}
+    assert f"The labels of {len(known)} items came by themselves" in report_html(data).decode()
     (row,) = [r for r in standing.to_json()["estimates"] if r["measure"] == "accuracy"]
     assert row["lower"] <= accuracy_of(predictions, truth) <= row["upper"]
     assert verify(store, spec.name).differences == ()
@@ -184,6 +191,8 @@ def test_a_window_is_judged_again_by_its_outcomes_once_they_are_complete(tmp_pat
     assert row.verdict.interval == "exact"
     assert row.verdict.overall.measured.value == pytest.approx(right)
     assert row.verdict.parts[0].bought == 0
+    told = read_monitor_history(store, "stream").to_json()["windows"][0]
+    assert (told["outcomes"], told["contradicted"]) == ("complete", [])
     assert tick(store, "stream", now=after(32), only="2026-11-01").opened == []
     assert verify_monitor(store, "stream").differences == ()
     assert verify(store, "stream-2026-11-01-r1").differences == ()

@@ -130,6 +130,8 @@ def _row_json(row: HistoryRow) -> JsonObject:
         "pool": verdict.pool if verdict else None,
         "labels_to_decide": verdict.labels_to_decide if verdict else None,
         "why": row.openings[0].why if row.openings else None,
+        "outcomes": row.openings[0].outcomes if row.openings else None,
+        "contradicted": list(row.openings[0].contradicted) if row.openings else [],
         "signals": [
             {"name": s.name, "value": s.value, "by_chance": s.by_chance, "raised": s.raised}
             for s in row.signals
