@@ -23,7 +23,7 @@ import numpy as np
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.estimators.effective_number import clopper_pearson, effective_number
 from assay.evalcore.evaluation.labelled_round import LabelledRound
-from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.evaluation.nonresponse import UNANSWERED, adjusted, response
 from assay.evalcore.evaluation.state import UNDECIDED
 from assay.evalcore.measures import totals
 from assay.evalcore.measures.base import Measure
@@ -119,20 +119,18 @@ def add_round(
 def _design_of(known: Known, cells: Cells, one: LabelledRound) -> Design:
     """The design of a round in every segment: its own items, the chances and rates of their cells."""
     plan, shape = one.plan, known.size.shape
-    rate = np.ones(cells.n_cells)
-    rate[plan.cell[one.new]] = one.response(cells)[one.new]
-    gaps = bool((rate < 1).any())
-    chance = plan.design.unlabelled[0]
-    if plan.census:
-        chance = np.isin(np.arange(cells.n_cells), plan.cell[plan.ask]).astype(np.float64)
+    design = plan.design
+    if one.gaps:
+        found = response(cells, plan.cell[plan.ask], one.label[plan.ask] != UNANSWERED)
+        # a census with gaps is a sample again
+        design = adjusted(design, cells, found, np.isin(np.arange(cells.n_cells), plan.cell[plan.ask]))
     return replace(
-        plan.design,
+        design,
         size=known.size,
         left=known.left,
-        unlabelled=np.broadcast_to(np.maximum(chance * rate, _NO_CHANCE), shape),
-        model=np.broadcast_to(np.clip(plan.design.model[0], _LEAST_RATE, 1 - _LEAST_RATE), shape),
-        # a census with gaps is a sample again; a complete one leaves nothing to chance
-        census=np.full(shape[0], plan.census and not gaps),
+        unlabelled=np.broadcast_to(np.maximum(design.unlabelled, _NO_CHANCE), shape),
+        model=np.broadcast_to(np.clip(design.model, _LEAST_RATE, 1 - _LEAST_RATE), shape),
+        census=np.full(shape[0], bool(design.census[0])),
     )
 
 

@@ -1,11 +1,14 @@
 """Estimates by segment from the draws of closed rounds, worked by hand: four items, two in each region."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from doubles.rounds import SEGMENTS, a_question, a_round, nothing_labelled
+from doubles.rounds import SEGMENTS, a_question, a_round, four_items, nothing_labelled
 
 from assay.evalcore.evaluation.by_segment import estimates_by_segment, segment_draws
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.evaluation.segment_differences import difference_estimates
 
 NORTH, SOUTH = 0, 1
 
@@ -85,3 +88,27 @@ def test_draws_without_a_label_and_those_of_a_census_are_told_apart():
     assert draws.census.tolist() == [False, True]
     assert draws.made == 2   # the undecided draw was made too
     assert np.array_equal(draws.share, [0.5, 0.5])
+
+
+def test_answered_items_of_a_segment_stand_for_the_unanswered_ones_of_their_cell():
+    # 40 items of one cell in each segment; 20 asked at π = 1/4, every second one answered: 8 right, 2 wrong
+    n = 80
+    cells = replace(four_items(), size=np.array([n, n]))
+    question = replace(
+        a_question("bernoulli", ("specificity",)), cells=cells,
+        by_segment={"region": np.array([[40, 40], [40, 40]])},
+    )
+    label = np.array([0] * 8 + [1] * 2 + [UNANSWERED] * 10)
+    one = a_round([0] * 20, label, 0.25, replacement=False, unlabelled=[0.25, 0.25], region=[NORTH] * 20)
+    design = replace(one.plan.design, size=np.array([[n, n]]), left=np.array([[n, n]]),
+                     model=np.array([[0.2, 0.2]]))
+    one = replace(one, plan=replace(one.plan, design=design))
+    found = difference_estimates(
+        question.measures, cells, [one], "region", question.by_segment["region"], 0.95
+    )[0]
+    # positives among those predicted negative: 40 · 0.2 + (2 - 10 · 0.2) / (1/8) = 8 of 40
+    known = found.labels.tolist()
+    assert known == [10, 0]
+    negatives = 40 - 8, 40 * 0.8
+    assert found.arrays.value[0] == pytest.approx(32 / (32 + 32))
+    assert found.arrays.value[1] == pytest.approx(negatives[1] / (negatives[1] + 32))
