@@ -7,10 +7,12 @@ and what comes out becomes an `Estimate`, or the reason why there is none.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.estimators.effective_number import KIND, TOO_FEW, interval_of
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.labelled_round import Chances, LabelledRound, Segments, chances_of
 from assay.evalcore.evaluation.segment_differences import difference_estimates
@@ -18,9 +20,7 @@ from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.exact import is_exact
-from assay.evalcore.types import Floats
-
-_INTERVAL = {"weighted": "ais-normal", "equal": "delta-normal", None: "none"}
+from assay.evalcore.types import Floats, Ints
 
 
 def estimates_by_segment(
@@ -57,17 +57,36 @@ def _from_draws(
     chances: Chances | None, exact: Sequence[bool],
 ) -> list[Estimate]:
     """Of one column, where single draws say what they stand for."""
-    draws = segment_draws(question, rounds, column, values, weighted=chances == "weighted")
+    weighted = chances == "weighted"
+    draws = segment_draws(question, rounds, column, values, weighted=weighted)
     found = segment_estimates(question.measures, draws, question.confidence, exact)
     labels = np.bincount(draws.segment[draws.first], minlength=len(values))
-    return [
-        _estimate(
-            question, measure, arrays, i, f"{column}={value}", "exact" if settled else _INTERVAL[chances],
-            int(labels[i]),
-        )
-        for measure, arrays, settled in zip(question.measures, found, exact, strict=True)
-        for i, value in enumerate(values)
-    ]
+    result = []
+    for measure, arrays, settled in zip(question.measures, found, exact, strict=True):
+        kinds = ["exact" if settled else "delta-normal"] * len(values)
+        if weighted and not settled:
+            arrays, kinds = _by_effective_number(question, measure, arrays, labels)
+        result += [
+            _estimate(question, measure, arrays, i, f"{column}={value}", kinds[i], int(labels[i]))
+            for i, value in enumerate(values)
+        ]
+    return result
+
+
+def _by_effective_number(
+    question: Question, measure: Measure, arrays: EstimateArrays, labels: Ints
+) -> tuple[EstimateArrays, list[str]]:
+    """The estimates (S,) of weighted draws with the interval of their effective number, and its kinds.
+
+    The few draws of a segment may hold no error, or one of an untypical weight, and a normal interval is then
+    far too narrow.  They are believed to be worth no more than their weights say: (Σw)² / Σw².
+    """
+    most = np.asarray(arrays.diagnostics["effective_draws"], dtype=np.float64)
+    rated = interval_of(
+        arrays.value, arrays.variance, labels, most, question.confidence, measure.bounds
+    )
+    kinds = [TOO_FEW if few else KIND for few in rated.too_few.tolist()]
+    return replace(arrays, lower=rated.interval.lower, upper=rated.interval.upper), kinds
 
 
 def _from_differences(

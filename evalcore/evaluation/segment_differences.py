@@ -8,7 +8,7 @@ the pool: it is unbiased whatever the label model believes, also of a segment wh
     size of a segment in a cell, N_sc     known since the pool was frozen
     variance                              the larger of the scatter of its labels and the model's prediction
     interval                              of the effective number of labels (`evalcore.estimators`)
-    fewer than FEWEST labels that matter  the whole range, and it is said that there are too few
+    too few labels for one                the whole range, and that is said
 
 Items that people could not decide are out of the segment, as they are out of the pool.
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.estimators.effective_number import clopper_pearson, effective_number
+from assay.evalcore.estimators.effective_number import KIND, TOO_FEW, interval_of
 from assay.evalcore.evaluation.labelled_round import LabelledRound
 from assay.evalcore.evaluation.nonresponse import UNANSWERED, adjusted, response
 from assay.evalcore.evaluation.state import UNDECIDED
@@ -32,9 +32,6 @@ from assay.evalcore.pool.cells import Cells
 from assay.evalcore.recalibration.sequential import RoundSums
 from assay.evalcore.types import Bools, Floats, Ints
 
-TOO_FEW = "too few labels"   # the kind of an interval that is the whole range for that reason
-FEWEST = 10            # labels that matter to a measure in a segment; with fewer no interval is given
-FEWEST_EFFECTIVE = 4.0  # labels of a simple random sample that they are worth
 _NO_CHANCE = 1e-12     # of an item that could not be drawn: a round tells next to nothing of its cell
 _LEAST_RATE = 1e-3     # the model may be wrong in a segment: no rate is believed to be nearer to 0 or 1
 
@@ -65,7 +62,7 @@ class SegmentEstimates:
 
     def interval(self, i: int) -> str:
         """The kind of the i-th segment's interval."""
-        return "exact" if self.exact[i] else TOO_FEW if self.too_few[i] else "effective-number"
+        return "exact" if self.exact[i] else TOO_FEW if self.too_few[i] else KIND
 
 
 def difference_estimates(
@@ -150,19 +147,15 @@ def _estimate(
     possible = positives, positives + left
     variance = _variance(measure, found, np.maximum(empirical, modelled), possible, items)
     relevant = (known.labelled.sum(axis=2) * matters).sum(axis=1)
-    lowest, highest = measure.bounds
-    span = highest - lowest
-    safe, spread = np.nan_to_num((value - lowest) / span), np.nan_to_num(variance, posinf=1e30) / span**2
-    number = effective_number(safe, spread, relevant.astype(np.float64), confidence)
-    too_few = ~exact & ((relevant < FEWEST) | (number < FEWEST_EFFECTIVE) | ~np.isfinite(value))
-    ends = clopper_pearson(safe, np.where(too_few, 1.0, number), confidence)
+    rated = interval_of(value, variance, relevant, np.full(len(value), np.inf), confidence, measure.bounds)
+    too_few = ~exact & rated.too_few
     return SegmentEstimates(
         arrays=EstimateArrays(
             value=value,
-            lower=np.where(exact, value, np.where(too_few, lowest, lowest + span * ends.lower)),
-            upper=np.where(exact, value, np.where(too_few, highest, lowest + span * ends.upper)),
+            lower=np.where(exact, value, rated.interval.lower),
+            upper=np.where(exact, value, rated.interval.upper),
             variance=np.where(exact | too_few, 0.0, variance),
-            diagnostics={"effective_labels": np.where(exact, 0.0, number)},
+            diagnostics={"effective_labels": np.where(exact, 0.0, rated.number)},
         ),
         labels=known.labelled.sum(axis=(1, 2)), exact=exact, too_few=too_few,
     )

@@ -111,7 +111,7 @@ def test_a_segment_nobody_drew_has_no_value():
     assert np.isnan(e.value[1])
 
 
-# --- designs without replacement: difference estimates of the segment's own items ---
+# --- whole evaluations: values, and intervals of the effective number of labels ---
 
 
 def a_pool_with_a_bad_segment(n_items=2000, seed=3):
@@ -157,9 +157,10 @@ QUICK = Recalibrated(configurations=CONFIGURATIONS[:1], planning_draws=8, n_stra
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("method", "runs"), [(method("bernoulli-online"), 60), (QUICK, 30)],
-                         ids=["bernoulli-online", "recalibrated"])
-def test_segments_are_estimated_without_bias_and_covered_under_designs_without_replacement(method, runs):
+@pytest.mark.parametrize(("method", "runs"), [
+    (method("bernoulli-online"), 60), (QUICK, 30), (method("dirichlet-tree"), 20),
+], ids=["bernoulli-online", "recalibrated", "dirichlet-tree"])
+def test_segments_are_estimated_without_bias_and_covered(method, runs):
     pool, segment = a_pool_with_a_bad_segment()
     found = [
         by_segment(method, pool, segment, seed, ["accuracy", "f1"], rounds=2, size=75) for seed in range(runs)

@@ -24,8 +24,9 @@ def test_each_draw_is_weighted_by_its_own_probability():
     one = a_round([0, 1], [0, 0], [0.25, 0.5], region=[NORTH, NORTH])
     north, south = by_segment(question, [one])
     assert (north.segment, north.value, north.interval, north.labels) == (
-        "region=north", pytest.approx(0.5), "ais-normal", 2
+        "region=north", pytest.approx(0.5), "too few labels", 2
     )
+    assert (north.lower, north.upper) == (0.0, 1.0)
     assert (south.segment, south.value, south.labels) == ("region=south", None, 0)
     assert "in this segment" in south.undefined_reason
 
