@@ -84,7 +84,7 @@ def test_settings_written_for_the_default_keep_the_default(monkeypatch):
 
 
 def test_an_evaluation_keeps_the_method_that_auto_meant_when_it_began(tmp_path, monkeypatch):
-    world = World(tmp_path)
+    world = World(tmp_path, method="auto")
     monkeypatch.setattr(registry, "TABLE", ())
     opened = begin(world.store, world.spec, world.desk)
     assert opened.question.method.name == "dirichlet-tree"
