@@ -79,6 +79,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         positive=spec.labels.positive,
         negative=spec.labels.negative,
         undecided=standing.undecided,
+        outcomes=standing.outcomes,
         annotators=_annotators(opened, standing.rounds, standing.revision),
         unanswered=known.unanswered,
         revision=standing.revision,

@@ -106,7 +106,7 @@ def _recompute(found: Integrity) -> tuple[int, int, int]:
     if manifest is not None:
         digest = manifest.partition.digest
         base |= {*manifest.part_keys, layout.partition(name, digest), layout.partition_rows(name, digest)}
-        base |= set() if manifest.inherited_key is None else {manifest.inherited_key}
+        base |= {key for key in (manifest.inherited_key, manifest.outcomes_key) if key is not None}
     if manifest is None or base & found.damaged:
         found.notes.append("nothing was recomputed: spec or pool are not what they were")
         return 0, 0, 0

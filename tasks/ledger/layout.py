@@ -43,6 +43,7 @@ pool_sources = KeyPattern[str]("{evaluation}/pool/sources.json")   # files it wa
 partition = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.json")       # strata and cells
 partition_rows = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.rows")  # the rows cells hold
 inherited = KeyPattern[str, str]("{evaluation}/inherited-{digest:.16}.parquet")   # labels bought earlier
+outcomes = KeyPattern[str, str]("{evaluation}/outcomes-{digest:.16}.parquet")   # came by themselves
 gold = KeyPattern[str, str]("{evaluation}/gold/{digest}.json")   # items of known answer
 identity = KeyPattern[str]("{evaluation}/identity.json")   # a random word: no other ledger has it
 begun = KeyPattern[str]("{evaluation}/times.json")         # when it began; never compared

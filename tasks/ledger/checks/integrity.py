@@ -32,7 +32,8 @@ _BESIDE = {
     layout.alert, layout.alert_try, layout.alert_failed, layout.alert_sent,
 }
 # left behind where a freeze was aborted
-_FROZEN = {layout.pool_part, layout.partition, layout.partition_rows, layout.inherited, layout.gold}
+_FROZEN = {layout.pool_part, layout.partition, layout.partition_rows, layout.inherited, layout.outcomes,
+    layout.gold}
 
 
 def check_integrity(ledger: Ledger) -> Integrity:
