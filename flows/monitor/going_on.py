@@ -5,9 +5,9 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.evidence import is_finished, read_part, revision_of
 from assay.flows.monitor.judging import judge
-from assay.flows.monitor.opening import current, open_follow_up
+from assay.flows.monitor.opening import open_follow_up
 from assay.flows.monitor.run import MonitorRun
-from assay.tasks.ledger.monitors import Opening
+from assay.tasks.ledger.monitors import Opening, current
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -57,7 +57,8 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
 def _spec_of(run: MonitorRun, opening: Opening) -> Spec:
     spec = run.spec_of(opening.window)
     return spec.evaluation(
-        spec.window(opening.window), str(opening.evaluation), opening.labels, opening.inherits, opening.carry
+        spec.window(opening.window), str(opening.evaluation), opening.labels, opening.inherits, opening.carry,
+        opening.outcomes,
     )
 
 

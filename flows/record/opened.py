@@ -14,13 +14,14 @@ from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.identity import own_identity
+from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import RecordedSpec, read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.inherited import read_inherited, reusable
+from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.pool.predictions.protocol import FrozenCut
 from assay.tasks.spec.evaluation import Spec
 
@@ -41,12 +42,31 @@ class Opened:
     statistics: Statistics
     rule: StoppingRule
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
+    outcomes: Mapping[str, int] = field(default_factory=dict)  # item id -> label that came by itself
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
 
     @property
     def name(self) -> str:
         """The evaluation's."""
         return self.ledger.name
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every item's outcome is known: there is nothing to sample, and nobody to ask."""
+        return 0 < self.manifest.rows == len(self.outcomes)
+
+    def label_beforehand(self, item_id: str, shown_hash: str | None) -> int | None:
+        """The label of a drawn item that nobody needs to be asked about; None for the others.
+
+        Its outcome, or what an earlier evaluation bought of an item that shows the same.
+        """
+        return self.outcomes.get(item_id, self.inherited.get((item_id, shown_hash or "")))
+
+    def round_size(self, asked: int) -> int:
+        """The new items of a round, after so many that were asked: the whole pool where all is known."""
+        if self.all_known:
+            return self.manifest.rows
+        return min(self.spec.batch_size, self.rule.budget - asked)
 
     @property
     def segments(self) -> Mapping[str, Mapping[str, int]]:
@@ -104,6 +124,7 @@ def open_evaluation(store: Store, name: str) -> Opened:
             budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance
         ),
         inherited=reusable(taken_over),
+        outcomes=read_outcomes(store, manifest.outcomes_key),
     )
 
 
@@ -114,8 +135,8 @@ def _why(recorded: RecordedSpec, method_name: str) -> str | None:
 
 
 def desk_of(store: Store, spec: Spec) -> Desk:
-    """The desk of the spec, for this evaluation of this ledger."""
-    identity = own_identity(Ledger(store, spec.name))
+    """The desk of the spec, for this evaluation of this ledger. Raises DamagedRecord without an identity."""
+    identity = read_identity(Ledger(store, spec.name))
     return spec.desk.open(spec.labelling, Resources(store=store, identity=identity))
 
 

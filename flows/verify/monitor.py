@@ -7,6 +7,8 @@
     mutes             can be read, numbered without a gap
     verdicts          numbered without a gap, each recomputed by the version of its window's time, from the
                       ledgers of the evaluations it rests on
+    seals             fit the openings, the verdicts and the seals of those evaluations
+    alerts            can be read, and so can the attempts to send them
 
 A key that cannot be read is a difference like any other, and is named.
 
@@ -23,18 +25,26 @@ from assay.flows.monitor.recent import size_for
 from assay.flows.monitor.registry import UnknownMonitor, open_monitor
 from assay.flows.monitor.versions import Versions
 from assay.flows.verify.amendments import amendment_differences, numbered_differences, unreadable_versions
+from assay.flows.verify.beside import check_alerts
 from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable
 from assay.flows.verify.ledger import Verification
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
+from assay.tasks.ledger.checks.findings import Integrity
+from assay.tasks.ledger.checks.monitor_seal_fit import check_monitor_seals
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 
 
-def verify_monitor(store: Store, name: str) -> Verification:
-    """Recompute a monitor's verdicts. Raises UnknownMonitor, and StoreError if the store is away."""
+def verify_monitor(store: Store, name: str, seal: str | None = None) -> Verification:
+    """Recompute a monitor's verdicts.
+
+    seal    the digest that the seal of the newest verdict must have, as noted earlier; None: any
+
+    Raises UnknownMonitor, and StoreError if the store is away.
+    """
     ledger = Ledger(store, layout.monitor(layout.check_name(name)))
     there = frozenset(retried(_keys)(ledger))
     found, notes, recomputed = list(_strangers(there)), [], 0
@@ -53,9 +63,19 @@ def verify_monitor(store: Store, name: str) -> Verification:
         found += check.differences()
         found += _sizes(ledger, versions, there, check.verdicts)
         recomputed, notes = check.recomputed, check.notes
+    sealed = Integrity(
+        ledger=ledger, keys=there, known={}, rounds=0, finished=False, notes=notes
+    )
+    retried(check_monitor_seals)(sealed)
+    retried(check_alerts)(sealed)
+    if seal is not None and seal.lower() != sealed.last_seal:
+        newest = sealed.last_seal_key or layout.monitor_verdict_seal(ledger.name, 1)
+        sealed.add(newest, f"the newest seal has the digest {sealed.last_seal}, not {seal}")
+    named = {difference.key for difference in found}
     return Verification(
         evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, there)), labels=0,
-        keys=len(there), keys_checked=recomputed, seal=None, differences=tuple(sorted({*found})),
+        keys=len(there), keys_checked=len(sealed.checked & there), seal=sealed.last_seal,
+        differences=tuple(sorted({*found, *(d for d in sealed.differences if d.key not in named)})),
         notes=(
             f"{plural(recomputed, 'verdict')} recomputed; verify its evaluations by their own names", *notes,
         ),

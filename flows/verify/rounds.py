@@ -79,8 +79,7 @@ class RoundsCheck:
         if reason is not None:
             check.say([f"should not be there: round {number - 1} met a reason to stop ({reason})"])
             return None
-        size = min(opened.spec.batch_size, opened.rule.budget - folded.asked)
-        draws = opened.statistics.plan(folded.state, size)
+        draws = opened.statistics.plan(folded.state, opened.round_size(folded.asked))
         check.say([
             *draw_differences(planned.plan, draws),
             *item_differences(opened, self._index, folded, planned),

@@ -10,10 +10,10 @@ own verdict ignores the windows before it, and over many windows some such verdi
 monitor judges.
 """
 
-from datetime import UTC, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, Strict, ValidationError, field_validator, model_validator
@@ -36,6 +36,7 @@ from assay.tasks.spec.labels.kinds import Labels
 from assay.tasks.spec.strict_yaml import read
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
+OutcomesThen = Literal["arrived", "complete"]
 _Text = Annotated[str, Field(min_length=1)]
 SizedBy = Literal["decide", "fixed"]
 
@@ -125,6 +126,8 @@ class Watch(Part):
 
 class MonitorSpec(Spec):
     """One monitor, as asked for."""
+
+    of_monitor: ClassVar[bool] = True
 
     monitor: Watch = Field(description="when to look, and what is a breach")
     model_version: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
@@ -255,8 +258,25 @@ class MonitorSpec(Spec):
         asked = self.monitor.quiet_labels or max(self.budget.labels // 4, 1)
         return min(asked, self.budget.labels)
 
-    def evaluation(self, window: Window, name: str, labels: int, inherits: str | None, carry: float) -> Spec:
-        """The spec of an evaluation of a window; `inherits`: whose labels its label model starts from."""
+    @property
+    def all_known_when_complete(self) -> bool:
+        """Whether every item of a window has a label once its outcomes are complete."""
+        return self.outcomes is not None and self.outcomes.otherwise is not None
+
+    def outcomes_complete(self, window: Window, now: datetime) -> bool:
+        """Whether all outcomes of a window have arrived by now, as far as they will."""
+        days = None if self.outcomes is None else self.outcomes.complete_after_days
+        return days is not None and now >= window.end.astimezone(UTC) + timedelta(days=days)
+
+    def evaluation(
+        self, window: Window, name: str, labels: int, inherits: str | None, carry: float,
+        outcomes: OutcomesThen | None = None,
+    ) -> Spec:
+        """The spec of an evaluation of a window.
+
+        inherits   whose labels its label model starts from
+        outcomes   which of the window's outcomes are there; None for none
+        """
         data: dict[str, Any] = self.to_json()
         del data["monitor"]
         data.pop("model_version", None)
@@ -269,6 +289,12 @@ class MonitorSpec(Spec):
             data["desk"][field] = window.fill(data["desk"][field])
         if self.alerts is not None:
             data["alerts"]["report_url"] = next(iter(window_links(self.alerts, self.name, window.name)), None)
+        known = data.pop("outcomes", None)
+        if known is not None and outcomes is not None:
+            known.pop("complete_after_days", None)
+            if outcomes == "arrived":
+                known.pop("otherwise", None)
+            data["outcomes"] = known | {"source": window.fill(known["source"])}
         if inherits is not None and carry > 0:
             data["warm_start"] = {"evaluation": inherits, "discount": carry}
         return Spec.from_json(data, origin=f"monitor {self.name}, window {window.name}")

@@ -33,6 +33,9 @@ method: dirichlet-tree
 desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 # desk: {kind: simulated, labels: "labels/dt={date}.csv"}
 
+# Labels that come by themselves, after a delay (docs/monitoring.md); an item without one is then "no match".
+# outcomes: {source: chargebacks.csv, id: item_id, label: label, complete_after_days: 30, otherwise: no match}
+
 # store: s3://bucket/prefix      # the record; ASSAY_STORE, which sweeps and the receiver watch, unless given
 
 threshold: {min: 0.80}           # the floor; and/or monitor.drop

@@ -4,10 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from assay.evalcore.evaluation.state import Question
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.known_items import with_known_items
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.inheritance import evidence_by_cell
 from assay.evalcore.outcome_evaluation.state import Question as OutcomeQuestion
 from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.pool.partition import Partition
 from assay.flows.record.statistics.any_outcome import OutcomeStatistics
 from assay.flows.record.statistics.protocol import Statistics
 from assay.flows.record.statistics.two_classes import TwoClassStatistics
@@ -31,13 +34,22 @@ def _two_classes(spec: Spec, manifest: Manifest, cut: Any, inherited: Inherited)
         # with the share of the budget that is an audit, if there is one
         method=chosen.audited(share) if share else chosen,
         cells=cut.cells,
-        measures=spec.measures,
+        measures=_measures(spec, cut),
         confidence=spec.target.confidence,
         seed=spec.seed,
         evaluation=spec.name,
         systems=tuple(spec.pool.systems or ()),
+        by_segment=cut.by_segment,
         evidence=None if inherited is None else evidence_by_cell(cut, as_arrays(inherited)),
     ))
+
+
+def _measures(spec: Spec, partition: Partition) -> tuple[Measure, ...]:
+    """The measures asked for, as measures of the items that are sampled."""
+    if partition.known is None:
+        return spec.measures
+    others = partition.cells.n_items
+    return tuple(with_known_items(measure, partition.known, others) for measure in spec.measures)
 
 
 def _several_classes(spec: Spec, manifest: Manifest, cut: FrozenCut, inherited: Inherited) -> Statistics:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
+from assay.tasks.pool.frozen_tables import FrozenTables
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -75,8 +76,8 @@ class Gathered(ABC):
         """`predicted` and `score_range` of the manifest."""
 
     @abstractmethod
-    def cut(self, method: str) -> tuple[FrozenCut, Ints]:
-        """The pool cut for this method, and the cell (N,) of each row. Frees what was gathered."""
+    def cut(self, method: str, tables: FrozenTables) -> tuple[FrozenCut, bytes]:
+        """The pool cut for this method, and its rows ordered by cell and row. Frees what was gathered."""
 
 
 class Predictions(ABC):

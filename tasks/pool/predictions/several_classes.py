@@ -19,9 +19,10 @@ from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Array, Ints, JsonObject
+from assay.evalcore.types import Array, JsonObject
 from assay.tasks.ledger.manifest import PROBABILITIES
 from assay.tasks.pool.frozen import packed_bytes
+from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
 from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading
 from assay.tasks.spec.evaluation import Spec
 
@@ -175,7 +176,7 @@ class _Gathered(Gathered):
         """See Gathered.counts."""
         return {"predicted": tuple(self._predicted.tolist()), "score_range": None}
 
-    def cut(self, method: str) -> tuple[OutcomeCut, Ints]:
+    def cut(self, method: str, tables: FrozenTables) -> tuple[OutcomeCut, bytes]:
         """See Gathered.cut."""
         codes = np.concatenate(self._codes)
         self._codes.clear()
@@ -187,4 +188,4 @@ class _Gathered(Gathered):
         cut = prepare(outcome_method(method), stack_of_spec(self._spec, len(codes)), items)
         if self._file:
             self._file.close()
-        return OutcomeCut(cells=cut.cells), cut.cell
+        return OutcomeCut(cells=cut.cells), rows_by_cell(cut.cell, cut.cells.n_cells)

@@ -6,16 +6,19 @@ threshold). The prediction is a class name, 0/1 or a boolean; or score > thresho
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from scipy.special import expit, logit
 
+from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger.manifest import feature_columns, system_columns
+from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
 from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading
 from assay.tasks.spec.evaluation import Spec
 
@@ -158,11 +161,30 @@ class _Gathered(Gathered):
         """See Gathered.counts."""
         return {"predicted": tuple(self._predicted), "score_range": self._range}
 
-    def cut(self, method_name: str) -> tuple[Partition, Ints]:
-        """See Gathered.cut."""
-        tables = {key: _joined(chunks) for key, chunks in self._tables.items()}
-        score, probability, prediction = (_joined(self._numbers[name]) for name in _NUMBERS)
-        return build_partition(method(method_name), score, probability, prediction, **tables)
+    def cut(self, method_name: str, tables: FrozenTables) -> tuple[Partition, bytes]:
+        """See Gathered.cut; items whose outcome is known are in no cell."""
+        numbers = {key: _joined(chunks) for key, chunks in self._tables.items()}
+        for name in _NUMBERS:
+            numbers[f"{name}s" if name != "probability" else "probabilities"] = _joined(self._numbers[name])
+        chosen, known = method(method_name), tables.labels_known(len(numbers["scores"]))
+        if known is None:
+            partition, cell = build_partition(chosen, **numbers)
+            return tables.with_segments(partition, cell), rows_by_cell(cell, partition.cells.n_cells)
+        return _without_known(chosen, numbers, known)
+
+
+def _without_known(
+    chosen: Method, numbers: Mapping[str, Array], known: Ints
+) -> tuple[Partition, bytes]:
+    """The partition of the items that may be sampled; known (N,): a label, or -1 for such an item."""
+    open_items = known < 0
+    partition, cell = build_partition(chosen, **{name: v[open_items] for name, v in numbers.items()})
+    table = np.zeros((2, 2), np.int64)
+    at = np.asarray(numbers["predictions"])[~open_items].astype(np.int64), known[~open_items]
+    np.add.at(table, at, 1)
+    order = np.frombuffer(rows_by_cell(cell, partition.cells.n_cells), "<i8")
+    rows = np.flatnonzero(open_items)[order].astype("<i8").tobytes()
+    return replace(partition, known=table), rows
 
 
 def _joined(chunks: list[Array]) -> Array:

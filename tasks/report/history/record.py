@@ -144,6 +144,8 @@ def _row_json(row: HistoryRow) -> JsonObject:
         "recent": _recent_json(row.recent),
         "why": row.openings[0].why if row.openings else None,
         "sizing": _sizing_json(row),
+        "outcomes": row.openings[0].outcomes if row.openings else None,
+        "contradicted": list(row.openings[0].contradicted) if row.openings else [],
         "signals": [asdict(signal) for signal in row.signals],
         "revision": row.revision,
         "evaluations": [o.evaluation for o in row.openings if o.evaluation],

@@ -134,7 +134,8 @@ def _signals(row: HistoryRow) -> list[SignalLine]:
         SignalLine(
             name=SIGNALS.get(one.name, one.name),
             value="" if one.value is None else wording.number(one.value, 4),
-            by_chance="" if one.by_chance is None else wording.number(one.by_chance, 4), raised=one.raised, why=one.why,
+            by_chance="" if one.by_chance is None else wording.number(one.by_chance, 4),
+            raised=one.raised, why=one.why,
         )
         for one in row.signals
     ]
