@@ -79,8 +79,8 @@ def test_columns_that_cannot_be_used(path, columns, said):
 def test_the_command_tells_every_class_system_and_difference(path, capsys):
     code = run_command_line([
         "replay", path, "--outcome", "classes", "--probability", "p_", "--system", "old=prediction",
-        "--system", "new=newer", "--measure", "accuracy,f1(bee)", "--method", "auto,passive", "--budgets", "20,40",
-        "--repeats", "3", "--json",
+        "--system", "new=newer", "--measure", "accuracy,f1(bee)", "--method", "auto,passive",
+        "--budgets", "20,40", "--repeats", "3", "--json",
     ])
     assert code == 0
     told = json.loads(capsys.readouterr().out)
