@@ -21,7 +21,6 @@ from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
-from scipy.stats import binom
 
 from assay.evalcore.annotators.dawid_skene import DawidSkene
 from assay.evalcore.types import Bools, Floats, Ints
@@ -31,6 +30,8 @@ MOST_PEOPLE = 10   # sets of more people than this are decided by majority here:
 
 def majority_error(e: Floats, k: int) -> Floats:
     """Chance (...) that a majority of k is wrong, each answer wrong with chance e (...)."""
+    from scipy.stats import binom  # most of a second to import, and few evaluations need it
+
     more = binom.sf(k // 2, k, e)
     if k % 2:
         return np.asarray(more)

@@ -3,24 +3,27 @@
     {year}                      2026         a window a year
     {year} {month}              2026-11      a month
     {year} {week}               2026-W47     an ISO week; {year} is then the ISO year
+    {week_start}, {week_end}    2026-W47     the same, in files named by its Monday or its Sunday
     {date}, {year}{month}{day}  2026-11-20   a day
     {date} {hour}               2026-11-20T06  an hour
 
-All in UTC.  The finest placeholder decides.  A window's name goes into the names of evaluations and sorts by
-time among windows of its kind.
+The finest placeholder decides.  A window's name goes into the names of evaluations and sorts by time among
+windows of its kind.  Days, weeks, months and years begin at midnight of a time zone.  Hours are those of UTC:
+elsewhere one hour comes twice when the clocks go back, and two windows would have one name.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Literal
 
 from assay.evalcore.errors import BadInput
 
 Kind = Literal["hour", "day", "week", "month", "year"]
-_PLACEHOLDER = re.compile(r"\{([a-z]*)\}")
-_KNOWN = ("date", "year", "month", "week", "day", "hour")
+_PLACEHOLDER = re.compile(r"\{([a-z_]*)\}")
+_KNOWN = ("date", "year", "month", "week", "week_start", "week_end", "day", "hour")
+_ENDS_OF_WEEK = {"week_start", "week_end"}
 _NAMES: dict[Kind, tuple[re.Pattern[str], str]] = {
     "year": (re.compile(r"\d{4}"), "2026"),
     "month": (re.compile(r"\d{4}-\d{2}"), "2026-11"),
@@ -32,7 +35,7 @@ _NAMES: dict[Kind, tuple[re.Pattern[str], str]] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """From `start` up to but not including `end`, both UTC."""
+    """From `start` up to but not including `end`, both in the time zone of the windows."""
 
     start: datetime
     end: datetime
@@ -56,14 +59,18 @@ class Window:
 
     def next(self) -> "Window":
         """The one after it."""
-        return at(self.end, self.kind)
+        return at(self.end, self.kind, self.end.tzinfo or UTC)
 
     def fill(self, template: str) -> str:
         """A template with its placeholders filled in."""
         s = self.start
         year = f"{s:%G}" if self.kind == "week" else f"{s:%Y}"
-        values = {"date": f"{s:%Y-%m-%d}", "year": year, "month": f"{s:%m}", "week": f"{s:%V}",
-                  "day": f"{s:%d}", "hour": f"{s:%H}"}
+        monday = s - timedelta(days=s.weekday())
+        values = {
+            "date": f"{s:%Y-%m-%d}", "year": year, "month": f"{s:%m}", "week": f"{s:%V}",
+            "week_start": f"{monday:%Y-%m-%d}", "week_end": f"{monday + timedelta(days=6):%Y-%m-%d}",
+            "day": f"{s:%d}", "hour": f"{s:%H}",
+        }
         return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), template)
 
 
@@ -75,50 +82,68 @@ def kind_of(template: str) -> Kind:
         known = ", ".join(f"{{{name}}}" for name in _KNOWN)
         raise BadInput(f"{{{strange[0]}}} is no placeholder; there are {known}")
     if not names:
-        raise BadInput("names no window of time; put {date}, {year}, {month}, {week} or {hour} into it")
+        raise BadInput(
+            "names no window of time; put {date}, {week_start}, {year}, {month}, {week} or {hour} into it"
+        )
     day = "date" in names or {"year", "month", "day"} <= names
     if "hour" in names and day:
         return "hour"
     if day and not names & {"hour", "week"}:
         return "day"
-    if names == {"year", "week"}:
+    if names == {"year", "week"} or (names & _ENDS_OF_WEEK and names <= {"year", "week", *_ENDS_OF_WEEK}):
         return "week"
     if names == {"year", "month"}:
         return "month"
     if names == {"year"}:
         return "year"
     raise BadInput(
-        "does not say which window it means: use {year}; {year} and {month}; {year} and {week}; {date}; or "
-        "{date} and {hour}"
+        "does not say which window it means: use {year}; {year} and {month}; {year} and {week}; "
+        "{week_start}; {date}; or {date} and {hour}"
     )
 
 
-def named(name: str, kind: Kind) -> Window:
-    """The window of this name.  Raises BadInput for a name of another kind."""
+def named(name: str, kind: Kind, zone: tzinfo = UTC) -> Window:
+    """The window of this name.  A week may also be named by its Monday.
+
+    Raises BadInput for a name of another kind.
+    """
     pattern, example = _NAMES[kind]
     try:
+        if kind == "week" and _NAMES["day"][0].fullmatch(name):
+            return _week_of_monday(name, zone)
         if not pattern.fullmatch(name):
             raise ValueError
         match kind:
             case "year":
-                start = datetime(int(name), 1, 1, tzinfo=UTC)
+                start = datetime(int(name), 1, 1)
             case "week":
-                start = datetime.fromisocalendar(int(name[:4]), int(name[6:]), 1).replace(tzinfo=UTC)
+                start = datetime.fromisocalendar(int(name[:4]), int(name[6:]), 1)
             case "month":
-                start = datetime.fromisoformat(f"{name}-01").replace(tzinfo=UTC)
+                start = datetime.fromisoformat(f"{name}-01")
             case "day" | "hour":
-                start = datetime.fromisoformat(name).replace(tzinfo=UTC)
+                start = datetime.fromisoformat(name)
     except ValueError:
         raise BadInput(f"{name!r} is not a {kind}; one is written {example}") from None
-    return at(start, kind)
+    return at(start.replace(tzinfo=zone), kind, zone)
 
 
-def at(moment: datetime, kind: Kind) -> Window:
-    """The window a moment (UTC) belongs to."""
-    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+def _week_of_monday(date: str, zone: tzinfo) -> Window:
+    """Raises ValueError for no date, BadInput for another day of the week."""
+    day = datetime.fromisoformat(date).replace(tzinfo=zone)
+    week = at(day, "week", zone)
+    if week.start != day:
+        raise BadInput(f"{date!r} is no Monday; its week, {week.name}, begins on {week.start:%Y-%m-%d}")
+    return week
+
+
+def at(moment: datetime, kind: Kind, zone: tzinfo = UTC) -> Window:
+    """The window that a moment (of any time zone) belongs to."""
+    local = moment.astimezone(zone)
+    # sums are those of a clock on the wall: a day is as long as the time zone makes it
+    day = local.replace(hour=0, minute=0, second=0, microsecond=0)
     match kind:
         case "hour":
-            start = moment.replace(minute=0, second=0, microsecond=0)
+            start = local.replace(minute=0, second=0, microsecond=0)
             return Window(start, start + timedelta(hours=1), kind)
         case "day":
             return Window(day, day + timedelta(days=1), kind)
@@ -136,6 +161,11 @@ def at(moment: datetime, kind: Kind) -> Window:
 def due(first: Window, last: Window | None, now: datetime, settle: timedelta) -> Iterator[Window]:
     """The windows from `first` (to `last`) that ended at least `settle` ago, in order."""
     window = first
-    while window.end + settle <= now and (last is None or window.start <= last.start):
+    while ended(window, settle, now) and (last is None or window.start <= last.start):
         yield window
         window = window.next()
+
+
+def ended(window: Window, settle: timedelta, now: datetime) -> bool:
+    """Whether a window ended at least `settle` ago."""
+    return window.end.astimezone(UTC) + settle <= now

@@ -27,6 +27,7 @@ from assay.tasks.desks.protocol import DeskUnreachable
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import Ending
+from assay.tasks.ledger.monitoring.versions import read_amendments
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import find_spec
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
@@ -132,7 +133,9 @@ def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> N
 def alert_choices(ledger: Ledger) -> Alerts:
     """What the spec of an evaluation, or of a monitor, says about alerts."""
     recorded = find_spec(ledger)
-    said = None if recorded is None else recorded.spec.get("alerts")
+    amended = read_amendments(ledger) if ledger.name.startswith(layout.MONITORS_PREFIX) else []
+    spec = amended[-1].spec if amended else None if recorded is None else recorded.spec
+    said = None if spec is None else spec.get("alerts")
     return Alerts.model_validate(said) if said is not None else _DEFAULTS
 
 

@@ -61,5 +61,7 @@ def _print(row: OutboxRow) -> None:
     for channel, told in sorted(row.channels.items()):
         why = f": {told.why}" if told.why else ""
         click.echo(f"  {channel}: {told.status}, {told.at.isoformat()}{why}")
+    if row.muted:
+        click.echo("  muted: nobody was told")
     if row.waiting:
         click.echo("  not delivered yet")

@@ -17,20 +17,11 @@ from collections.abc import Sequence
 import click
 
 from assay.evalcore.errors import AssayError
-from assay.flows.cli.alerts import alerts
-from assay.flows.cli.demo import demo
-from assay.flows.cli.doctor import doctor
-from assay.flows.cli.evaluation import advance_command, begin_command, run
-from assay.flows.cli.listen import listen
-from assay.flows.cli.look import report, status
-from assay.flows.cli.monitor import history, monitor
+from assay.flows.cli.commands import Commands
 from assay.flows.cli.output import print_json
-from assay.flows.cli.replay import replay
-from assay.flows.cli.spec import init
-from assay.flows.cli.verify import verify
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("-v", "--verbose", is_flag=True, help="Log to standard error what is being done.")
 @click.version_option(package_name="assay", prog_name="assay")
 def assay(verbose: bool) -> None:
@@ -44,13 +35,6 @@ def assay(verbose: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     ours.handlers = [handler]
-
-
-for command in (
-    demo, doctor, run, begin_command, advance_command, status, report, verify, replay, init, alerts,
-    listen, monitor, history,
-):
-    assay.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

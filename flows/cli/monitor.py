@@ -11,9 +11,15 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
+from assay.tasks.ledger.monitoring.mutes import mute_at
 from assay.tasks.report import wording
-from assay.tasks.report.history.record import History, HistoryRow
+from assay.tasks.report.history.record import History, HistoryRow, consequence_of
 from assay.tasks.spec.monitor import load_monitor_spec
+
+_EXIT_CODES = {
+    "ok": 0, "breach": 3, "inconclusive": 4, "waiting": 5, "stale": 5, "unlabelled": 4, "missing": 4,
+    "empty": 0, "small": 0, "failed": 1,
+}
 
 
 @click.command()
@@ -28,7 +34,8 @@ def monitor(spec: Path, where: str | None, once: bool, window: str | None, as_js
 
     Registers the monitor of SPEC in its ledger and, as a scheduled deployment, with the Prefect server at
     PREFECT_API_URL. With --once nothing is scheduled: everything due is done here, and the exit code
-    tells the state of the newest window (3 breach, 4 inconclusive, 5 waiting for people, 1 a window failed).
+    tells the state of the newest window (3 breach; 4 inconclusive, unlabelled or missing; 5 waiting for
+    people; 1 a window failed).
 
     \b
     Example:
@@ -62,7 +69,7 @@ def monitor(spec: Path, where: str | None, once: bool, window: str | None, as_js
     else:
         click.echo(f"{asked.name}: {done.summary()}")
         _print_history(history)
-    for name, message in done.failed.items():
+    for name, message in (done.failed | done.awaited | done.left_out).items():
         click.echo(f"assay: window {name}: {message}", err=True)
     return _exit_code(done, history, window)
 
@@ -104,6 +111,15 @@ def _print_history(told: History) -> None:
     click.echo(f"  {'window':<14} {measure:<10} {'interval':<18} {'labels':>6} {'bought':>6}  verdict")
     for row in told.rows:
         click.echo("  " + _line(row))
+    for one in told.amendments:
+        reason = f" ({one.reason})" if one.reason else ""
+        click.echo(
+            f"  version {one.number} from {one.first} on: {', '.join(one.changed)}{reason}. "
+            f"{consequence_of(one)}"
+        )
+    muted = mute_at(told.mutes, datetime.now(UTC))
+    if muted is not None:
+        click.echo(f"  alerts are muted until {muted.until:%Y-%m-%d %H:%M} UTC: {muted.reason}")
     bought = wording.plural(told.bought, "label", "labels")
     windows = wording.plural(len(told.rows), "window", "windows")
     click.echo(f"  {bought} bought for {windows}")
@@ -122,6 +138,8 @@ def _line(row: HistoryRow) -> str:
     called_out = [s.segment for s in row.verdict.segments if s.verdict == "breach"] if row.verdict else []
     if called_out:
         hints.append(f"in breach: {', '.join(map(str, called_out))}")
+    if row.wrong:
+        hints.append(row.wrong.why if not row.verdict else f"{row.wrong.state}: {row.wrong.why}")
     if row.raised:
         hints.append(f"signals: {', '.join(signal.name for signal in row.raised)}")
     if row.revision:
@@ -138,6 +156,8 @@ def _tick_json(done: Tick) -> JsonObject:
         ],
         "waiting": done.waiting,
         "failed": done.failed,
+        "awaited": done.awaited,
+        "left_out": done.left_out,
     }
 
 
@@ -147,4 +167,4 @@ def _exit_code(done: Tick, told: History, window: str | None) -> int:
     rows = [row for row in told.rows if window is None or row.window == window]
     if not rows:
         return 0
-    return {"ok": 0, "breach": 3, "inconclusive": 4, "waiting": 5, "unlabelled": 4}[rows[-1].state]
+    return _EXIT_CODES[rows[-1].state]

@@ -1,16 +1,19 @@
-"""What the commands share: options, the store they look in, and how they print."""
+"""What the commands share: options, the store they look in, and how they print.
+
+Stores and settings are imported where a store is opened: `assay --help` needs neither.
+"""
 
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from assay.evalcore.types import JsonObject
-from assay.tasks.ledger import open_store
-from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.settings import Settings
-from assay.tasks.spec.evaluation import Spec
+if TYPE_CHECKING:
+    from assay.evalcore.types import JsonObject
+    from assay.tasks.ledger.stores.protocol import Store
+    from assay.tasks.spec.evaluation import Spec
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 store_option = click.option(
@@ -19,17 +22,20 @@ store_option = click.option(
 )
 
 
-def store_named(where: str | None) -> Store:
+def store_named(where: str | None) -> "Store":
     """The store a command with a NAME looks in."""
+    from assay.tasks.ledger import open_store
+    from assay.tasks.settings import Settings
+
     return open_store(where or Settings().store)
 
 
-def store_for(where: str | None, spec: Spec) -> Store:
+def store_for(where: str | None, spec: "Spec") -> "Store":
     """The store of a command with a SPEC: --store, else the spec's, else as for a NAME."""
     return store_named(where or spec.store)
 
 
-def print_json(value: JsonObject) -> None:
+def print_json(value: "JsonObject") -> None:
     """One object, on standard output."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 

@@ -71,8 +71,7 @@ def replay(
     audit: int, processes: int | None, plot: Path | None, outcome: str | None, prediction: str, label: str,
     probability: str | None, judges: str, named_systems: tuple[str, ...], as_json: bool,
 ) -> int:
-    """Simulate methods on a labelled pool: their errors, how often their intervals cover the truth, and how
-    many labels it takes until the intervals are narrow.
+    """Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.
 
     POOL is Parquet, CSV or JSONL with the columns item_id, score and/or probability, prediction and label (or
     label_probability, the chance that an annotator calls the item positive).

@@ -20,7 +20,7 @@ from assay.evalcore.plurals import plural
 from assay.evalcore.types import JsonObject
 from assay.flows.alerts.verdicts import raise_failure
 from assay.flows.evaluation.advance import advance
-from assay.flows.monitor.waking import judge_window_of
+from assay.flows.monitor.waking import judge_window_of, record_failure_of
 from assay.flows.record.opened import begun_evaluations, utc_now
 from assay.flows.record.standing import Standing
 from assay.tasks.effects.calls import retried
@@ -117,7 +117,8 @@ def _advance_one(store: Store, name: str, look_again: bool) -> Standing | str | 
 
 def _tell_of(store: Store, name: str, error: AssayError) -> None:
     try:
-        raise_failure(store, name, error, utc_now())
+        if not record_failure_of(store, name, error, utc_now()):
+            raise_failure(store, name, error, utc_now())
     except AssayError as another:
         _log.error("%s: no alert could be raised: %s", name, another)
 

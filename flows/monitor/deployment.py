@@ -73,12 +73,13 @@ def _schedule(spec: MonitorSpec) -> Any:
     from prefect.client.schemas.schedules import CronSchedule, IntervalSchedule
 
     asked = spec.monitor.schedule
+    zone = asked.timezone or spec.monitor.timezone
     try:
         if asked.cron is not None:
-            return CronSchedule(cron=asked.cron, timezone=asked.timezone)
+            return CronSchedule(cron=asked.cron, timezone=zone)
         return IntervalSchedule(interval=timedelta(minutes=asked.every_minutes or 1))
     except ValueError:
         raise BadInput(
             f"monitor.schedule: Prefect does not take {asked.cron or asked.every_minutes!r} in the timezone "
-            f"{asked.timezone!r}; a cron expression has five fields, such as \"0 6 * * *\""
+            f"{zone!r}; a cron expression has five fields, such as \"0 6 * * *\""
         ) from None

@@ -1,6 +1,5 @@
 """Doing what is due for a window that was opened: advance its evaluations, judge it, buy more labels."""
 
-from assay.evalcore.monitoring.calendar import named
 from assay.evalcore.plurals import plural
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
@@ -21,15 +20,18 @@ def go_on(run: MonitorRun, window: str) -> bool:
     """
     parts = [opening for opening in current(run.openings.get(window, [])) if opening.evaluation is not None]
     finished = [_advance(run, opening) for opening in parts]   # all of them, also after one that waits
-    if not parts or not all(finished) or _waits_for_reference(run, window):
+    if not parts or not all(finished):
+        return False
+    if _waits_for_reference(run, window):
+        run.done.waiting[str(parts[0].evaluation)] = "the verdict on the reference window"
         return False
     evaluations = [run.of_evaluation(str(opening.evaluation)) for opening in parts]
     standing = run.standing.get(window)
     rests_on = [] if standing is None else [(part.evaluation, part.revision) for part in standing.parts]
     if standing is None or rests_on != [(one.name, revision_of(one)) for one in evaluations]:
-        run.write(judge(run.spec, window, [read_part(one) for one in evaluations], run.verdicts))
+        run.write(judge(run.versions, window, [read_part(one) for one in evaluations], run.verdicts))
         return True
-    tell(run.ledger, run.spec, standing, run.verdicts)   # a crash may have come between the two
+    tell(run.ledger, run.spec, standing, run.verdicts, run.now)   # a crash may have come between the two
     further = open_follow_up(run, standing)
     if further is None:
         return False
@@ -54,15 +56,16 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
 
 
 def _spec_of(run: MonitorRun, opening: Opening) -> Spec:
-    window = named(opening.window, run.spec.kind)
-    return run.spec.evaluation(
-        window, str(opening.evaluation), opening.labels, opening.inherits, opening.carry
+    spec = run.spec_of(opening.window)
+    return spec.evaluation(
+        spec.window(opening.window), str(opening.evaluation), opening.labels, opening.inherits, opening.carry
     )
 
 
 def _waits_for_reference(run: MonitorRun, window: str) -> bool:
     """Whether a drop from the reference is asked for and the reference has no verdict yet."""
-    drop, reference = run.spec.monitor.drop, run.spec.reference.name
+    spec = run.spec_of(window)
+    drop, reference = spec.monitor.drop, spec.reference.name
     if drop is None or drop.than != "reference" or window == reference:
         return False
     return reference not in run.standing

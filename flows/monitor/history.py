@@ -4,8 +4,12 @@ from collections.abc import Sequence
 
 from assay.flows.monitor.opening import current
 from assay.flows.monitor.registry import open_monitor
+from assay.flows.monitor.versions import Version
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitoring.mutes import read_mutes
+from assay.tasks.ledger.monitoring.states import WindowState, read_states, standing_state
+from assay.tasks.ledger.monitoring.versions import read_amendments
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest, read_openings, read_verdicts
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
@@ -15,23 +19,36 @@ from assay.tasks.report.history.record import History, HistoryRow
 @retried
 def read_monitor_history(store: Store, name: str) -> History:
     """The history of a monitor. Raises UnknownMonitor."""
-    spec = open_monitor(store, name)
+    versions = open_monitor(store, name)
+    spec = versions.newest
     ledger = Ledger(store, layout.monitor(name))
-    openings = read_openings(ledger)
+    openings, states = read_openings(ledger), read_states(ledger)
     standing = latest(read_verdicts(ledger))
     return History(
         monitor=spec.name,
         measure=spec.measures[0].name,
         error_rate=spec.monitor.error_rate,
         test=spec.monitor.test,
-        rows=tuple(_row(window, openings[window], standing.get(window)) for window in sorted(openings)),
+        rows=tuple(
+            _row(window, versions.of(window), openings.get(window, []), standing.get(window),
+                 standing_state(states.get(window, [])))
+            for window in sorted({*openings, *states})
+        ),
+        amendments=tuple(read_amendments(ledger)),
+        mutes=tuple(read_mutes(ledger)),
     )
 
 
-def _row(window: str, openings: Sequence[Opening], verdict: WindowVerdict | None) -> HistoryRow:
+def _row(
+    window: str, version: Version, openings: Sequence[Opening], verdict: WindowVerdict | None,
+    wrong: WindowState | None,
+) -> HistoryRow:
     newest = tuple(current(openings))
     if verdict is not None and verdict.parts[0].evaluation != newest[0].evaluation:
         # its predictions were replaced and are being evaluated: the old verdict stands until then
         newest = tuple(o for o in openings if o.evaluation in {part.evaluation for part in verdict.parts})
-    revision = max(openings[-1].revision, verdict.revision if verdict is not None else 0)
-    return HistoryRow(window=window, verdict=verdict, openings=newest, revision=revision)
+    revision = max(openings[-1].revision if openings else 0, verdict.revision if verdict is not None else 0)
+    return HistoryRow(
+        window=window, verdict=verdict, openings=newest, revision=revision, wrong=wrong,
+        version=version.number, model_version=version.spec.model_version,
+    )

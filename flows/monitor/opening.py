@@ -16,7 +16,9 @@ evaluation.
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.calendar import Window
 from assay.evalcore.monitoring.signals import Signal, Traffic, is_quiet, signals
 from assay.evalcore.plurals import plural
@@ -25,7 +27,14 @@ from assay.tasks.effects.calls import effect
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing
-from assay.tasks.pool.window_traffic import frozen_traffic, read_traffic
+from assay.tasks.pool.window_traffic import (
+    NoRows,
+    WindowTraffic,
+    files_digest,
+    frozen_traffic,
+    read_traffic,
+)
+from assay.tasks.spec.monitor import MonitorSpec
 
 _log = logging.getLogger("assay.monitor")
 
@@ -39,10 +48,11 @@ def current(openings: Sequence[Opening]) -> list[Opening]:
 def open_window(run: MonitorRun, window: Window) -> Opening | None:
     """Open a window for the first time, or again with predictions that changed. None: they are unchanged.
 
-    Raises BadInput when its predictions cannot be read, or are not there.
+    Raises NoFile when nothing is there, NothingToJudge for too few predictions, BadInput when they cannot be
+    read.
     """
-    spec, before = run.spec, list(run.openings.get(window.name, ()))
-    seen = read_traffic(spec.evaluation(window, spec.name, 1, None, 0))
+    spec, before = run.spec_of(window.name), list(run.openings.get(window.name, ()))
+    seen = _traffic(spec, window)
     if before and seen.content == before[-1].content:
         return None
     reference = _reference(run, window)
@@ -55,17 +65,39 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     return _create(run, Opening(
         window=window.name, number=len(before) + 1, revision=revision, evaluation=name,
         labels=min(wanted, seen.rows), inherits=inherits, carry=spec.monitor.carry_over if inherits else 0.0,
-        content=seen.content, files=seen.files, month=_month(run), why=why, signals=tuple(measured),
+        content=seen.content, files=seen.files, month=month_of(run), why=why, opened=run.now,
+        signals=tuple(measured),
     ))
+
+
+class NothingToJudge(BadInput):
+    """A window holds too few predictions for a verdict."""
+
+    def __init__(self, state: Literal["empty", "small"], message: str, files: str) -> None:
+        super().__init__(message)
+        self.state, self.files = state, files
+
+
+def _traffic(spec: MonitorSpec, window: Window) -> WindowTraffic:
+    of_window = spec.evaluation(window, spec.name, 1, None, 0)
+    try:
+        seen = read_traffic(of_window)
+    except NoRows as error:
+        raise NothingToJudge("empty", str(error), files_digest(of_window)) from None
+    least = spec.monitor.least_items
+    if seen.rows < least:
+        found = f"{plural(seen.rows, 'item')}, and monitor.least_items asks for {least:,}"
+        raise NothingToJudge("small", found, seen.files)
+    return seen
 
 
 def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
     """A further batch for a window whose verdict is inconclusive; None where the rule allows none."""
-    spec, of_window = run.spec, run.openings[verdict.window]
+    spec, of_window = run.spec_of(verdict.window), run.openings[verdict.window]
     parts = current(of_window)
     if verdict.verdict != "inconclusive" or verdict.labels_to_decide is None:
         return None
-    if len(parts) > spec.monitor.follow_ups or _left_this_month(run) < 1:
+    if len(parts) > spec.monitor.follow_ups or left_this_month(run) < 1:
         return None
     first = parts[0]
     warm = spec.chosen_method.capabilities.starts_warm
@@ -75,13 +107,13 @@ def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
         # the same pool: a label of it counts in full
         inherits=parts[-1].evaluation if warm else None, carry=1.0 if warm else 0.0,
         labels=min(verdict.labels_to_decide, spec.budget.labels), content=first.content, files=first.files,
-        month=_month(run), why="follow-up",
+        month=month_of(run), why="follow-up", opened=run.now,
     ))
 
 
 def _create(run: MonitorRun, wanted: Opening) -> Opening:
     """Put an opening, with no more labels than the month has left; without an evaluation if it has none."""
-    left = _left_this_month(run)
+    left = left_this_month(run)
     if left < 1:
         affordable = replace(wanted, evaluation=None, labels=0, inherits=None, carry=0.0)
     else:
@@ -97,18 +129,19 @@ def _put(ledger: Ledger, opening: Opening) -> Opening:
     return create_opening(ledger, opening)
 
 
-def _left_this_month(run: MonitorRun) -> int:
+def left_this_month(run: MonitorRun) -> int:
     """Labels that may still be bought this month; an open evaluation counts with all it may ask for."""
     bought = {part.evaluation: part.bought for verdict in run.verdicts for part in verdict.parts}
     spent = sum(
         bought.get(opening.evaluation, opening.labels)
         for several in run.openings.values() for opening in several
-        if opening.month == _month(run) and opening.evaluation is not None
+        if opening.month == month_of(run) and opening.evaluation is not None
     )
     return run.spec.monitor.monthly_labels - spent
 
 
-def _month(run: MonitorRun) -> str:
+def month_of(run: MonitorRun) -> str:
+    """The month whose labels are bought now."""
     return f"{run.now:%Y-%m}"
 
 
@@ -120,7 +153,7 @@ def _why(measured: Sequence[Signal]) -> str:
 
 def _reference(run: MonitorRun, window: Window) -> Traffic | None:
     """The traffic of the reference window; None for itself, and before it has begun."""
-    name = run.spec.reference.name
+    name = run.spec_of(window.name).reference.name
     if window.name == name:
         return None
     for opening in reversed(run.openings.get(name, ())):
@@ -133,9 +166,10 @@ def _reference(run: MonitorRun, window: Window) -> Traffic | None:
 
 
 def _inherits(run: MonitorRun, window: Window) -> str | None:
-    """The last evaluation of the latest earlier window that has a verdict."""
-    if run.spec.monitor.carry_over == 0 or not run.spec.chosen_method.capabilities.starts_warm:
+    """The last evaluation of the latest earlier window of the same model that has a verdict."""
+    spec, model = run.spec_of(window.name), run.versions.model_of(window.name)
+    if spec.monitor.carry_over == 0 or not spec.chosen_method.capabilities.starts_warm:
         return None
     standing = run.standing
-    earlier = sorted(name for name in standing if name < window.name)
+    earlier = sorted(n for n in standing if n < window.name and run.versions.model_of(n) == model)
     return standing[earlier[-1]].parts[-1].evaluation if earlier else None

@@ -1,12 +1,14 @@
-"""Monitors by name: put into the ledger once, and found there."""
+"""Monitors by name: put into the ledger once, and found there with every version of their spec."""
 
 from assay.evalcore.errors import BadInput
+from assay.flows.monitor.versions import Versions, read_versions
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import monitors
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import RecordedSpec, find_spec, versions, write_spec
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.amended import changed_keys
 from assay.tasks.spec.monitor import MonitorSpec
 
 
@@ -25,12 +27,13 @@ def register(store: Store, spec: MonitorSpec) -> None:
     recorded = retried(find_spec)(ledger)
     if recorded is None:
         recorded = _put_spec(ledger, RecordedSpec(spec=spec.to_json(), versions=versions()))
-    ours, theirs = spec.to_json(), recorded.spec
-    if theirs != ours:
-        differs = sorted(k for k in {*theirs, *ours} if theirs.get(k) != ours.get(k))
+    newest = retried(read_versions)(ledger, recorded).all[-1]
+    differs = changed_keys(newest.asked, spec)
+    if differs:
         raise MonitorNameTaken(
-            f"name: {spec.name!r} is taken in {store.url} by a monitor with another spec (it differs in "
-            f"{', '.join(differs)}); give this one another name, or restore the spec to go on with that one"
+            f"name: {spec.name!r} is taken in {store.url} by a monitor with another spec (version "
+            f"{newest.number} differs in {', '.join(differs)}). If this monitor is to change, use "
+            "`assay amend SPEC`. If this is another monitor, give it another name"
         )
 
 
@@ -40,8 +43,8 @@ def _put_spec(ledger: Ledger, recorded: RecordedSpec) -> RecordedSpec:
 
 
 @retried
-def open_monitor(store: Store, name: str) -> MonitorSpec:
-    """The spec of a registered monitor. Raises UnknownMonitor."""
+def open_monitor(store: Store, name: str) -> Versions:
+    """A registered monitor. Raises UnknownMonitor."""
     ledger = Ledger(store, layout.monitor(layout.check_name(name)))
     recorded = find_spec(ledger)
     if recorded is None:
@@ -51,4 +54,4 @@ def open_monitor(store: Store, name: str) -> MonitorSpec:
             f"no monitor named {name!r} is in {store.url}; {have}. Register one with `assay monitor SPEC`, "
             "or say where to look with --store or ASSAY_STORE"
         )
-    return MonitorSpec.from_data(recorded.spec, origin=layout.spec(ledger.name))
+    return read_versions(ledger, recorded)

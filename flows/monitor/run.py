@@ -3,14 +3,17 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.monitoring.calendar import Window
 from assay.evalcore.plurals import plural
 from assay.flows.monitor.registry import open_monitor
-from assay.flows.monitor.telling import tell, tell_failure
+from assay.flows.monitor.telling import tell
+from assay.flows.monitor.versions import Versions
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitoring.states import State, WindowState, read_states
 from assay.tasks.ledger.monitors import (
     Opening,
     WindowVerdict,
@@ -21,6 +24,7 @@ from assay.tasks.ledger.monitors import (
 )
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.monitor import MonitorSpec
 
 _log = logging.getLogger("assay.monitor")
@@ -35,16 +39,29 @@ class Tick:
     verdicts: list[WindowVerdict] = field(default_factory=list)
     waiting: dict[str, str] = field(default_factory=dict)     # evaluation -> what for
     failed: dict[str, str] = field(default_factory=dict)      # window -> the message
+    awaited: dict[str, str] = field(default_factory=dict)     # window -> what is not there yet, in time still
+    left_out: dict[str, str] = field(default_factory=dict)    # window -> why it is not judged: missing, ...
 
     def summary(self) -> str:
         """In one line."""
         said = [
             f"{plural(len(self.opened), 'evaluation')} opened" if self.opened else "",
             plural(len(self.verdicts), "verdict") if self.verdicts else "",
-            f"{len(self.waiting)} waiting for people" if self.waiting else "",
+            f"{len(self.waiting)} waiting" if self.waiting else "",
             f"{plural(len(self.failed), 'window')} failed" if self.failed else "",
+            f"{plural(len(self.awaited), 'window')} not there yet" if self.awaited else "",
+            f"{plural(len(self.left_out), 'window')} left out" if self.left_out else "",
         ]
         return ", ".join(text for text in said if text) or "nothing is due"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What this run found to be wrong with a window."""
+
+    state: State
+    why: str
+    files: str = ""      # digest of the files that were looked at
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,11 +69,36 @@ class MonitorRun:
     """A monitor's records as this run knows them; what is written is added to them, and to `done`."""
 
     ledger: Ledger       # of the monitor
-    spec: MonitorSpec
+    versions: Versions   # of its spec
     now: datetime
     done: Tick
     openings: dict[str, list[Opening]]   # by window, in order
     verdicts: list[WindowVerdict]        # in the order they were given
+    states: dict[str, list[WindowState]]   # by window, in order
+    found: dict[str, Found] = field(default_factory=dict)   # by window
+
+    @property
+    def spec(self) -> MonitorSpec:
+        """The newest version: what holds for the monitor as a whole."""
+        return self.versions.newest
+
+    @property
+    def alerts(self) -> Alerts:
+        """What people want to hear of."""
+        return self.spec.alerts or Alerts()
+
+    def spec_of(self, window: str) -> MonitorSpec:
+        """The version that a window belongs to."""
+        return self.versions.of(window).spec
+
+    def window(self, name: str) -> Window:
+        """The window of this name. Raises BadInput for a name of another kind."""
+        return self.spec.window(name)
+
+    def late_from(self, window: Window) -> datetime:
+        """From when on changes of a window are no longer looked for."""
+        spec = self.spec_of(window.name)
+        return window.end.astimezone(UTC) + spec.settle + timedelta(days=spec.monitor.late_days)
 
     @property
     def standing(self) -> dict[str, WindowVerdict]:
@@ -76,7 +118,7 @@ class MonitorRun:
         except AssayError as error:
             _log.error("%s, window %s: %s", self.spec.name, window, error)
             self.done.failed[window] = str(error)
-            tell_failure(self.ledger, self.spec, window, str(error))
+            self.found[window] = Found(state="failed", why=str(error))
             return False
 
     def add_opening(self, opening: Opening) -> None:
@@ -96,16 +138,17 @@ class MonitorRun:
             return
         self.verdicts.append(winner)
         self.done.verdicts.append(winner)
-        tell(self.ledger, self.spec, winner, self.verdicts)
+        tell(self.ledger, self.spec, winner, self.verdicts, self.now)
 
 
 def read_run(store: Store, name: str, now: datetime) -> MonitorRun:
     """Begin a run. Raises UnknownMonitor."""
-    spec = open_monitor(store, name)
+    versions = open_monitor(store, name)
     ledger = Ledger(store, layout.monitor(name))
     return MonitorRun(
-        ledger=ledger, spec=spec, now=now, done=Tick(monitor=name),
+        ledger=ledger, versions=versions, now=now, done=Tick(monitor=name),
         openings=retried(read_openings)(ledger), verdicts=retried(read_verdicts)(ledger),
+        states=retried(read_states)(ledger),
     )
 
 

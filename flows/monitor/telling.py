@@ -1,18 +1,18 @@
 """Which of a monitor's verdicts people are told.
 
-A breach, the return to ok after one, and a window that cannot be worked on. Signals never page anyone, and
-neither does a window that stays inconclusive: the history says so. The outbox decides which channel is told,
-and how often.
+A breach, and the return to ok after one. Signals never page anyone, and neither does a window that stays
+inconclusive: the history says so. `states` tells of windows without a verdict. The outbox decides which
+channel is told, and how often.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.message import Reading, window_alert
 from assay.tasks.alerts.outbox import raise_alert
-from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import WindowVerdict, last_certain
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.report import EstimateRow
@@ -21,15 +21,24 @@ from assay.tasks.spec.monitor import MonitorSpec
 
 
 def tell(
-    ledger: Ledger, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequence[WindowVerdict]
+    ledger: Ledger, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequence[WindowVerdict],
+    now: datetime | None = None,
 ) -> None:
     """Raise the alerts of a verdict, once. `verdicts`: all of them, this one included."""
     earlier = [v for v in verdicts if v.number < verdict.number]
     for place in (verdict.overall, *verdict.segments):
         kind = _kind(place, last_certain(earlier, place.segment))
         if kind is not None and kind in _choices(spec).tell:
-            alert = _alert(spec, verdict, place, kind, _before(earlier, verdict.window, place.segment))
-            raise_alert(ledger, alert)
+            raise_alert(ledger, alert_of(spec, verdict, place, kind, verdicts), now)
+
+
+def alert_of(
+    spec: MonitorSpec, verdict: WindowVerdict, place: PlaceVerdict, kind: Kind,
+    verdicts: Sequence[WindowVerdict],
+) -> Alert:
+    """The alert of a verdict on a place. `verdicts`: all of them."""
+    earlier = [v for v in verdicts if v.number < verdict.number]
+    return _alert(spec, verdict, place, kind, _before(earlier, verdict.window, place.segment))
 
 
 def news_of(verdict: WindowVerdict) -> JsonObject:
@@ -40,20 +49,6 @@ def news_of(verdict: WindowVerdict) -> JsonObject:
         "revision": verdict.revision, "estimate": measured.value, "lower": measured.lower,
         "upper": measured.upper, "labels": measured.labels, "measure": verdict.measure,
     }
-
-
-def tell_failure(ledger: Ledger, spec: MonitorSpec, window: str, message: str) -> None:
-    """Raise that a window could not be worked on; the same message once."""
-    if "failure" not in _choices(spec).tell:
-        return
-    raise_alert(ledger, Alert(
-        key=f"failed-{layout.digest(f'{window} {message}'.encode())[:16]}",
-        severity=_choices(spec).severity.of("failure"),
-        kind="failure",
-        subject=f"{spec.name}: window {window} cannot be worked on",
-        body=message,
-        group="failure",
-    ))
 
 
 def _kind(place: PlaceVerdict, before: PlaceVerdict | None) -> Kind | None:

@@ -5,6 +5,7 @@
     advance   every evaluation of a window that people may have answered
     judge     every window whose evaluations are finished and have changed since its last verdict
     buy       a further batch of labels where a verdict is inconclusive and the month's budget allows
+    state     write down what keeps a window from a verdict, where that changed
     tell      raise an alert where people should know; the outbox delivers it
 
 Like `advance` it may run at any time, twice at once, and after any crash: what is decided is put under a
@@ -14,13 +15,15 @@ later.
 """
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
-from assay.evalcore.monitoring.calendar import due, named
+from assay.evalcore.monitoring.calendar import Window, due, ended
+from assay.flows.monitor.changes.mute import end_mutes
 from assay.flows.monitor.due import take_on
 from assay.flows.monitor.going_on import go_on
-from assay.flows.monitor.run import Tick, read_run
+from assay.flows.monitor.run import MonitorRun, Tick, read_run
+from assay.flows.monitor.states import tell_states, write_states
 from assay.tasks.ledger.stores.protocol import Store
 
 _log = logging.getLogger("assay.monitor")
@@ -35,16 +38,19 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     Raises UnknownMonitor, BadInput for a window of another kind, and whatever the store raises.
     """
     run = read_run(store, name, now)
-    spec = run.spec
-    windows = [named(only, spec.kind)] if only else list(due(spec.first, spec.last, now, spec.settle))
+    windows = [run.window(only)] if only else _due(run)
+    names = {window.name for window in windows}
     for window in windows:
         run.attempt(window.name, partial(take_on, run, window))
     # a verdict may buy further labels, which may be there at once
     while True:
         moved = [run.attempt(window, partial(go_on, run, window))
-                 for window in sorted(run.openings) if only is None or window == only]
+                 for window in sorted(run.openings) if only is None or window in names]
         if not any(moved):
             break
+    write_states(run, sorted(names if only else names | run.openings.keys()))
+    tell_states(run)
+    end_mutes(run)
     _log.info("%s: %s", name, run.done.summary())
     return run.done
 
@@ -56,8 +62,21 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
     """
     run = read_run(store, name, now)
     # other windows may have waited for the verdict on the reference
-    windows = sorted(run.openings) if window == run.spec.reference.name else [window]
+    is_reference = any(version.spec.reference.name == window for version in run.versions.all)
+    windows = sorted(run.openings) if is_reference else [window]
     for one in windows:
         while run.attempt(one, partial(go_on, run, one)):
             pass
+    write_states(run, windows)
+    tell_states(run)
     return run.done
+
+
+def _due(run: MonitorRun) -> list[Window]:
+    """The windows that are due, without those that the stream does not have."""
+    newest = run.spec
+    # a version may ask for a longer wait; each window waits as its own does
+    return [
+        window for window in due(run.versions.all[0].spec.first, newest.last, run.now, timedelta(0))
+        if (spec := run.spec_of(window.name)).has(window) and ended(window, spec.settle, run.now)
+    ]

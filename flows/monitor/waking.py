@@ -8,7 +8,9 @@ judges the window.
 from collections.abc import Callable
 from datetime import datetime
 
-from assay.flows.monitor.run import Tick
+from assay.evalcore.errors import AssayError, Unreachable
+from assay.flows.monitor.run import Found, Tick, read_run
+from assay.flows.monitor.states import tell_states, write_states
 from assay.flows.monitor.telling import news_of
 from assay.flows.monitor.tick import go_on_with
 from assay.flows.record.opened import utc_now
@@ -32,6 +34,23 @@ def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] =
     done = go_on_with(store, monitor, window, now=now())
     events.windows_judged(store.url, monitor, [news_of(verdict) for verdict in done.verdicts])
     return done
+
+
+def record_failure_of(store: Store, evaluation: str, error: AssayError, now: datetime) -> bool:
+    """Note that the evaluation of a window failed, and tell people; False if it belongs to no monitor.
+
+    Nothing is noted of a store or a desk that cannot be reached: sweeps try again.
+    """
+    found = window_of(store, evaluation)
+    if found is None:
+        return False
+    if not isinstance(error, Unreachable):
+        monitor, window = found
+        run = read_run(store, monitor, now)
+        run.found[window] = Found(state="failed", why=str(error))
+        write_states(run, [window])
+        tell_states(run)
+    return True
 
 
 @retried

@@ -1,19 +1,42 @@
 """What the checks of a ledger share: the key being looked at, and what was found."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from assay.evalcore.errors import AssayError
 from assay.flows.record.opened import Opened
+from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec
-from assay.tasks.ledger.checks.differences import in_one_sentence, value_differences
+from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import get_record
+from assay.tasks.ledger.stores.protocol import StoreUnreachable
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Record = TypeVar("Record", bound="DataclassInstance")
 
 # what reading a value that makes no sense may raise; a store that is away is not among them
 UNREADABLE = (AssayError, ValueError, KeyError, TypeError, IndexError, AttributeError, pa.ArrowException)
+
+
+def unreadable(key: str, error: Exception) -> Difference:
+    """The difference of a key that cannot be read."""
+    return Difference(key=key, difference=f"cannot be read: {type(error).__name__}: {error}")
+
+
+def read_or_say(ledger: Ledger, key: str, kind: type[Record]) -> Record | Difference:
+    """The record under a key, or why it is none. Raises StoreUnreachable."""
+    try:
+        return retried(get_record)(ledger, key, kind)
+    except StoreUnreachable:
+        raise
+    except UNREADABLE as error:
+        return unreadable(key, error)
 
 
 class Checking:

@@ -1,7 +1,11 @@
 """`verify` of a monitor: does every verdict follow from its window's evaluations and the verdicts before?
 
-    spec, openings    can be read, and name windows that exist in its calendar
-    verdicts          numbered without a gap, each recomputed from the ledgers of the evaluations it rests on
+    versions          of the spec: numbered without a gap, each allowed after the one before, and not for a
+                      window that was due already; what it does to the evidence is recomputed
+    openings, states  can be read, and name windows that exist in its calendar
+    mutes             can be read, numbered without a gap
+    verdicts          numbered without a gap, each recomputed by the version of its window's time, from the
+                      ledgers of the evaluations it rests on
 
 A key that cannot be read is a difference like any other, and is named.
 
@@ -10,29 +14,21 @@ evaluations, which are verified by their own names.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
 
-from assay.evalcore.errors import AssayError
-from assay.evalcore.monitoring.calendar import named
 from assay.evalcore.plurals import plural
 from assay.flows.monitor.evidence import read_part, revision_of
 from assay.flows.monitor.judging import judge
 from assay.flows.monitor.registry import UnknownMonitor, open_monitor
-from assay.flows.verify.checking import UNREADABLE
+from assay.flows.monitor.versions import Versions
+from assay.flows.verify.amendments import amendment_differences, numbered_differences, unreadable_versions
+from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable
 from assay.flows.verify.ledger import Verification
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
-from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest
+from assay.tasks.ledger.monitors import WindowVerdict, latest
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import get_record
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
-from assay.tasks.spec.monitor import MonitorSpec
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Record = TypeVar("Record", bound="DataclassInstance")
 
 
 def verify_monitor(store: Store, name: str) -> Verification:
@@ -41,15 +37,17 @@ def verify_monitor(store: Store, name: str) -> Verification:
     there = frozenset(retried(_keys)(ledger))
     found, notes, recomputed = list(_strangers(there)), [], 0
     try:
-        spec = open_monitor(store, name)
+        versions = open_monitor(store, name)
     except (StoreUnreachable, UnknownMonitor):
         raise
     except UNREADABLE as error:
-        found.append(_unreadable(layout.spec(ledger.name), error))
+        damaged = list(unreadable_versions(ledger, there))
+        found += damaged or [unreadable(layout.spec(ledger.name), error)]
         notes.append("nothing was recomputed: the spec cannot be read")
     else:
-        found += _openings(ledger, spec, there)
-        check = _Verdicts(ledger, spec, there)
+        found += amendment_differences(ledger, versions, there)
+        found += numbered_differences(ledger, versions, there)
+        check = _Verdicts(ledger, versions, there)
         found += check.differences()
         recomputed, notes = check.recomputed, check.notes
     return Verification(
@@ -69,54 +67,17 @@ def _is_verdict(key: str) -> bool:
     return layout.monitor_verdict.match(key) is not None
 
 
-def _unreadable(key: str, error: Exception) -> Difference:
-    return Difference(key=key, difference=f"cannot be read: {type(error).__name__}: {error}")
-
-
-def _read(ledger: Ledger, key: str, kind: type[Record]) -> Record | Difference:
-    """The record under a key, or why it is none. Raises StoreUnreachable."""
-    try:
-        return retried(get_record)(ledger, key, kind)
-    except StoreUnreachable:
-        raise
-    except UNREADABLE as error:
-        return _unreadable(key, error)
-
-
 def _strangers(there: frozenset[str]) -> Iterator[Difference]:
     for key in there:
         if layout.parse(key) is None:
             yield Difference(key=key, difference="is not a key of a monitor")
 
 
-def _openings(ledger: Ledger, spec: MonitorSpec, there: frozenset[str]) -> Iterator[Difference]:
-    numbers: dict[str, list[int]] = {}
-    for key in sorted(there):
-        place = layout.monitor_opening.match(key)
-        if place is None:
-            continue
-        _, window, number = place
-        numbers.setdefault(window, []).append(number)
-        opening = _read(ledger, key, Opening)
-        if isinstance(opening, Difference):
-            yield opening
-        elif (opening.window, opening.number) != (window, number):
-            yield Difference(key=key, difference=f"says it is opening {opening.number} of {opening.window}")
-    for window, found in numbers.items():
-        first = layout.monitor_opening(ledger.name, window, 1)
-        try:
-            named(window, spec.kind)
-        except AssayError as error:
-            yield Difference(key=first, difference=str(error))
-        if found != list(range(1, len(found) + 1)):
-            yield Difference(key=first, difference="the openings of this window are not numbered from 1 on")
-
-
 class _Verdicts:
     """The check of the verdicts, in order: each rests on the ones before it."""
 
-    def __init__(self, ledger: Ledger, spec: MonitorSpec, there: frozenset[str]) -> None:
-        self._ledger, self._spec = ledger, spec
+    def __init__(self, ledger: Ledger, versions: Versions, there: frozenset[str]) -> None:
+        self._ledger, self._versions = ledger, versions
         self._keys = sorted(filter(_is_verdict, there))
         self.recomputed = 0
         self.notes: list[str] = []
@@ -126,7 +87,7 @@ class _Verdicts:
         verdicts: list[WindowVerdict] = []
         for key in self._keys:
             expected = layout.monitor_verdict(self._ledger.name, len(verdicts) + 1)
-            read = _read(self._ledger, key, WindowVerdict)
+            read = read_or_say(self._ledger, key, WindowVerdict)
             if isinstance(read, Difference):
                 yield read
             elif key != expected or read.number != len(verdicts) + 1:
@@ -139,6 +100,7 @@ class _Verdicts:
         # a later verdict on the same window may be among those that cannot be read
         newest = latest(verdicts) if len(verdicts) == len(self._keys) else {}
         for i, verdict in enumerate(verdicts):
+            yield from self._of_its_time(verdict)
             try:
                 if newest.get(verdict.window) is verdict or self._unrevised(verdict):
                     yield from self._recompute(verdict, verdicts[:i])
@@ -151,11 +113,20 @@ class _Verdicts:
     def _recompute(self, verdict: WindowVerdict, before: list[WindowVerdict]) -> Iterator[Difference]:
         key = layout.monitor_verdict(self._ledger.name, verdict.number)
         parts = [read_part(Ledger(self._ledger.store, part.evaluation)) for part in verdict.parts]
-        computed = judge(self._spec, verdict.window, parts, before)
+        computed = judge(self._versions, verdict.window, parts, before)
         self.recomputed += 1
         wrong = list(value_differences(codec.plain(verdict), codec.plain(computed)))
         if wrong:
             yield Difference(key=key, difference=in_one_sentence(wrong))
+
+    def _of_its_time(self, verdict: WindowVerdict) -> Iterator[Difference]:
+        due = self._versions.of(verdict.window).number
+        if verdict.version != due:
+            yield Difference(
+                key=layout.monitor_verdict(self._ledger.name, verdict.number),
+                difference=f"window {verdict.window} was judged by version {verdict.version} of the spec, "
+                           f"and version {due} applies to it",
+            )
 
     def _unrevised(self, verdict: WindowVerdict) -> bool:
         """Whether the labels it rests on have not been revised since."""

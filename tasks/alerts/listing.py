@@ -25,12 +25,14 @@ class OutboxRow:
     alert: Alert
     channels: Mapping[str, Settled]   # channel -> what it was told
     waiting: bool                     # to be delivered
+    muted: bool = False               # raised during a mute: nobody is told
 
     def to_json(self) -> JsonObject:
         """Plain values."""
         channels = {channel: codec.plain(told) for channel, told in self.channels.items()}
         return {
             "owner": self.owner, **codec.plain(self.alert), "channels": channels, "waiting": self.waiting,
+            "muted": self.muted,
         }
 
 
@@ -51,6 +53,11 @@ def outbox_rows(ledger: Ledger) -> list[OutboxRow]:
     for key in filter(layout.alert.match, keys):
         alert = get_record(ledger, key, Alert)
         channels = told.get(alert.key, {})
+        if layout.alert_muted(ledger.name, alert.key) in keys:
+            rows.append(
+                OutboxRow(owner=ledger.name, alert=alert, channels=channels, waiting=False, muted=True)
+            )
+            continue
         waiting = ledger.exists(layout.alert_index(ledger.name, alert.key))
         if not channels and not waiting:
             enter_index(ledger, alert.key, None)

@@ -4,6 +4,7 @@
     <owner>/alerts/<key>.tries/<channel>.0001.json   an attempt: only the creator of the key sends
     <owner>/alerts/<key>.tries/<channel>.0001.failed.json    ... and knows that it failed
     <owner>/alerts/<key>.sent/<channel>.json         settled: told, held back or given up, and when
+    <owner>/alerts/<key>.muted.json                  raised while its owner was muted: nobody is told
     index/alerts/<owner>/<key>                       not settled everywhere yet; rebuildable
 
 The owner is an evaluation, or a monitor (`monitors/<name>`). What is promised:
@@ -28,9 +29,11 @@ from typing import Literal, Protocol
 from assay.evalcore.errors import AssayError
 from assay.tasks import events
 from assay.tasks.alerts.alert import Alert, rank
+from assay.tasks.alerts.daily import DAILY
 from assay.tasks.alerts.tries import Status, claim, read_tries, settle, told_before
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.monitoring.mutes import mute_at, read_mutes
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_record, put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
@@ -79,6 +82,14 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Muted:
+    """`<alert>.muted.json`: it was raised during a mute."""
+
+    mute: int         # its number
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """An alert of the index."""
 
@@ -94,21 +105,29 @@ def raise_alert(ledger: Ledger, alert: Alert, now: datetime | None = None) -> bo
     not lose the alert.
     """
     won = _raise(ledger, alert, now or datetime.now(UTC))
-    if won:
+    if won == "muted":
+        _log.info("%s: %s is muted", ledger.name, alert.key)
+    elif won:
         _log.info("%s: raised %s (%s)", ledger.name, alert.key, alert.severity)
         said = {"kind": alert.kind, "severity": alert.severity, "subject": alert.subject}
         events.alert_raised(ledger.store.url, ledger.name, alert.key, said)
-    return won
+    return bool(won)
 
 
 @effect("raise-alert")
-def _raise(ledger: Ledger, alert: Alert, now: datetime) -> bool:
+def _raise(ledger: Ledger, alert: Alert, now: datetime) -> Literal["raised", "muted", ""]:
+    """What became of an alert; "" if it was there already."""
     key = layout.alert(ledger.name, alert.key)
     if ledger.exists(key):
-        return False
+        return ""
+    mute = mute_at(read_mutes(ledger), now)
+    if mute is not None:
+        put_record(ledger, layout.alert_muted(ledger.name, alert.key), Muted(mute=mute.number, at=now))
+    if _exists(ledger, layout.alert_muted(ledger.name, alert.key)):   # also by an earlier, broken attempt
+        return "muted" if ledger.put(key, codec.encode(alert)) == codec.encode(alert) else ""
     # The index first: an alert nobody looks for would never be sent; an index of nothing does no harm.
     enter_index(ledger, alert.key, now)
-    return ledger.put(key, codec.encode(alert)) == codec.encode(alert)
+    return "raised" if ledger.put(key, codec.encode(alert)) == codec.encode(alert) else ""
 
 
 def enter_index(ledger: Ledger, alert: str, raised: datetime | None) -> None:
@@ -154,7 +173,7 @@ def deliver_due(
     stuck: set[tuple[str, str]] = set()   # (channel, group) whose earlier alert is still to be told
     for one in waiting:
         alert = _read(ledger, one.key)
-        if alert is None:
+        if alert is None or _exists(ledger, layout.alert_muted(ledger.name, one.key)):
             continue   # raised this very moment, or its writer was cut off and will come back
         settled = True
         for channel in channels:
@@ -234,7 +253,7 @@ def _reason_to_hold(
     if alert.kind == "recovery":
         ends_something = last is not None and last[1].kind != "recovery"
         return "" if ends_something else "the channel was told nothing that it ends"
-    if last is None:
+    if last is None or alert.kind in DAILY:   # which hold the day in their keys
         return ""
     told_at, told = last
     repeats = told.kind == alert.kind and rank(told.severity) >= rank(alert.severity)

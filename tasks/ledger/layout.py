@@ -31,6 +31,11 @@ alert_failed = KeyPattern[str, str, str, int](
 # Settles an alert for a channel: told, or why not.
 alert_sent = KeyPattern[str, str, str]("{owner}/alerts/{alert}.sent/{channel}.json")
 
+# The alert was raised while its owner was muted: nobody is told of it.
+alert_muted = KeyPattern[str, str]("{owner}/alerts/{alert}.muted.json")
+mutes = KeyPattern[str]("{owner}/mutes/")
+mute = KeyPattern[str, int]("{owner}/mutes/{mute:04d}.json")     # until when, and why
+
 # Of an evaluation: what is there from the beginning.
 manifest = KeyPattern[str]("{evaluation}/pool/manifest.json")    # its presence means: has begun
 pool_part = KeyPattern[str, int, str]("{evaluation}/pool/part-{part:05d}-{digest:.16}.parquet")  # its rows
@@ -70,9 +75,13 @@ revision_estimate = KeyPattern[str, int]("{evaluation}/revisions/{revision:04d}/
 revision_annotators = KeyPattern[str, int]("{evaluation}/revisions/{revision:04d}/annotators.json")
 revision_seal = KeyPattern[str, int]("{evaluation}/revisions/{revision:04d}/seal.json")
 
-# Of a monitor: evaluations opened for a window, and verdicts, numbered over its life.
+# Of a monitor: versions of its spec, evaluations opened for a window and what kept it from a verdict, and
+# verdicts, numbered over its life.
+monitor_versions = KeyPattern[str]("{monitor}/versions/")
+monitor_version = KeyPattern[str, int]("{monitor}/versions/{version:04d}.json")
 monitor_windows = KeyPattern[str]("{monitor}/windows/")
 monitor_opening = KeyPattern[str, str, int]("{monitor}/windows/{window}/openings/{opening:04d}.json")
+window_state = KeyPattern[str, str, int]("{monitor}/windows/{window}/states/{state:04d}.json")
 monitor_verdicts = KeyPattern[str]("{monitor}/verdicts/")
 monitor_verdict = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.json")
 

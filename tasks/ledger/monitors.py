@@ -1,6 +1,6 @@
 """What a monitor leaves in the ledger, as typed values.
 
-    monitors/<name>/spec.json                              what was asked
+    monitors/<name>/spec.json                              what was asked at first; see `monitoring.versions`
     monitors/<name>/windows/<window>/openings/0001.json    an evaluation opened for a window, and why so
     monitors/<name>/verdicts/000001.json                   a verdict on a window
 
@@ -12,6 +12,7 @@ deleted. The state of a monitor is a fold over these keys and those of its evalu
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.signals import Signal
@@ -37,6 +38,7 @@ class Opening:
     files: str                   # digest of the names, sizes and versions of its files: never compared
     month: str                   # the calendar month whose label budget pays
     why: str                     # first, quiet, suspicious, follow-up or late predictions
+    opened: datetime             # when; never compared
     signals: tuple[Signal, ...] = ()
 
 
@@ -56,6 +58,7 @@ class WindowVerdict:
 
     number: int                  # over the life of the monitor
     window: str
+    version: int = 1             # of the monitor's spec
     revision: int                # of the verdict on this window, from 0
     measure: str
     interval: str                # the kind of interval

@@ -25,6 +25,10 @@ from assay.tasks.spec.evaluation import Spec
 _NUMBERS = ("score", "probability", "prediction")
 
 
+class NoRows(BadInput):
+    """The files of a window hold no prediction."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WindowTraffic:
     """A window's predictions as they are now."""
@@ -36,13 +40,13 @@ class WindowTraffic:
 
 
 def files_digest(spec: Spec) -> str:
-    """What changes when a file of the source does. Raises BadInput when there is none."""
+    """What changes when a file of the source does. Raises NoFile when there is none."""
     files = [[file.path, file.size, file.version] for file in open_source(spec.pool.source).files]
     return hashlib.sha256(codec.to_json(files)).hexdigest()
 
 
 def read_traffic(spec: Spec) -> WindowTraffic:
-    """Read and check every row once. Raises BadInput as freezing would."""
+    """Read and check every row once. Raises NoFile, NoRows, or BadInput as freezing would."""
     files = files_digest(spec)
     source = open_source(spec.pool.source)
     checker = RowChecker(spec, [file.path for file in source.files])
@@ -58,7 +62,7 @@ def read_traffic(spec: Spec) -> WindowTraffic:
             if name in numbers:
                 numbers[name].append(np.asarray(column))
     if not rows:
-        raise BadInput(f"pool.source: {spec.pool.source}: no rows; an empty window cannot be evaluated")
+        raise NoRows(f"pool.source: {spec.pool.source}: no rows; an empty window cannot be evaluated")
     content = hashlib.sha256(codec.to_json({n: d.hexdigest() for n, d in digests.items()})).hexdigest()
     return WindowTraffic(
         traffic=Traffic(**{name: np.concatenate(chunks) for name, chunks in numbers.items()}),

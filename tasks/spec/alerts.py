@@ -13,16 +13,19 @@ here:
 """
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, Strict, field_validator, model_validator
 
 from assay.tasks.schema import Finite, Location, Part, wrong
 
 Severity = Literal["info", "warning", "critical"]
-Kind = Literal["breach", "recovery", "inconclusive", "failure"]
+Kind = Literal[
+    "breach", "recovery", "inconclusive", "failure",
+    "missing", "stale", "spent", "unlabelled", "empty", "small", "muted",   # of monitors
+]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")   # least first
-KINDS: tuple[Kind, ...] = ("breach", "recovery", "inconclusive", "failure")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _BLOCK = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -75,6 +78,13 @@ class AlertSeverity(Part):
     breach: Severity = Field(default="critical", description="info, warning or critical")
     inconclusive: Severity = Field(default="info", description="info, warning or critical")
     failure: Severity = Field(default="warning", description="info, warning or critical")
+    missing: Severity = Field(default="warning", description="info, warning or critical")
+    stale: Severity = Field(default="warning", description="info, warning or critical")
+    spent: Severity = Field(default="warning", description="info, warning or critical")
+    unlabelled: Severity = Field(default="info", description="info, warning or critical")
+    empty: Severity = Field(default="info", description="info, warning or critical")
+    small: Severity = Field(default="info", description="info, warning or critical")
+    muted: Severity = Field(default="info", description="info, warning or critical")
 
     def of(self, kind: Kind) -> Severity:
         """The severity of an alert of this kind."""
@@ -89,7 +99,8 @@ class Alerts(Part):
         default=(), description="where people are told; if none is named, the addresses in ASSAY_ALERTS"
     )
     tell: Annotated[tuple[Kind, ...], Strict(False)] = Field(
-        default=("breach", "recovery", "failure"), description="kinds of alerts that are raised"
+        default=("breach", "recovery", "failure", "missing", "stale", "spent", "muted"),
+        description="kinds of alerts that are raised",
     )
     severity: AlertSeverity = Field(default_factory=AlertSeverity, description="how severe each kind is")
     cooldown_hours: Annotated[Finite, Field(ge=0, le=24 * 365)] = Field(

@@ -1,7 +1,7 @@
 """The spec of a monitor: an evaluation's spec, with a window of time in its source and a `monitor:` section.
 
-    pool.source    holds {date}, {year}, {month}, {week}, {day} or {hour}, as may some keys of some desks
-                   (DeskKind.by_window; evalcore.monitoring.calendar says which combinations)
+    pool.source    holds {date}, {year}, {month}, {week}, {week_start}, {day} or {hour}, as may some keys of
+                   some desks (DeskKind.by_window; evalcore.monitoring.calendar says which combinations)
     threshold      the absolute floor and ceiling
     monitor.drop   what counts as worse than the reference window, or than the windows before
 
@@ -10,17 +10,20 @@ own verdict ignores the windows before it, and over many windows some such verdi
 monitor judges.
 """
 
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, Strict, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.choice import MONITORS
 from assay.evalcore.methods.registry import AUTO, is_auto
 from assay.evalcore.monitoring.calendar import Kind, Window, kind_of, named
+from assay.evalcore.monitoring.days_off import DaysOff, days_off
 from assay.evalcore.monitoring.lifetime import Test
 from assay.evalcore.monitoring.multiplicity import Correction
 from assay.tasks.schema import Part, wrong
@@ -38,7 +41,9 @@ class Schedule(Part):
 
     cron: _Text | None = Field(default=None, description='when to look, such as "0 6 * * *"')
     every_minutes: int | None = Field(default=None, ge=1, description="look every so many minutes")
-    timezone: _Text = Field(default="UTC", description="of the cron expression; windows are always UTC")
+    timezone: _Text | None = Field(
+        default=None, description="of the cron expression; that of the windows unless said"
+    )
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "Schedule":
@@ -63,8 +68,15 @@ class Watch(Part):
 
     first: _Text = Field(description='the first window, such as "2026-11-20"')
     last: _Text | None = Field(default=None, description="the last window, if there is one")
+    timezone: _Text = Field(default="UTC", description='where a day begins at midnight: "Europe/Berlin"')
+    without: Annotated[tuple[_Text, ...], Strict(False)] = Field(
+        default=(), description='windows that the stream does not have: [saturday, sunday, "2026-12-25"]'
+    )
     schedule: Schedule = Field(description='when to look: {cron: "0 6 * * *"} or {every_minutes: 60}')
     settle_hours: float = Field(default=0.0, ge=0, le=8760, description="wait so long after a window's end")
+    grace_hours: float = Field(
+        default=24.0, ge=0, le=8760, description="a window without a file is missing so long after that"
+    )
     late_days: float = Field(
         default=7.0, ge=0, le=3660, description="predictions that change so long after a window's end count"
     )
@@ -80,6 +92,10 @@ class Watch(Part):
     )
     monthly_labels: int = Field(ge=1, description="the most labels to buy in a calendar month, all windows")
     follow_ups: int = Field(default=2, ge=0, le=20, description="further batches for an inconclusive window")
+    least_items: int = Field(default=20, ge=1, description="a window of fewer items gets no verdict")
+    stale_days: float = Field(
+        default=7.0, gt=0, le=3660, description="a window that people have not finished by then is stale"
+    )
     carry_over: float = Field(
         default=0.5, ge=0, le=1, description="what a label of the window before is worth to the label model"
     )
@@ -89,6 +105,9 @@ class MonitorSpec(Spec):
     """One monitor, as asked for."""
 
     monitor: Watch = Field(description="when to look, and what is a breach")
+    model_version: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        default=None, description="which model makes the predictions; another one begins anew"
+    )
     method: MethodName = Field(
         default=MONITORS, description=f"how items are chosen; auto is {MONITORS} here: its draws are evidence"
     )
@@ -114,21 +133,39 @@ class MonitorSpec(Spec):
                              "threshold: {min: 0.80}, or monitor.drop: {by: 0.03}"))
         if self.warm_start is not None:
             problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
-        try:
-            kind = kind_of(self.pool.source)
-        except BadInput as error:
-            problems.append(("pool.source", str(error)))
-        else:
-            for field in ("first", "last", "reference"):
-                try:
-                    value = getattr(self.monitor, field)
-                    if value is not None:
-                        named(value, kind)
-                except BadInput as error:
-                    problems.append((f"monitor.{field}", str(error)))
+        problems += self._wrong_windows()
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
+
+    def _wrong_windows(self) -> list[tuple[str, str]]:
+        try:
+            kind = kind_of(self.pool.source)
+        except BadInput as error:
+            return [("pool.source", str(error))]
+        try:
+            ZoneInfo(self.monitor.timezone)
+        except (KeyError, ValueError, OSError):
+            return [("monitor.timezone", f"{self.monitor.timezone!r} is no time zone; one is Europe/Berlin")]
+        if kind == "hour" and self.monitor.timezone != "UTC":
+            return [("monitor.timezone", "must be UTC where windows are hours: elsewhere one hour comes "
+                                         "twice when the clocks go back")]
+        found = []
+        for field in ("first", "last", "reference"):
+            try:
+                value = getattr(self.monitor, field)
+                if value is not None:
+                    self.window(value)
+            except BadInput as error:
+                found.append((f"monitor.{field}", str(error)))
+        try:
+            off = days_off(self.monitor.without, kind)
+        except BadInput as error:
+            return [*found, ("monitor.without", str(error))]
+        if not found and off.cover(self.reference):
+            found.append(("monitor.without", f"covers {self.reference.name}, the window that others are "
+                                             "compared with"))
+        return found
 
     @property
     def kind(self) -> Kind:
@@ -136,19 +173,41 @@ class MonitorSpec(Spec):
         return kind_of(self.pool.source)
 
     @property
+    def zone(self) -> tzinfo:
+        """The time zone of the windows."""
+        return UTC if self.monitor.timezone == "UTC" else ZoneInfo(self.monitor.timezone)
+
+    def window(self, name: str) -> Window:
+        """The window of this name. Raises BadInput for a name of another kind."""
+        return named(name, self.kind, self.zone)
+
+    def has(self, window: Window) -> bool:
+        """Whether the stream has this window: it is no holiday."""
+        return not self.off.cover(window)
+
+    @cached_property
+    def off(self) -> DaysOff:
+        """The windows that the stream does not have."""
+        return days_off(self.monitor.without, self.kind)
+
+    @property
     def first(self) -> Window:
         """The first window."""
-        return named(self.monitor.first, self.kind)
+        return self.window(self.monitor.first)
 
     @property
     def last(self) -> Window | None:
         """The last window, if there is one."""
-        return None if self.monitor.last is None else named(self.monitor.last, self.kind)
+        return None if self.monitor.last is None else self.window(self.monitor.last)
 
     @property
     def reference(self) -> Window:
         """The window that signals, and a drop from the reference, are told against."""
-        return named(self.monitor.reference or self.monitor.first, self.kind)
+        return self.window(self.monitor.reference or self.monitor.first)
+
+    def compared_with(self, reference: str) -> "MonitorSpec":
+        """The same, with this reference window."""
+        return self.model_copy(update={"monitor": self.monitor.model_copy(update={"reference": reference})})
 
     @property
     def settle(self) -> timedelta:
@@ -165,6 +224,7 @@ class MonitorSpec(Spec):
         """The spec of an evaluation of a window; `inherits`: whose labels its label model starts from."""
         data: dict[str, Any] = self.to_json()
         del data["monitor"]
+        data.pop("model_version", None)
         data.pop("threshold", None)
         data["name"] = name
         data["pool"]["source"] = window.fill(self.pool.source)

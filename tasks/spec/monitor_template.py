@@ -11,7 +11,7 @@ _TEMPLATE = """\
 name: my-first-monitor           # letters, digits, dots, dashes, underscores; at most 70
 
 pool:
-  # {date} is a day; or {year}, {year} and {month}, {year} and {week}, {date} and {hour}. All times are UTC.
+  # {date} is a day; or {year}, {year} and {month}, {year} and {week}, {week_start}, {date} and {hour}
   # Sweeps and the receiver read it too, from a folder of their own: give an absolute path, or s3://
   source: predictions/dt={date}/*.parquet
   id: item_id                    # an item that comes again and shows the same keeps its label
@@ -21,6 +21,7 @@ pool:
   display: [name_a, name_b]      # the only columns people see
   segments: []                   # judged beside the whole, corrected for their number
 
+# model_version: "1"             # another one begins reference and evidence anew (assay amend)
 labels: {positive: match, negative: "no match"}
 measure: f1                      # or a list; the first is watched
 
@@ -43,6 +44,11 @@ monitor:
   first: "2026-11-20"            # the first window
   schedule: {cron: "0 6 * * *"}  # when to look; or {every_minutes: 60}
   settle_hours: 2                # wait so long after a window's end for its predictions
+  # grace_hours: 24              # and call it missing when none came so long after that
+  # timezone: "Europe/Berlin"    # where a day begins at midnight; UTC unless said
+  # without: [saturday, sunday, "2026-12-25"]   # windows that the stream does not have
+  # least_items: 20              # a window of fewer predictions gets no verdict
+  # stale_days: 7                # people should have finished a window by then
   late_days: 7                   # and reissue it when they change within so many days
   monthly_labels: 2000           # the most labels to buy in a calendar month, all windows together
   quiet_labels: 50               # a window without a signal gets so many; another the full budget

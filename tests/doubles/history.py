@@ -1,5 +1,7 @@
 """A monitor's history for tests: windows with a value and a state, held against a floor of 0.8."""
 
+from datetime import UTC, datetime
+
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
 from assay.tasks.ledger.monitors import Opening, SupportingEvaluation, WindowVerdict
@@ -23,6 +25,7 @@ def opening(window, evaluation, **changed):
     return Opening(**{
         "window": window, "number": 1, "revision": 0, "evaluation": evaluation, "labels": 100,
         "inherits": None, "carry": 0.0, "content": "", "files": "", "month": window[:7], "why": "first",
+        "opened": datetime(2026, 11, 20, tzinfo=UTC),
         **changed,
     })
 

@@ -10,10 +10,11 @@ import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
-from assay.flows.cli.main import assay, run_command_line
+from assay.flows.cli import commands
+from assay.flows.cli.main import run_command_line
 from assay.tasks.ledger import open_store
 
-COMMANDS = sorted(assay.commands)
+COMMANDS = sorted(commands.COMMANDS)
 ROOT = Path(__file__).parents[2]
 KEYS = {
     "evaluation", "state", "waiting_for", "stopped_by", "verdict", "labels", "rounds", "revision",

@@ -22,6 +22,11 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
     spec = MonitorSpec.from_data(data | {"name": "deployed-stream"}, "watch.yaml")
     register(store, spec)
     assert deploy_monitor(spec, store.url) == "assay-monitor/deployed-stream"
+    there = data["monitor"] | {"timezone": "Europe/Berlin"}
+    local = MonitorSpec.from_data(data | {"name": "deployed-stream", "monitor": there}, "watch.yaml")
+    deploy_monitor(local, store.url)
+    found = in_prefect.get("deployments/name/assay-monitor/deployed-stream")
+    assert [s["schedule"]["timezone"] for s in found["schedules"]] == ["Europe/Berlin"]
     often = data["monitor"] | {"schedule": {"every_minutes": 5}}
     sooner = MonitorSpec.from_data(data | {"name": "deployed-stream", "monitor": often}, "watch.yaml")
     deploy_monitor(sooner, store.url)

@@ -117,10 +117,13 @@ def test_a_window_whose_predictions_are_missing_holds_up_no_other(tmp_path):
     write_stream(tmp_path, 3)
     (tmp_path / "predictions-2026-11-02.csv").rename(tmp_path / "elsewhere.csv")
     store, done, rows = _watched(a_monitor(tmp_path), 3)
-    assert list(done.failed) == ["2026-11-02"]
-    assert "no file matches" in done.failed["2026-11-02"]
-    assert [row.window for row in rows] == ["2026-11-01", "2026-11-03"]
-    assert len(list(store.keys("monitors/stream/alerts/failed"))) == 1
+    assert not done.failed
+    assert list(done.left_out) == ["2026-11-02"]
+    assert done.left_out["2026-11-02"].startswith("missing: pool.source: no file matches")
+    assert [(row.window, row.state == "missing") for row in rows] == [
+        ("2026-11-01", False), ("2026-11-02", True), ("2026-11-03", False)
+    ]
+    assert len(list(store.keys("monitors/stream/alerts/missing"))) == 1
     (tmp_path / "elsewhere.csv").rename(tmp_path / "predictions-2026-11-02.csv")
     tick(store, "stream", now=after(3))
     assert [r.window for r in read_monitor_history(store, "stream").rows] == [
@@ -250,6 +253,10 @@ def test_the_template_of_a_monitor_loads(tmp_path):
         ({"first": "2026-W47"}, r"\$\.monitor\.first '2026-W47' is not a day"),
         ({"schedule": {}}, "needs exactly one of `cron` and `every_minutes`"),
         ({"errorrate": 0.05}, "did you mean 'error_rate'"),
+        ({"timezone": "Berlin"}, r"\$\.monitor\.timezone 'Berlin' is no time zone"),
+        ({"timezone": "Asia/Tokyo", "source": "{date}{hour}.csv", "first": "2026-11-01T00"}, "must be UTC"),
+        ({"without": ["2026-11-01"]}, r"\$\.monitor\.without covers 2026-11-01"),
+        ({"without": ["christmas"]}, r"\$\.monitor\.without lists 'christmas'"),
         ({"source": "p.csv"}, r"\$\.pool\.source names no window of time"),
         ({"warm_start": {"evaluation": "x"}, "method": "dirichlet-tree"}, "see monitor.carry_over"),
     ],

@@ -25,6 +25,7 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
 from assay.tasks.ledger import open_store
+from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.estimate import read_estimate
 from assay.tasks.ledger.rounds.plan import read_plan
@@ -88,12 +89,17 @@ def monitor(folder: Path, method: str) -> dict[str, Any]:
                 "state": row.state,
                 "bought": row.bought,
                 "evaluations": [of_evaluation(store, o.evaluation) for o in row.openings if o.evaluation],
-                "verdict": digest_of_numbers(asdict(row.verdict)) if row.verdict else None,
+                "verdict": digest_of_verdict(row.verdict) if row.verdict else None,
                 "evidence": list(row.verdict.overall.evidence) if row.verdict else None,
             }
             for row in history.rows
         ]
     }
+
+
+def digest_of_verdict(verdict: WindowVerdict) -> str:
+    """All numbers of a verdict, without that of the spec's version."""
+    return digest_of_numbers({name: value for name, value in asdict(verdict).items() if name != "version"})
 
 
 def replay(pool: str, method: str) -> dict[str, Any]:

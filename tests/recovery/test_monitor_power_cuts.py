@@ -1,14 +1,19 @@
 """A monitor cut off at any effect and run again leaves what one leaves that was never cut."""
 
+from functools import partial
+
 import pytest
 from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.stream import a_monitor, after, write_stream
 
+from assay.flows.monitor.changes.amend import amend
+from assay.flows.monitor.changes.mute import mute
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 _BESIDE = ("times.json", "identity.json", "sources.json")
+_CHANGES = ("/mutes/", "/versions/", "/states/", ".muted.json", "ended.json")
 _EVERY = 29  # of some 180 effects, one in so many is cut, before it and after it
 
 
@@ -42,3 +47,45 @@ def test_a_power_cut_changes_nothing(smooth, when):
             tick(Fused(store, Fuse(at, when)), "stream", now=after(2))
         tick(store, "stream", now=after(2))
         assert _record(store) == record, f"cut {when} effect {at}"
+
+
+@pytest.fixture(scope="module")
+def changing(tmp_path_factory):
+    """A life in which a window is missing, the spec amended and alerts muted for a while; its record."""
+    folder = tmp_path_factory.mktemp("changing")
+    write_stream(folder, 3, drop_from=0, worse=0.45, items=60)
+    (folder / "predictions-2026-11-02.csv").unlink()
+
+    spec = partial(a_monitor, folder, quiet_labels=30)
+    steps = [
+        lambda store: register(store, spec()),
+        lambda store: mute(store, "stream", until=after(2), reason="roll-out", now=after(0)),
+        lambda store: tick(store, "stream", now=after(1)),
+        lambda store: amend(store, spec(error_rate=0.1), now=after(1)),
+        lambda store: tick(store, "stream", now=after(3)),
+    ]
+
+    def live(fuse):
+        store = MemoryStore()
+        for step in steps:
+            try:
+                step(Fused(store, fuse))
+            except PowerCut:
+                step(store)
+        return _record(store)
+
+    fuse = Fuse()
+    return live, live(fuse), fuse.effects
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_power_cut_while_the_monitor_changes_changes_nothing(changing, when):
+    live, record, effects = changing
+    for ending in ("mutes/0001.json", "versions/0002.json", "states/0001.json", "mute-0001-ended.json",
+                   ".muted.json"):
+        assert any(key.endswith(ending) for key in record), ending
+    # the last effect on each kind of key
+    changes = {word: at for at, effect in enumerate(effects, 1) for word in _CHANGES if word in effect}
+    assert len(changes) == len(_CHANGES)
+    for at in changes.values():
+        assert live(Fuse(at, when)) == record, f"cut {when} {effects[at - 1]}"

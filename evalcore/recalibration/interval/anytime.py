@@ -24,12 +24,10 @@ measured and not proved (docs/stopping.md).
     R repeats   S draws
 """
 
-from math import log
+from math import exp, log, pi, sqrt
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
-from scipy.stats import norm
 
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.recalibration.combine import ByDesign, ByPosterior, Combined, Counts
@@ -44,9 +42,10 @@ LARGEST_Z = 38.0         # beyond it the normal density is 0 in floating point
 
 def standard_errors(labels: Floats, confidence: float) -> Floats:
     """z(n) for n = labels (R,)."""
+    from scipy.optimize import brentq  # half a second to import, and few evaluations need it
 
     def excess(z: float) -> float:
-        return float(norm.pdf(z)) * ((z - 1 / z) * log(GROWTH) + 4 / z) - (1 - confidence)
+        return exp(-(z**2) / 2) / sqrt(2 * pi) * ((z - 1 / z) * log(GROWTH) + 4 / z) - (1 - confidence)
 
     constant = brentq(excess, 1.0, LARGEST_Z) if excess(1.0) > 0 else 1.0
     doublings = np.log2(np.maximum(labels / HORIZON, 1.0))

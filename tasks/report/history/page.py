@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
-from assay.tasks.report.history.record import History, HistoryRow, held_against
+from assay.tasks.report.history.record import History, HistoryRow, consequence_of, held_against
 from assay.tasks.report.history.table import interval_of, value_of
 
 _STATES = {
@@ -14,6 +14,11 @@ _STATES = {
     "inconclusive": "inconclusive",
     "waiting": "people are working",
     "unlabelled": "not labelled: the month's labels were spent",
+    "missing": "no predictions came",
+    "empty": "no predictions in it",
+    "small": "too few predictions for a verdict",
+    "stale": "people have not finished in time",
+    "failed": "the last run failed",
 }
 
 
@@ -40,6 +45,17 @@ class WindowLine:
     more: int | None     # labels that would decide it
     signals: str
     revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeLine:
+    """A further version of the spec."""
+
+    version: int
+    first: str
+    changed: str
+    consequence: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +87,13 @@ def history_html(history: History) -> bytes:
             SegmentLine(window=row.window, segment=place.segment, place=_place(place))
             for row in history.rows for place in row.segments if place.verdict == "breach"
         ],
+        changes=[
+            ChangeLine(
+                version=one.number, first=one.first, changed=", ".join(one.changed),
+                consequence=consequence_of(one), reason=one.reason,
+            )
+            for one in history.amendments
+        ],
     )
     return page.encode("utf-8", "replace")
 
@@ -80,7 +103,7 @@ def _window(row: HistoryRow) -> WindowLine:
         window=row.window,
         place=_place(row.overall),
         bought=row.bought,
-        said=_STATES[row.state],
+        said=_STATES[row.state] + (f"; {_STATES[row.wrong.state]}" if row.verdict and row.wrong else ""),
         more=row.verdict.labels_to_decide if row.verdict else None,
         signals=", ".join(f"{s.name} {_figure(s.value)}".rstrip() for s in row.raised),
         revision=row.revision,

@@ -5,23 +5,31 @@ from dataclasses import asdict, dataclass
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
 from assay.evalcore.types import JsonObject
+from assay.tasks.ledger.monitoring.mutes import Mute
+from assay.tasks.ledger.monitoring.states import WindowState
+from assay.tasks.ledger.monitoring.versions import Amendment
 from assay.tasks.ledger.monitors import Opening, WindowVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRow:
-    """One window; `verdict` is None while people are working, or where no label was left to buy."""
+    """One window; `verdict` is None while people are working, and where `wrong` says why."""
 
     window: str
     verdict: WindowVerdict | None
     openings: tuple[Opening, ...]     # of its newest predictions
     revision: int                     # of the window: verdicts reissued, and predictions replaced
+    wrong: WindowState | None = None  # what keeps it from a verdict, or from a newer one
+    version: int = 1                  # of the monitor's spec
+    model_version: str | None = None
 
     @property
     def state(self) -> str:
-        """ok, breach, inconclusive, waiting, or unlabelled (the month's labels were spent)."""
+        """ok, breach, inconclusive, waiting, or a state of `tasks.ledger.monitoring.states`."""
         if self.verdict is not None:
             return self.verdict.verdict
+        if self.wrong is not None:
+            return self.wrong.state
         return "waiting" if any(o.evaluation for o in self.openings) else "unlabelled"
 
     @property
@@ -65,6 +73,8 @@ class History:
     error_rate: float
     test: str                         # the rule that calls a breach
     rows: tuple[HistoryRow, ...]
+    amendments: tuple[Amendment, ...] = ()
+    mutes: tuple[Mute, ...] = ()
 
     @property
     def bought(self) -> int:
@@ -79,8 +89,25 @@ class History:
             "error_rate": self.error_rate,
             "test": self.test,
             "labels": self.bought,
+            "amendments": [_amendment_json(one) for one in self.amendments],
+            "mutes": [
+                {
+                    "at": one.at.isoformat(), "reason": one.reason,
+                    "until": None if one.until is None else one.until.isoformat(),
+                }
+                for one in self.mutes
+            ],
             "windows": [_row_json(row) for row in self.rows],
         }
+
+
+def consequence_of(amendment: Amendment) -> str:
+    """What an amendment does to the evidence, in a sentence."""
+    if amendment.new_model:
+        return f"A new model: reference ({amendment.reference}), evidence and label model begin anew."
+    if amendment.anew:
+        return f"The evidence begins anew for: {', '.join(amendment.anew)}."
+    return "The evidence goes on."
 
 
 def held_against(place: PlaceVerdict) -> list[tuple[Limit, float]]:
@@ -93,6 +120,9 @@ def _row_json(row: HistoryRow) -> JsonObject:
     return {
         "window": row.window,
         "state": row.state,
+        "wrong": _wrong_json(row.wrong),
+        "version": row.version,
+        "model_version": row.model_version,
         **_place_json(row.overall),
         "interval": verdict.interval if verdict else None,
         "bought": row.bought,
@@ -109,6 +139,20 @@ def _row_json(row: HistoryRow) -> JsonObject:
         "segments": [
             {"segment": one.segment, "verdict": one.verdict, **_place_json(one)} for one in row.segments
         ],
+    }
+
+
+def _wrong_json(wrong: WindowState | None) -> JsonObject | None:
+    if wrong is None:
+        return None
+    return {"state": wrong.state, "why": wrong.why, "found": wrong.at.isoformat()}
+
+
+def _amendment_json(one: Amendment) -> JsonObject:
+    return {
+        "version": one.number, "first": one.first, "at": one.at.isoformat(), "reason": one.reason,
+        "changed": list(one.changed), "evidence_begins_anew": list(one.anew), "new_model": one.new_model,
+        "reference": one.reference,
     }
 
 

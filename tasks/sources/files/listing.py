@@ -16,7 +16,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.sources.files.cloud import SCHEMES, CloudFile, list_cloud
 from assay.tasks.sources.files.local import LocalFile, list_local
 from assay.tasks.sources.files.names import format_of, supported_formats
-from assay.tasks.sources.files.protocol import SourceFile
+from assay.tasks.sources.files.protocol import NoFile, SourceFile
 from assay.tasks.sources.files.s3 import S3File, list_s3
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -44,11 +44,12 @@ def file_at(path: str) -> SourceFile:
 def list_files(source: str) -> list[SourceFile]:
     """The files a source means, sorted, all of one format.
 
-    Raises BadInput when nothing matches, when a single file has no known suffix, or when formats are mixed.
+    Raises NoFile when nothing matches, BadInput when a single file has no known suffix, or when formats are
+    mixed.
     """
     found = list(_place(source).listed(source))
     if not found:
-        raise BadInput(f"pool.source: no file matches {source!r}; {supported_formats()}")
+        raise NoFile(f"pool.source: no file matches {source!r}; {supported_formats()}")
     by_format = {format_of(file.path): file.path for file in reversed(found)}
     if None in by_format:
         raise BadInput(f"pool.source: {by_format[None]}: unknown kind of file; {supported_formats()}")

@@ -5,6 +5,10 @@ from typing import BinaryIO, Protocol
 from assay.evalcore.errors import BadInput
 
 
+class NoFile(BadInput):
+    """Nothing is where a source says: no file matches it."""
+
+
 class SourceFile(Protocol):
     """One file of predictions."""
 

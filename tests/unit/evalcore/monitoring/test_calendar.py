@@ -1,6 +1,7 @@
 """Windows of time: names, templates, and when one is due."""
 
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -50,3 +51,43 @@ def test_a_window_is_due_once_it_has_ended_and_settled():
     assert [w.name for w in due(first, None, now, timedelta(0))] == ["2026-11-01", "2026-11-02", "2026-11-03"]
     assert [w.name for w in due(first, None, now, timedelta(hours=2))] == ["2026-11-01", "2026-11-02"]
     assert [w.name for w in due(first, first, now, timedelta(0))] == ["2026-11-01"]
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("template", "filled"),
+    [
+        ("week={week_start}/*.csv", "week=2026-11-16/*.csv"),
+        ("up-to-{week_end}.csv", "up-to-2026-11-22.csv"),
+        ("{year}-W{week}_{week_start}.csv", "2026-W47_2026-11-16.csv"),
+    ],
+)
+def test_weeks_may_be_in_files_named_by_a_date(template, filled):
+    assert kind_of(template) == "week"
+    assert named("2026-W47", "week").fill(template) == filled
+    assert named("2026-11-16", "week") == named("2026-W47", "week")
+
+
+def test_a_week_is_named_by_its_monday_and_by_no_other_day():
+    with pytest.raises(BadInput, match="2026-W47, begins on 2026-11-16"):
+        named("2026-11-18", "week")
+
+
+def test_a_day_ends_at_midnight_of_its_time_zone():
+    day = named("2026-11-20", "day", BERLIN)
+    assert day.end.astimezone(UTC) == datetime(2026, 11, 20, 23, tzinfo=UTC)
+    assert day.name == "2026-11-20"
+    assert day.fill("{date}.csv") == "2026-11-20.csv"
+    assert [w.name for w in due(day, None, datetime(2026, 11, 21, 22, 59, tzinfo=UTC), timedelta(0))] == [
+        "2026-11-20"
+    ]
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25), ("2026-11-20", 24)])
+def test_the_day_on_which_the_clocks_change_is_one_window_of_its_own_length(day, hours):
+    window = named(day, "day", BERLIN)
+    assert window.end.astimezone(UTC) - window.start.astimezone(UTC) == timedelta(hours=hours)
+    assert window.next().start == window.end
+    assert at(window.start.astimezone(UTC) + timedelta(hours=hours - 1), "day", BERLIN) == window

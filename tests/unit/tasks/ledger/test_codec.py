@@ -34,7 +34,7 @@ class Timed:
 
 def changed(record, **changes):
     """The bytes of a record with some fields replaced, removed (...) or added."""
-    values = asdict(record) | changes
+    values = codec.plain(record) | changes
     return json.dumps({name: value for name, value in values.items() if value is not ...}).encode()
 
 
@@ -73,6 +73,7 @@ def test_fields_deep_inside_are_validated_too():
     opening = Opening(
         window="2026-11-01", number=1, revision=0, evaluation="a", labels=5, inherits=None, carry=0.0,
         content="", files="", month="2026-11", why="first",
+        opened=datetime(2026, 11, 2, tzinfo=UTC),
     )
     signal = {"name": "psi", "value": "high", "by_chance": 0.1, "raised": True, "why": ""}
     with pytest.raises(DamagedRecord, match=r"e/key: signals.0.value: "):

@@ -19,6 +19,7 @@ FIELDS = {
     "channel": st.from_regex(r"[a-z0-9][a-z0-9-]{0,30}", fullmatch=True),
     "round": NUMBERS, "revision": NUMBERS, "attempt": NUMBERS, "part": NUMBERS, "opening": NUMBERS,
     "verdict": NUMBERS, "asking": NUMBERS, "annotators": NUMBERS, "telling": NUMBERS,
+    "version": NUMBERS, "state": NUMBERS, "mute": NUMBERS,
     "desk": st.from_regex(r"[a-z][a-z-]{0,30}", fullmatch=True),
 }
 

@@ -1,0 +1,114 @@
+"""The commands by name.  A command's module is imported when it is run, so that help is there at once.
+
+The line that `assay --help` prints about a command stands here for the same reason; a test holds it equal to
+the first sentence of the command's own help.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+
+import click
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command is, and what it does in one line."""
+
+    module: str      # in this folder
+    function: str
+    line: str
+
+
+COMMANDS = {
+    "demo": Place(
+        "demo", "demo",
+        "Evaluate a record matcher on 220,000 candidate pairs of which few match; about a minute, offline.",
+    ),
+    "doctor": Place(
+        "doctor", "doctor",
+        "Say what the data supports, what is missing, and how many labels an evaluation would take.",
+    ),
+    "run": Place(
+        "evaluation", "run",
+        "Begin an evaluation and drive it until it stops.",
+    ),
+    "begin": Place(
+        "evaluation", "begin_command",
+        "Freeze the pool of a spec and open its evaluation; ask nobody yet.",
+    ),
+    "advance": Place(
+        "evaluation", "advance_command",
+        "Do everything that is due in an evaluation, and say what it waits for.",
+    ),
+    "status": Place(
+        "look", "status",
+        "Say where an evaluation stands, or all of them, from the ledger alone; no desk is asked.",
+    ),
+    "report": Place(
+        "look", "report",
+        "Write an evaluation's report: HTML for people, JSON and Parquet for programs.",
+    ),
+    "verify": Place(
+        "verify", "verify",
+        "Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.",
+    ),
+    "replay": Place(
+        "replay", "replay",
+        "Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.",
+    ),
+    "init": Place(
+        "spec", "init",
+        "Write a commented spec to start from [default: assay.yaml].",
+    ),
+    "alerts": Place(
+        "alerts", "alerts",
+        "List the alerts of NAME, or of everything in the store, and who was told of them.",
+    ),
+    "listen": Place(
+        "listen", "listen",
+        "Receive Label Studio's webhooks, and advance evaluations within seconds of the last answer.",
+    ),
+    "monitor": Place(
+        "monitor", "monitor",
+        "Watch a stream of predictions: every window of time becomes an evaluation, and gets a verdict.",
+    ),
+    "history": Place(
+        "monitor", "history",
+        "A monitor's windows: the measure with its interval, the verdicts, and what they cost.",
+    ),
+    "amend": Place(
+        "changes", "amend",
+        "Make SPEC the newest version of its monitor.",
+    ),
+    "mute": Place(
+        "changes", "mute",
+        "Deliver no alert of the monitor NAME until a date.",
+    ),
+    "unmute": Place(
+        "changes", "unmute",
+        "End the mute of the monitor NAME, and sum up what was muted.",
+    ),
+}
+
+
+class Commands(click.Group):
+    """The group `assay`, whose commands are imported on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, in the order in which people meet them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, imported now; None if there is none."""
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        found = getattr(import_module(f"assay.flows.cli.{place.module}"), place.function)
+        if not isinstance(found, click.Command):
+            raise TypeError(f"{place.module}.{place.function} is no command")
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands with their lines, none of them imported."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.line) for name, place in COMMANDS.items()])

@@ -1,0 +1,1 @@
+"""What people change about a monitor that runs: its spec, and whether anybody is told."""

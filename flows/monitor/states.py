@@ -1,0 +1,104 @@
+"""What keeps windows from a verdict: written into the ledger when it changes, and told once a day.
+
+A state is written when it begins and when it ends, so a monitor that runs every minute writes no more than
+one that runs daily. People are told of it at once, and then once a day as long as it lasts and can be mended:
+predictions that come later than `late_days` after a window are not looked for any more.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from assay.flows.monitor.opening import current, left_this_month, month_of
+from assay.flows.monitor.run import Found, MonitorRun
+from assay.tasks.alerts.daily import StandingState, daily_alert, spent_alert
+from assay.tasks.alerts.outbox import raise_alert
+from assay.tasks.effects.calls import effect
+from assay.tasks.ledger.monitoring.states import WindowState, create_state, standing_state
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.spec.alerts import Kind
+
+_KINDS: dict[str, Kind] = {
+    "missing": "missing", "empty": "empty", "small": "small", "unlabelled": "unlabelled", "stale": "stale",
+    "failed": "failure",
+}
+_LAST = ("failed", "stale")   # for as long as they last; the others can be mended for `late_days`
+
+
+def write_states(run: MonitorRun, windows: Iterable[str]) -> None:
+    """Write what changed in the state of windows that were just looked at."""
+    for window in windows:
+        now = run.found.get(window) or _of_openings(run, window)
+        states = run.states.get(window, [])
+        before = standing_state(states)
+        if now is None and before is None:
+            continue
+        if now is not None and before is not None and (now.state, now.why) == (before.state, before.why):
+            continue
+        changed = WindowState(
+            window=window, number=len(states) + 1, at=run.now, state=now.state if now else "cleared",
+            why=now.why if now else "", files=now.files if now else "",
+        )
+        run.states[window] = [*states, _put_state(run.ledger, changed)]
+
+
+def tell_states(run: MonitorRun) -> None:
+    """Raise the alerts of the day for every kind of state that people want to hear of."""
+    alerts = run.alerts
+    for state, kind in _KINDS.items():
+        if kind not in alerts.tell:
+            continue
+        begun_today = {
+            window for window, states in run.states.items()
+            if any(one.state == state and one.at.date() == run.now.date() for one in states)
+        }
+        told = [
+            StandingState(
+                window=window, why=standing.why, since=_since(run.states[window]),
+                until=None if state in _LAST else _mendable_until(run, window),
+            )
+            for window in sorted(run.states)
+            if (standing := standing_state(run.states[window])) is not None and standing.state == state
+            and (window in begun_today or state in _LAST or run.now <= _mendable_until(run, window))
+        ]
+        if told:
+            severity = alerts.severity.of(kind)
+            raise_alert(
+                run.ledger, daily_alert(run.spec.name, kind, severity, told, begun_today, run.now), run.now
+            )
+    if "spent" in alerts.tell and run.openings and left_this_month(run) < 1:
+        severity = alerts.severity.of("spent")
+        raise_alert(run.ledger, spent_alert(
+            run.spec.name, month_of(run), run.spec.monitor.monthly_labels, severity, run.now
+        ), run.now)
+
+
+def _of_openings(run: MonitorRun, window: str) -> Found | None:
+    """What the openings of a window alone say of its state."""
+    openings = current(run.openings.get(window, []))
+    if openings and not any(opening.evaluation for opening in openings):
+        return Found(state="unlabelled", why=f"the labels of {openings[-1].month} were spent")
+    allowed = timedelta(days=run.spec.monitor.stale_days)
+    waiting = [one for one in openings if one.evaluation in run.done.waiting]
+    if waiting and run.now - waiting[0].opened > allowed:
+        since = f"{waiting[0].opened:%Y-%m-%d %H:%M} UTC"
+        return Found(state="stale", why=f"opened on {since} and not finished yet")
+    return None
+
+
+def _since(states: list[WindowState]) -> datetime:
+    """Since when the last state has lasted, whatever its reason."""
+    since = states[-1].at
+    for one in reversed(states):
+        if one.state != states[-1].state:
+            break
+        since = one.at
+    return since
+
+
+def _mendable_until(run: MonitorRun, window: str) -> datetime:
+    return run.late_from(run.window(window))
+
+
+@effect("write-state")
+def _put_state(ledger: Ledger, state: WindowState) -> WindowState:
+    return create_state(ledger, state)

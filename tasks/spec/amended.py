@@ -1,0 +1,80 @@
+"""What may change from one version of a monitor's spec to the next.
+
+    never                     what the windows are, what is measured of them, and who is who
+    with another model        what the predictions mean: columns, segments, systems
+    anything else             from the next window on
+
+A monitor compares windows. So what a window's value means may not change between two that are compared.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.spec.monitor import MonitorSpec
+
+_NEVER = {
+    "name": "names the monitor",
+    "measure": "is what all windows so far were measured by",
+    "labels": "says what the labels so far mean",
+    "pool.id": "tells which items are the same in two windows",
+    "pool.task": "says what the labels so far mean",
+    "monitor.first": "is where the monitor began",
+    "monitor.timezone": "says when windows begin and end",
+}
+_OF_A_MODEL = (
+    "pool.score", "pool.probability", "pool.prediction", "pool.threshold", "pool.segments", "pool.features",
+    "pool.systems",
+)
+
+
+def changed_keys(before: MonitorSpec, after: MonitorSpec) -> tuple[str, ...]:
+    """The keys whose values differ, such as threshold.min, sorted."""
+    old, new = dict(_leaves(before.to_json())), dict(_leaves(after.to_json()))
+    return tuple(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
+
+
+def is_new_model(before: MonitorSpec, after: MonitorSpec) -> bool:
+    """Whether the predictions are made by another model from now on."""
+    return after.model_version != before.model_version
+
+
+def check_amendment(before: MonitorSpec, after: MonitorSpec) -> None:
+    """Raise BadInput, which lists every key that may not change as it does."""
+    problems = list(_problems(before, after))
+    if problems:
+        raise BadInput("\n  ".join([f"{before.name}: this cannot be amended", *problems]))
+
+
+def _problems(before: MonitorSpec, after: MonitorSpec) -> Iterator[str]:
+    changed = changed_keys(before, after)
+    for fixed, reason in _NEVER.items():
+        if _touches(changed, fixed):
+            yield f"$.{fixed} {reason}; give the spec another name to begin another monitor"
+    if after.kind != before.kind:
+        yield (
+            f"$.pool.source has windows of a {after.kind}, and this monitor has windows of a {before.kind}; "
+            "give the spec another name to begin another monitor"
+        )
+    if before.model_version is not None and after.model_version is None:
+        yield f"$.model_version is missing; this monitor is at {before.model_version!r}"
+    if is_new_model(before, after):
+        return
+    for column in filter(lambda key: _touches(changed, key), _OF_A_MODEL):
+        yield (
+            f"$.{column} changes what is judged; if the predictions are of another model, give it another "
+            "model_version, and reference and evidence begin anew"
+        )
+
+
+def _touches(changed: tuple[str, ...], key: str) -> bool:
+    return any(one == key or one.startswith(f"{key}.") for one in changed)
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is no mapping, with its path; lists count as one value."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else key)
+    else:
+        yield path, value
