@@ -22,6 +22,7 @@ from assay.evalcore.types import Floats
 PRIOR = 3.0      # labels that the guessed variance of a group counts for
 DOUBT = 4.0      # labels that the guessed scale counts for
 LEAST_DF = 3.0
+WIDER = 1.08     # of the interval: residuals are a little smaller than the errors of what was fitted to them
 
 
 def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Floats, Floats]:
@@ -69,7 +70,7 @@ def ends(
     value: Floats, variance: Floats, df: Floats, confidence: float, bounds: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
     """Lower and upper (R, Q), inside the bounds (Q,)."""
-    half = stdtrit(df, 0.5 + confidence / 2) * np.sqrt(variance)
+    half = WIDER * stdtrit(df, 0.5 + confidence / 2) * np.sqrt(variance)
     low, high = bounds
     above = value - np.where(np.isfinite(low), low, 0.0)
     skewed = np.isfinite(low) & np.isinf(high) & (above > 0)
