@@ -53,7 +53,9 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
         if m.shape[1] == 1:
             after[:, block] = total[:, None]
         else:
-            after[:, block] = _each(delta, m, _noise(state, reading, e, cell, seen), total)
+            drawn = _each(delta, m, _noise(state, reading, e, cell, seen), total)
+            # what no item can be (a hit of a class never predicted) is known to be none
+            after[:, block] = np.where(reading.modelled[:, block] > 0, drawn, delta)
     return after
 
 
