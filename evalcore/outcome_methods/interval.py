@@ -11,7 +11,7 @@ PRIOR labels.
 
 The interval is Student's, with the degrees of freedom that the fourth moment of the terms leaves
 (Satterthwaite 1946): a few large residuals widen it.  Where the terms are skewed, the end on the side of the
-long tail is moved out as Johnson (1978, eq. 2.5) moves the mean.  Of a measure with one bound (a mean squared
+long tail is moved out as Johnson (1978) moves the mean.  Of a measure with one bound (a mean squared
 error, R²) it is the interval of the logarithm of the distance from it; of one between two bounds it spans
 that of the log odds as well, which reaches further away from a bound that is near.
 """
