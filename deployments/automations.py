@@ -4,6 +4,7 @@
 
     assay: deliver alerts      an alert was raised → run `deliver` at once, instead of waiting for the sweep
     assay: a run failed        a run of ours failed or crashed → notify
+    assay: a monitor failed    a run of a monitor failed or crashed → notify, and name the monitor
     assay: sweeps are silent   no sweep has completed for 45 minutes → notify
     assay: breach              a verdict is a breach → notify (a second way; the first is the outbox)
 
@@ -34,6 +35,8 @@ from assay.tasks import events
 SILENCE = timedelta(minutes=45)   # sweeps are ten minutes apart
 FLOWS = ("assay-sweep", "assay-evaluate", "assay-deliver")
 BLOCK_VARIABLE = "ASSAY_NOTIFY_BLOCK"
+MONITOR = "assay-monitor"
+_RED = ["prefect.flow-run.Failed", "prefect.flow-run.Crashed"]
 _RUN = "\nRun: {{ flow_run|ui_url }}"
 
 
@@ -52,26 +55,32 @@ def wanted(deliver: Any, block: Any) -> list[Automation]:
     ours = ResourceSpecification({
         "prefect.resource.role": "flow", "prefect.resource.name": list(FLOWS),
     })
+    monitors = ResourceSpecification({"prefect.resource.role": "flow", "prefect.resource.name": MONITOR})
+    any_run = ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"})
     sweep = ResourceSpecification({"prefect.resource.role": "flow", "prefect.resource.name": FLOWS[0]})
     return [
         *found,
         Automation(
             name="assay: a run failed",
             description="A sweep names the evaluation; deployments/README.md says what to do.",
-            trigger=_event(
-                ["prefect.flow-run.Failed", "prefect.flow-run.Crashed"], match_related=ours,
-                match=ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"}),
-            ),
+            trigger=_event(_RED, match_related=ours, match=any_run),
             actions=[_notify(block, "Assay: {{ flow.name }} is red",
                              "{{ flow_run.name }}: {{ flow_run.state.message }}" + _RUN)],
+        ),
+        Automation(
+            name="assay: a monitor failed",
+            description="A run of a monitor could not do what was due; its runs are named after it.",
+            trigger=_event(_RED, match_related=monitors, match=any_run),
+            actions=[_notify(block, "Assay: a run of the monitor {{ flow_run.name }} failed",
+                             "{{ flow_run.state.message }}\nThe next run tries again. "
+                             "Windows so far: assay history {{ flow_run.name }}" + _RUN)],
         ),
         Automation(
             name="assay: sweeps are silent",
             description="Nothing advances any more: is the worker up?",
             trigger=_event(
                 ["prefect.flow-run.Completed"], posture=Posture.Proactive, within=SILENCE,
-                match_related=sweep,
-                match=ResourceSpecification({"prefect.resource.id": "prefect.flow-run.*"}),
+                match_related=sweep, match=any_run,
             ),
             actions=[_notify(block, "Assay: no sweep has completed for 45 minutes",
                              "Evaluations stand still. Is a worker of the pool `assay` running?")],
@@ -81,9 +90,8 @@ def wanted(deliver: Any, block: Any) -> list[Automation]:
             description="A verdict is a breach.",
             trigger=_event([events.VERDICT + "breach"]),
             actions=[_notify(block, "Assay: {{ event.resource.name }} breached its threshold",
-                             "{{ event.payload.measure }} {{ event.payload.estimate }}, "
-                             "{{ event.payload.lower }} to {{ event.payload.upper }}, "
-                             "{{ event.payload.labels }} labels")],
+                             "{{ event.payload.measure }} {{ event.payload.said }}, "
+                             "{{ event.payload.labels }} labels. The alert says more.")],
         ),
     ]
 

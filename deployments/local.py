@@ -3,10 +3,13 @@
     python deployments/local.py prepare FOLDER    choose ports, make credentials, write FOLDER/env
     python deployments/local.py s3 | label-studio | prefect | worker | receiver      replace this process
 
-The folder holds all data, and the credentials in `env` (readable by its owner only): they are generated once,
-and never typed, printed or put on a command line that others could see, except the token of Label Studio,
-which takes it there. Everything listens on 127.0.0.1. Ports stay the same, because specs name them; a port
-that another program uses is an error on a second start, and is avoided on the first.
+The folder holds all data, and the credentials in `env`. Only its owner may open it, so no other user of the
+machine reads a file in it. The credentials are generated once, and never typed, printed or put on a command
+line. Everything listens on 127.0.0.1 and asks for a credential: Prefect's API for a password, Label Studio
+for its token, S3 for a key, the parts of the S3 server for each other's certificate, the receiver for its
+secret.
+Ports stay the same, because specs name them; a port that another program uses is an error on a second start,
+and is avoided on the first.
 """
 
 import argparse
@@ -15,6 +18,7 @@ import os
 import secrets
 import shutil
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -22,6 +26,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
+from certificates import certificates
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.tasks.desks.label_studio.local import installation, process, server
@@ -37,10 +42,12 @@ READY = 600.0   # seconds until everything answers; under a minute on an idle ma
 def prepare(folder: Path, any_port: bool) -> Path:
     """Write folder/env, keeping what it holds; its path. Raises BadInput for a port taken meanwhile."""
     folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
     path = folder / "env"
     known = read_env(path) if path.exists() else {}
     ports = {name: _port(name, usual, known, any_port) for name, usual in PORTS.items()}
     key, secret = known.get("AWS_ACCESS_KEY_ID"), known.get("AWS_SECRET_ACCESS_KEY")
+    password = known.get("PREFECT_API_AUTH_STRING", f"assay:{secrets.token_hex(16)}")
     values = {f"ASSAY_LOCAL_PORT_{name.upper()}": str(port) for name, port in ports.items()} | {
         "ASSAY_LOCAL": str(folder.absolute()),
         "ASSAY_ROOT": str(ROOT),
@@ -57,6 +64,8 @@ def prepare(folder: Path, any_port: bool) -> Path:
         "LABEL_STUDIO_PASSWORD": known.get("LABEL_STUDIO_PASSWORD", secrets.token_urlsafe(12)),
         "PREFECT_HOME": str((folder / "prefect").absolute()),
         "PREFECT_API_URL": f"http://127.0.0.1:{ports['prefect']}/api",
+        "PREFECT_API_AUTH_STRING": password,          # what clients send
+        "PREFECT_SERVER_API_AUTH_STRING": password,   # what the server wants
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_WORKER_QUERY_SECONDS": "5",
         "DO_NOT_TRACK": "1",
@@ -77,7 +86,15 @@ def prepare(folder: Path, any_port: bool) -> Path:
             home, half, token=values["LABEL_STUDIO_API_KEY"], password=values["LABEL_STUDIO_PASSWORD"]
         )
         half.rename(data)
+    _close(folder)
     return path
+
+
+def _close(folder: Path) -> None:
+    """Take from others every right to what is below the folder: files that were copied keep their rights."""
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
 
 def read_env(path: Path) -> dict[str, str]:
@@ -155,7 +172,21 @@ def s3() -> None:
         f"-master.port={port['master']}", f"-volume.port={port['volume']}", "-filer",
         f"-filer.port={port['filer']}", "-s3", f"-s3.port={port['s3']}", f"-s3.config={config}",
         "-s3.port.iceberg=0", "-s3.port.lance=0",
-    ], {"PATH": os.defpath, "HOME": str(folder), "TMPDIR": str(folder)}, folder, log=folder / "weed.log")
+    ], {"PATH": os.defpath, "HOME": str(folder), "TMPDIR": str(folder)} | _closed(folder), folder,
+        log=folder / "weed.log")
+
+
+def _closed(folder: Path) -> dict[str, str]:
+    """Settings that have every port of SeaweedFS but the S3 one refuse who has no certificate of ours."""
+    authority, certificate, key = map(str, certificates(folder))
+    settings = {
+        "WEED_GRPC_CA": authority, "WEED_HTTPS_CLIENT_CA": authority, "WEED_HTTPS_CLIENT_ENABLED": "true",
+    }
+    for part in ("GRPC_MASTER", "GRPC_VOLUME", "GRPC_FILER", "GRPC_S3", "GRPC_CLIENT", "HTTPS_CLIENT",
+                 "HTTPS_MASTER", "HTTPS_VOLUME", "HTTPS_FILER"):
+        settings |= {f"WEED_{part}_CERT": certificate, f"WEED_{part}_KEY": key}
+    served = ("MASTER", "VOLUME", "FILER")
+    return settings | {f"WEED_HTTPS_{part}_CA": authority for part in served}
 
 
 def label_studio() -> None:
@@ -213,9 +244,10 @@ def _wait() -> None:
 def _missing() -> str:
     env = os.environ
     token = {"Authorization": f"Token {env['LABEL_STUDIO_API_KEY']}"}
+    name, _, password = env["PREFECT_API_AUTH_STRING"].partition(":")
     with httpx.Client(timeout=10, trust_env=False) as client:
         try:
-            if client.get(f"{env['PREFECT_API_URL']}/health").status_code != 200:
+            if client.get(f"{env['PREFECT_API_URL']}/health", auth=(name, password)).status_code != 200:
                 return "Prefect"
         except httpx.HTTPError:
             return "Prefect"
@@ -248,7 +280,7 @@ def _say_where() -> None:
     env = os.environ
     sys.stdout.write(f"""
 Everything is up, on this machine only. Data and credentials: {env['ASSAY_LOCAL']}
-  Prefect        {env['PREFECT_API_URL'].removesuffix('/api')}
+  Prefect        {env['PREFECT_API_URL'].removesuffix('/api')}   it asks for PREFECT_API_AUTH_STRING of env
   Label Studio   {env['LABEL_STUDIO_URL']}   as {env['LABEL_STUDIO_EMAIL']}; the password is in env
   In a shell     set -a; . {env['ASSAY_LOCAL']}/env; set +a; . .venv/bin/activate
                  assay begin SPEC   (desk: {{kind: label-studio, url: "{env['LABEL_STUDIO_URL']}"}})
@@ -270,6 +302,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in services:
         commands.add_parser(name)
     given = parser.parse_args(arguments)
+    os.umask(0o077)   # for all that is started, too
     try:
         if given.command == "prepare":
             prepare(given.folder, given.any_port)

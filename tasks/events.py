@@ -154,6 +154,7 @@ def _payload(evaluation: str, known: RoundEstimate) -> JsonObject:
         "upper": first.upper,
         "confidence": first.confidence,
         "interval": first.interval,
+        "said": wording.in_words(first.value, first.lower, first.upper),
         "estimates": [
             {"measure": e.measure, "estimate": e.value, "lower": e.lower, "upper": e.upper,
              "undefined_reason": e.undefined_reason}

@@ -5,30 +5,58 @@ evaluation is lives in its spec. Secrets (the token of Label Studio, S3 credenti
 used and are no part of this.
 """
 
-from pydantic import Field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from assay.evalcore.errors import BadInput
+
+Seconds = Annotated[float, Field(allow_inf_nan=False, le=366 * 24 * 3600)]
 
 
 class Settings(BaseSettings):
-    """Variables named ASSAY_<FIELD>."""
+    """Variables named ASSAY_<FIELD>. Making one raises BadInput that names each variable that is wrong."""
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_", frozen=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise BadInput("; ".join(
+                f"the environment variable ASSAY_{'_'.join(map(str, found['loc'])).upper()} cannot be "
+                f"{str(found['input'])[:60]!r}: {found['msg'][:1].lower()}{found['msg'][1:]}"
+                for found in error.errors()
+            )) from None
 
     store: str = Field(
         default="./assay-ledger", min_length=1,
         description="The store that commands and sweeps look in: a folder, file://... or s3://bucket/prefix.",
     )
-    repost_after: float = Field(
+    repost_after: Seconds = Field(
         default=600.0, ge=0,
         description="Seconds after which items that are not on Label Studio are posted again. A post may "
         "succeed minutes after its reply was lost; waiting keeps copies rare.",
     )
-    poll_first: float = Field(
+    poll_first: Seconds = Field(
         default=2.0, gt=0, description="Seconds before `run` looks at the desk again, at first."
     )
-    poll_longest: float = Field(
+    poll_longest: Seconds = Field(
         default=60.0, gt=0, description="Seconds between two looks of `run`, at most."
     )
     sweep_workers: int = Field(
         default=4, ge=1, le=64, description="Evaluations a sweep advances at the same time."
+    )
+    pages: Path | None = Field(
+        default=None, description="A folder for the pages of monitors, one folder each, for a web server."
+    )
+    prometheus: Path | None = Field(
+        default=None,
+        description="A folder for the figures of monitors, for the textfile collector of node_exporter.",
+    )
+    otel: bool = Field(
+        default=False,
+        description="Send the figures of monitors by OTLP, to where OpenTelemetry's OTEL_ variables say.",
     )

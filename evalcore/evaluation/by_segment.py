@@ -7,19 +7,20 @@ and what comes out becomes an `Estimate`, or the reason why there is none.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
+from assay.evalcore.estimators.effective_number import KIND, TOO_FEW, interval_of
 from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments, chances_of
+from assay.evalcore.evaluation.labelled_round import Chances, LabelledRound, Segments, chances_of
+from assay.evalcore.evaluation.segment_differences import difference_estimates
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
 from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.exact import is_exact
-from assay.evalcore.types import Floats
-
-_INTERVAL = {"weighted": "ais-normal", "equal": "delta-normal", None: "none"}
+from assay.evalcore.types import Floats, Ints
 
 
 def estimates_by_segment(
@@ -28,8 +29,9 @@ def estimates_by_segment(
     """Every measure in every value of every column: by column, then measure, then value.
 
     Where draws were made with replacement each is weighted by its own probability; where every item had the
-    same chance all labels count alike.  Under any other design the labels of one segment do not say what its
-    other items are, and the estimates give that as their reason.
+    same chance all labels count alike; under other designs without replacement the difference estimates of
+    `evalcore.evaluation.segment_differences` hold.  A method whose designs leave items out for good gives no
+    estimates by segment, and they say so.
 
     Raises NothingToStandFor for a round with gaps where a prediction was asked and gave no answer.
     """
@@ -37,24 +39,70 @@ def estimates_by_segment(
     chances = chances_of(rounds)
     result: list[Estimate] = []
     for column, values in segments.items():
-        places = [f"{column}={value}" for value in values]
-        if chances is None and not all(exact):
+        if chances is not None or all(exact):
+            result += _from_draws(question, rounds, column, values, chances, exact)
+        elif question.method.capabilities.whole_pool_only:
             reason = f"the method {question.method.name} gives no estimates by segment"
             result += [
-                _no_estimate(question, measure, place, reason)
-                for measure in question.measures for place in places
+                _no_estimate(question, measure, f"{column}={value}", reason)
+                for measure in question.measures for value in values
             ]
-            continue
-        draws = segment_draws(question, rounds, column, values, weighted=chances == "weighted")
-        found = segment_estimates(question.measures, draws, question.confidence, exact)
-        labels = np.bincount(draws.segment[draws.first], minlength=len(values))
-        for measure, arrays, settled in zip(question.measures, found, exact, strict=True):
-            interval = "exact" if settled else _INTERVAL[chances]
-            result += [
-                _estimate(question, measure, arrays, i, place, interval, int(labels[i]))
-                for i, place in enumerate(places)
-            ]
+        else:
+            result += _from_differences(question, rounds, column, values)
     return tuple(result)
+
+
+def _from_draws(
+    question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int],
+    chances: Chances | None, exact: Sequence[bool],
+) -> list[Estimate]:
+    """Of one column, where single draws say what they stand for."""
+    weighted = chances == "weighted"
+    draws = segment_draws(question, rounds, column, values, weighted=weighted)
+    found = segment_estimates(question.measures, draws, question.confidence, exact)
+    labels = np.bincount(draws.segment[draws.first], minlength=len(values))
+    result = []
+    for measure, arrays, settled in zip(question.measures, found, exact, strict=True):
+        kinds = ["exact" if settled else "delta-normal"] * len(values)
+        if weighted and not settled:
+            arrays, kinds = _by_effective_number(question, measure, arrays, labels)
+        result += [
+            _estimate(question, measure, arrays, i, f"{column}={value}", kinds[i], int(labels[i]))
+            for i, value in enumerate(values)
+        ]
+    return result
+
+
+def _by_effective_number(
+    question: Question, measure: Measure, arrays: EstimateArrays, labels: Ints
+) -> tuple[EstimateArrays, list[str]]:
+    """The estimates (S,) of weighted draws with the interval of their effective number, and its kinds.
+
+    The few draws of a segment may hold no error, or one of an untypical weight, and a normal interval is then
+    far too narrow.  They are believed to be worth no more than their weights say: (Σw)² / Σw².
+    """
+    most = np.asarray(arrays.diagnostics["effective_draws"], dtype=np.float64)
+    rated = interval_of(
+        arrays.value, arrays.variance, labels, most, question.confidence, measure.bounds
+    )
+    kinds = [TOO_FEW if few else KIND for few in rated.too_few.tolist()]
+    return replace(arrays, lower=rated.interval.lower, upper=rated.interval.upper), kinds
+
+
+def _from_differences(
+    question: Question, rounds: Sequence[LabelledRound], column: str, values: Mapping[str, int]
+) -> list[Estimate]:
+    """Of one column, where items had different inclusion probabilities."""
+    found = difference_estimates(
+        question.measures, question.cells, rounds, column, question.by_segment[column], question.confidence
+    )
+    return [
+        _estimate(
+            question, measure, of.arrays, i, f"{column}={value}", of.interval(i), int(of.labels[i])
+        )
+        for measure, of in zip(question.measures, found, strict=True)
+        for i, value in enumerate(values)
+    ]
 
 
 def segment_draws(

@@ -38,6 +38,7 @@ class Question:
     evaluation: str                # its name: part of every random stream
     systems: tuple[str, ...] = ()  # further systems judged from the same labels
     evidence: Floats | None = None  # (C, 2) pseudo-labels the label model starts from, by cell and label
+    by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

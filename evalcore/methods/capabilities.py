@@ -24,7 +24,7 @@ class Capabilities:
     negatively_associated: bool = False
     trusts_probabilities: bool = False   # takes the supplied probabilities at their word
     top_of_ranking: bool = False     # takes every item below a cut in rank for a negative
-    whole_pool_only: bool = False    # gives no estimates by segment
+    whole_pool_only: bool = False    # gives no estimates by segment: a spec with segments is refused
     spreads_evenly: bool = False     # does not look for positives: on a rare class it labels hardly any
 
     forecast_worlds: int = 24        # worlds a forecast plays; fewer for a method that costs more in each

@@ -95,7 +95,7 @@ class Recalibrated(Method):
 
     name: str = "recalibrated"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        starts_warm=True, audits=True, whole_pool_only=True, negatively_associated=True, forecast_worlds=12,
+        starts_warm=True, audits=True, negatively_associated=True, forecast_worlds=12,
     )
     coverage_slack: ClassVar[float] = 0.01
 

@@ -71,13 +71,12 @@ def method_names() -> list[str]:
     return [AUTO, *METHODS]
 
 
-def method(name: str, *, by_segment: bool = False) -> Method:
+def method(name: str) -> Method:
     """The method of this name, which may carry settings: see `evalcore.methods.options`.
 
-    by_segment: what `auto` means where estimates by segment are asked for.
     Raises UnknownName with the nearest known name, and for settings that do not exist.
     """
-    written = auto(name, by_segment=by_segment).method if is_auto(name) else name
+    written = auto(name).method if is_auto(name) else name
     base = written.partition(":")[0]
     if base not in METHODS:
         near = get_close_matches(base, method_names(), n=1)
@@ -91,16 +90,12 @@ def is_auto(name: str) -> bool:
     return name.partition(":")[0] == AUTO
 
 
-def auto(name: str = AUTO, *, by_segment: bool = False) -> Choice:
+def auto(name: str = AUTO) -> Choice:
     """What `auto`, which may carry settings, means today, and why.
 
-    Settings that the certified method does not have were written for the default, which then keeps them.  So
-    do evaluations with segments (by_segment), if it gives no estimates by segment.
+    Settings that the certified method does not have were written for the default, which then keeps them.
     """
     chosen, settings = choose(TABLE), name.removeprefix(AUTO)
-    if by_segment and METHODS[chosen.method].capabilities.whole_pool_only:
-        reason = f"{chosen.method} gives no estimates by segment, and segments are asked for"
-        return Choice(method=DEFAULT + settings, reason=reason)
     if settings and chosen.method != DEFAULT:
         try:
             with_options(METHODS[chosen.method], chosen.method + settings)

@@ -4,9 +4,10 @@ A power prior (Ibrahim & Chen 2000): the likelihood of the earlier labels, raise
 is the prior of the next window.  For counts that means a pseudo-labels for every label; and since the earlier
 window did the same, a label that is k windows old is worth a^k, until it is worth less than WORTHLESS.
 
-Only the label model inherits.  The estimate of the new window is made of its own draws, each weighted by the
-chance it really had, so it stays conditionally unbiased whatever the prior says: a wrong prior costs
-precision, never honesty.
+Only the label model inherits.  An estimate made of the new window's own draws, each weighted by the chance it
+really had (the Dirichlet trees), stays conditionally unbiased whatever the prior says: a wrong prior costs
+precision alone.  An estimate that uses the label model (`recalibrated`) takes over its errors in part, so its
+errors in successive windows are correlated (`evalcore.monitoring.recent`).
 
     M   inherited labels;  C cells of the new window
 """

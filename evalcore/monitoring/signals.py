@@ -1,146 +1,246 @@
-"""Signals that cost no label: has the traffic moved, and do the model's own probabilities expect worse?
+"""Signals that cost no label: is this window's traffic unusual, and do its probabilities expect worse?
 
-    psi          Σ (p_b − q_b) ln(p_b/q_b) over ten bins with equal shares of the reference.  Of two samples
-                 of one population of sizes n and m it behaves like (1/n + 1/m) χ²₉ (Yurdakul 2018), so a
-                 small window has a large PSI by chance alone: what chance explains stands beside it
-    ks           the largest distance between the two distribution functions, with the two-sample threshold of
-                 Smirnov's limit law, c(α) √(1/n + 1/m), c(α) = √(−ln(α/2)/2)
-    predictions  the share predicted positive, with the normal threshold of two proportions
-    expected     the measure as the probabilities have it: the confusion table they expect,
-                 TP = Σ p over the predicted positives and so on, put into the measure (confidence-based
-                 performance estimation: Guillory et al. 2021; NannyML).  It is right where the probabilities
-                 are calibrated on *this* window, which nobody knows without labels: a change of it is a hint
+    psi, ks        the distribution of the scores (`evalcore.monitoring.traffic.distances`)
+    predictions    the share predicted positive
+    expected       the measure as the probabilities have it
+    feature NAME   the distribution of a feature (ks)
+    segment NAME   the shares of a segment column's values (total variation)
+    missing NAME   the share of items without a value in a column
+    schema         columns of the source that came, went or changed their kind of value since the last window
 
-None of them is a verdict: drift of inputs is neither necessary nor sufficient for worse predictions.  They
-decide how many labels a window is worth, by one stated rule: a signal is raised when it is beyond what chance
-explains at SIGNAL_LEVEL *and* large enough to matter; a window without a raised signal is quiet.
+Every window is compared with the windows before it, and a signal is *raised* when three things hold: the
+difference is beyond what ordinary windows show (`evalcore.monitoring.traffic.surprise`), beyond what chance
+explains in windows of this size, and large enough to matter.  All signals of an ordinary window together are
+raised at most at `rate`: each gets an equal share of it.  With fewer than `fewest` earlier windows there is
+nothing to learn from, and none is raised.  Only `schema` needs no learning: it compares names.
 
-    scores (n,) of the window, (m,) of the reference
+No signal is a verdict: drift of inputs is neither necessary nor sufficient for worse predictions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from scipy.special import chdtri, ndtri
+from scipy.special import chdtri
 
-from assay.evalcore.errors import BadInput
-from assay.evalcore.measures.base import Measure
-from assay.evalcore.types import Array, Floats
+from assay.evalcore.monitoring.traffic.distances import GROUPS, largest_gap, moved_share, stability
+from assay.evalcore.monitoring.traffic.profile import Binned, Profile
+from assay.evalcore.monitoring.traffic.surprise import (
+    compared_with,
+    distance_bound,
+    level_bound,
+    normal_bound,
+)
 
-BINS = 10
-SIGNAL_LEVEL = 0.001    # chance that a signal is beyond its threshold on traffic that has not moved
-MATTERS = {"psi": 0.1, "ks": 0.05, "predictions": 0.02, "expected": 0.01}   # and from where on it counts
+LEAST_WINDOWS = 3   # earlier windows without which no spread can be estimated
+MATTERS: Mapping[str, float] = {            # from where on a difference counts, by the first word of a name
+    "psi": 0.1, "ks": 0.05, "predictions": 0.02, "expected": 0.01, "feature": 0.05, "segment": 0.05,
+    "missing": 0.01,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """One number about a window, against the reference."""
+    """One number about a window, against the windows before it."""
 
     name: str
-    value: float | None      # None: cannot be told, as said in `why`
-    by_chance: float         # what traffic that has not moved stays below, but for SIGNAL_LEVEL of windows
+    value: float | None             # the difference; None: cannot be told, as said in `why`
+    by_chance: float | None         # what ordinary windows stay below; None: too few windows to know
     raised: bool
     why: str = ""
+    level: float | None = None      # of a share or a measure: what it is in this window,
+    usual: float | None = None      # and what it was on average in the windows compared with
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Traffic:
-    """What a window's predictions look like: all that signals need."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """A window with its profile, and its seasons (`evalcore.monitoring.traffic.seasons`)."""
 
-    score: Floats          # (n,)
-    probability: Floats    # (n,) of the positive class, as supplied
-    prediction: Array      # (n,) 0 or 1
-
-    def __post_init__(self) -> None:
-        if not len(self.score) or not len(self.score) == len(self.probability) == len(self.prediction):
-            raise BadInput(
-                f"{len(self.score)} scores, {len(self.probability)} probabilities and "
-                f"{len(self.prediction)} predictions do not describe one window"
-            )
+    profile: Profile
+    seasons: tuple[str, ...] = ()
 
 
-def signals(window: Traffic, reference: Traffic, measure: Measure) -> list[Signal]:
-    """All signals of a window against a reference, for one measure."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Distance:
+    """How far a window is from others; what chance explains is `chance(rate)` times `unit`."""
+
+    name: str
+    of: Callable[[Profile, Sequence[Profile]], float]
+    unit: Callable[[float], float]       # of 1/n + 1/m, the sizes that are compared
+    chance: Callable[[float], float]     # exceeded at this rate by chance, in units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Level:
+    """A number of a window, and its standard deviation over samples of the window's population."""
+
+    name: str
+    of: Callable[[Profile], float | None]
+    spread: Callable[[Profile, Sequence[Profile]], float]   # of the difference between a window and others
+
+
+def signals(windows: Sequence[Watched], *, rate: float, fewest: int) -> list[Signal]:
+    """All signals of the last window, against those before it in order of time.
+
+    rate     chance that any signal of an ordinary window is raised
+    fewest   earlier windows without which none is raised (at least LEAST_WINDOWS are needed)
+    """
+    new = windows[-1]
+    comparable = [w for w in windows[:-1] if w.profile.scores.edges == new.profile.scores.edges]
+    if not comparable:
+        return []
+    sequence = [w.profile for w in (*comparable, new)]
+    among = compared_with([w.seasons for w in (*comparable, new)])
+    enough = len(comparable) >= max(fewest, LEAST_WINDOWS)
+    distances, levels = _distances(sequence), _levels(sequence)
+    share = rate / (len(distances) + len(levels))
+    few = "" if enough else f"{len(comparable)} of {max(fewest, LEAST_WINDOWS)} windows to compare with"
     return [
-        _psi(window.score, reference.score),
-        _ks(window.score, reference.score),
-        _predictions(window.prediction, reference.prediction),
-        _expected(window, reference, measure),
+        *(_of_distance(one, sequence, among, share, few) for one in distances),
+        *(_of_level(one, sequence, among, share, few) for one in levels),
+        _schema(sequence[-2].columns, sequence[-1].columns),
     ]
 
 
-def is_quiet(raised: Sequence[Signal]) -> bool:
+def is_quiet(found: Sequence[Signal]) -> bool:
     """Whether no signal is raised."""
-    return not any(signal.raised for signal in raised)
+    return not any(signal.raised for signal in found)
 
 
-def population_stability(window: Floats, reference: Floats) -> float:
-    """PSI of scores (n,) against a reference (m,), over bins that hold equal shares of the reference.
-
-    Half an item stands for an empty bin.
-    """
-    edges = np.unique(np.quantile(reference, np.arange(1, BINS) / BINS))
-    ours, theirs = (
-        _shares(np.searchsorted(edges, x, side="right"), len(edges) + 1) for x in (window, reference)
-    )
-    return float(((ours - theirs) * np.log(ours / theirs)).sum())
-
-
-def expected_measure(traffic: Traffic, measure: Measure) -> float | None:
-    """The measure of the confusion table that the probabilities expect; None where it is undefined."""
-    called = traffic.prediction == 1
-    p = traffic.probability
-    counts = np.array([[(1 - p[~called]).sum(), p[~called].sum()], [(1 - p[called]).sum(), p[called].sum()]])
-    value = float(measure.of_confusion(counts))
-    return value if np.isfinite(value) else None
+def _distances(sequence: Sequence[Profile]) -> list[_Distance]:
+    new = sequence[-1]
+    kept = [name for name, binned in new.features.items()
+            if all(p.features.get(name, binned).edges == binned.edges and name in p.features
+                   for p in sequence)]
+    return [
+        _Distance(name="psi", of=partial(_binned, stability, None), unit=float,
+                  chance=lambda rate: float(chdtri(GROUPS - 1, rate))),
+        _Distance(name="ks", of=partial(_binned, largest_gap, None), unit=_root, chance=_smirnov),
+        *(_Distance(name=f"feature {name}", of=partial(_binned, largest_gap, name), unit=_root,
+                    chance=_smirnov) for name in kept),
+        *(_Distance(name=f"segment {name}", of=partial(_moved, name), unit=_root,
+                    chance=partial(_pearson, max(len(p.segments[name]) for p in sequence)))
+          for name in new.segments if all(name in p.segments for p in sequence)),
+    ]
 
 
-def _shares(bin: Array, bins: int) -> Floats:
-    counts = np.bincount(bin, minlength=bins).astype(np.float64)
-    return np.maximum(counts, 0.5) / len(bin)
+def _levels(sequence: Sequence[Profile]) -> list[_Level]:
+    new = sequence[-1]
+    return [
+        _Level(name="predictions", of=_predicted, spread=partial(_binomial, _predicted)),
+        _Level(name="expected", of=lambda p: p.expected, spread=_of_expected),
+        *(_Level(name=f"missing {name}", of=partial(_missing, name),
+                 spread=partial(_binomial, partial(_missing, name)))
+          for name in new.missing if all(name in p.missing for p in sequence)),
+    ]
 
 
-def _psi(window: Floats, reference: Floats) -> Signal:
-    chance = float(chdtri(BINS - 1, SIGNAL_LEVEL)) * (1 / len(window) + 1 / len(reference))
-    return _signal("psi", population_stability(window, reference), chance)
+def _of_distance(
+    one: _Distance, sequence: Sequence[Profile], among: Sequence[Sequence[int]], rate: float, few: str
+) -> Signal:
+    in_units, unit, value = [], 1.0, 0.0
+    for k, others in enumerate(among):
+        before = [sequence[j] for j in others]
+        if before:
+            value = one.of(sequence[k], before)
+            unit = one.unit(1 / sequence[k].rows + 1 / sum(p.rows for p in before))
+            in_units.append(value / unit)
+    if few or len(in_units) < LEAST_WINDOWS:
+        return Signal(name=one.name, value=value, by_chance=None, raised=False, why=few)
+    bound = unit * max(distance_bound(in_units[:-1], rate), one.chance(rate))
+    return Signal(name=one.name, value=value, by_chance=bound, raised=value > max(bound, _matters(one.name)))
 
 
-def _ks(window: Floats, reference: Floats) -> Signal:
-    ours, theirs = np.sort(window), np.sort(reference)
-    at = np.concatenate([ours, theirs])
-    gap = np.abs(
-        np.searchsorted(ours, at, side="right") / len(ours)
-        - np.searchsorted(theirs, at, side="right") / len(theirs)
-    )
-    scale = np.sqrt(1 / len(window) + 1 / len(reference))
-    return _signal("ks", float(gap.max()), float(np.sqrt(-np.log(SIGNAL_LEVEL / 2) / 2) * scale))
+def _of_level(
+    one: _Level, sequence: Sequence[Profile], among: Sequence[Sequence[int]], rate: float, few: str
+) -> Signal:
+    level = one.of(sequence[-1])
+    past: list[float] = []
+    usual, compared = None, 1
+    for k, others in enumerate(among):
+        of_k = one.of(sequence[k])
+        known = [x for j in others if (x := one.of(sequence[j])) is not None]
+        if not known:
+            continue
+        usual, compared = float(np.mean(known)), len(known)
+        if of_k is not None and k < len(among) - 1:
+            past.append((of_k - usual) / np.sqrt(1 + 1 / compared))
+    if level is None:
+        return Signal(name=one.name, value=None, by_chance=None, raised=usual is not None and not few,
+                      usual=usual, why="it is undefined for what the probabilities expect")
+    value = None if usual is None else abs(level - usual)
+    if value is None or few or len(past) < LEAST_WINDOWS - 1:
+        why = few or "too few of the windows before have a value"
+        return Signal(name=one.name, value=value, by_chance=None, raised=False, why=why, level=level,
+                      usual=usual)
+    spread = one.spread(sequence[-1], [sequence[j] for j in among[-1]])
+    bound = max(level_bound(past, compared, rate), normal_bound(spread, rate))
+    return Signal(name=one.name, value=value, by_chance=bound, level=level, usual=usual,
+                  raised=value > max(bound, _matters(one.name)))
 
 
-def _predictions(window: Array, reference: Array) -> Signal:
-    n, m = len(window), len(reference)
-    ours, theirs = float(np.mean(window)), float(np.mean(reference))
-    pooled = (n * ours + m * theirs) / (n + m)
-    spread = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-    return _signal("predictions", abs(ours - theirs), float(ndtri(1 - SIGNAL_LEVEL / 2) * spread))
+def _schema(before: Mapping[str, str], now: Mapping[str, str]) -> Signal:
+    """A column that holds no value at all says nothing of its kind."""
+    came, went = sorted(now.keys() - before.keys()), sorted(before.keys() - now.keys())
+    turned = [name for name in sorted(now.keys() & before.keys())
+              if now[name] != before[name] and "nothing" not in (now[name], before[name])]
+    said = [
+        *(f"{name} is new" for name in came),
+        *(f"{name} is gone" for name in went),
+        *(f"{name} holds {now[name]} values, before {before[name]}" for name in turned),
+    ]
+    changes = float(len(said))
+    return Signal(name="schema", value=changes, by_chance=0.0, raised=changes > 0, why="; ".join(said))
 
 
-def _expected(window: Traffic, reference: Traffic, measure: Measure) -> Signal:
-    ours, theirs = expected_measure(window, measure), expected_measure(reference, measure)
-    if ours is None or theirs is None:
-        return Signal(name="expected", value=None, by_chance=0.0, raised=True,
-                      why=f"{measure.name} is expected to be undefined: {measure.undefined_when}")
-    spread = np.hypot(_expected_spread(window, measure), _expected_spread(reference, measure))
-    return _signal("expected", abs(ours - theirs), float(ndtri(1 - SIGNAL_LEVEL / 2) * spread))
+def _matters(name: str) -> float:
+    return MATTERS[name.split(" ", 1)[0]]
 
 
-def _expected_spread(traffic: Traffic, measure: Measure) -> float:
-    """Standard deviation of the expected measure over samples of its population, by the delta method."""
-    p, f = traffic.probability, traffic.prediction.astype(np.int64)
-    loss = (1 - p)[:, None] * measure.loss[f, 0] + p[:, None] * measure.loss[f, 1]      # (n, d)
-    gradient = measure.gradient(loss.mean(axis=0))
-    return float((loss @ gradient).std() / np.sqrt(len(p)))
+def _binned(
+    distance: Callable[..., float], feature: str | None, now: Profile, before: Sequence[Profile]
+) -> float:
+    def counts(p: Profile) -> Binned:
+        return p.scores if feature is None else p.features[feature]
+
+    together = np.sum([counts(p).counts for p in before], axis=0)
+    return distance(np.asarray(counts(now).counts), together)
 
 
-def _signal(name: str, value: float, by_chance: float) -> Signal:
-    return Signal(name=name, value=value, by_chance=by_chance, raised=value > max(by_chance, MATTERS[name]))
+def _moved(name: str, now: Profile, before: Sequence[Profile]) -> float:
+    return moved_share(now.segments[name], [p.segments[name] for p in before])
+
+
+def _predicted(profile: Profile) -> float:
+    return profile.predicted
+
+
+def _missing(name: str, profile: Profile) -> float:
+    return profile.missing[name]
+
+
+def _root(sizes: float) -> float:
+    return float(np.sqrt(sizes))
+
+
+def _smirnov(rate: float) -> float:
+    """Smirnov's limit law of the two-sample distance."""
+    return float(np.sqrt(-np.log(rate / 2) / 2))
+
+
+def _pearson(values: int, rate: float) -> float:
+    """By Cauchy and Schwarz from Pearson's statistic, which is χ² with one degree less than values."""
+    return float(np.sqrt(chdtri(max(values - 1, 1), rate)) / 2)
+
+
+def _binomial(share_of: Callable[[Profile], float], now: Profile, before: Sequence[Profile]) -> float:
+    n, m = now.rows, sum(p.rows for p in before)
+    pooled = (n * share_of(now) + sum(p.rows * share_of(p) for p in before)) / (n + m)
+    return float(np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m)))
+
+
+def _of_expected(now: Profile, before: Sequence[Profile]) -> float:
+    return float(np.hypot(
+        now.expected_spread, np.sqrt(sum(p.expected_spread**2 for p in before)) / len(before)
+    ))

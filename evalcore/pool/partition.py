@@ -5,7 +5,7 @@ counts go into the ledger, and every later round reads those.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,15 +43,34 @@ class Partition:
 
     edges: Floats  # interior edges, increasing; none where features were cut
     cells: Cells
+    known: Ints | None = None   # (2, 2) items left out, by prediction and known label; None: all are in cells
+    by_segment: Mapping[str, Ints] = field(default_factory=dict)  # column -> (S, C) items by value and cell
 
     def to_json(self) -> JsonObject:
         """Plain JSON values; `from_json` gives the same bits back."""
-        return {"edges": self.edges.tolist(), "cells": self.cells.to_json()}
+        data: JsonObject = {"edges": self.edges.tolist(), "cells": self.cells.to_json()}
+        if self.known is not None:
+            data["known"] = self.known.tolist()
+        if self.by_segment:
+            data["by_segment"] = {column: counts.tolist() for column, counts in self.by_segment.items()}
+        return data
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Partition":
         """The inverse of `to_json`."""
-        return Partition(edges=np.asarray(data["edges"], np.float64), cells=Cells.from_json(data["cells"]))
+        return Partition(
+            edges=np.asarray(data["edges"], np.float64),
+            cells=Cells.from_json(data["cells"]),
+            known=np.asarray(data["known"], np.int64) if "known" in data else None,
+            by_segment={
+                column: np.asarray(counts, np.int64) for column, counts in data.get("by_segment", {}).items()
+            },
+        )
+
+
+def count_by_segment(cell: Ints, n_cells: int, value: Ints, n_values: int) -> Ints:
+    """(S, C) items by value of a segment column and cell; cell, value (N,)."""
+    return np.bincount(value * n_cells + cell, minlength=n_values * n_cells).reshape(n_values, n_cells)
 
 
 def decision_boundary(scores: Floats, predictions: Array) -> float:

@@ -47,6 +47,16 @@ class Change:
     before: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictChange:
+    """A change that people are told of, with the moments it is about."""
+
+    key: str              # of the alert
+    kind: Kind
+    moment: Moment
+    before: Moment | None
+
+
 def changes(verdicts: Sequence[Verdict | None], finished_at: int | None) -> Iterator[Change]:
     """The changes in a sequence of verdicts; finished_at: index of the first verdict of the finished
     evaluation.
@@ -78,32 +88,44 @@ def raise_verdicts(
     looks: the estimates the rounds were closed with. Revisions are read: they must be complete.
     """
     threshold, alerts = opened.spec.threshold, opened.spec.alerts or _DEFAULTS
-    if threshold is None or not looks or not (ending is not None or alerts.each_round):
-        return []
-    told = moments(looks, read_reissues(opened.ledger), ending is not None)
-    if not alerts.each_round:
-        told = [moment for moment in told if moment.final]
-    final = next((i for i, moment in enumerate(told) if moment.final), None)
     new = []
-    for change in changes([verdict_on(opened, moment.known) for moment in told], final):
-        if change.kind not in alerts.tell:
-            continue
-        moment = told[change.now]
+    for change in verdict_changes(opened, looks, finished=ending is not None):
+        moment = change.moment
         alert = verdict_alert(
-            key=f"{moment.key}-{change.kind}",
+            key=change.key,
             kind=change.kind,
             severity=alerts.severity.of(change.kind),
             about=opened.name,
             now=_reading(moment),
-            before=None if change.before is None else _reading(told[change.before]),
-            minimum=threshold.min,
-            maximum=threshold.max,
+            before=None if change.before is None else _reading(change.before),
+            minimum=None if threshold is None else threshold.min,
+            maximum=None if threshold is None else threshold.max,
             notes=_notes(opened, moment, ending if moment.final else None),
             links=report_links(alerts, opened.name),
         )
         if raise_alert(opened.ledger, alert, now):
             new.append(alert)
     return new
+
+
+def verdict_changes(
+    opened: Opened, looks: Sequence[RoundEstimate], *, finished: bool
+) -> Iterator[VerdictChange]:
+    """The changes of the verdict that people are told of, in order; see raise_verdicts."""
+    alerts = opened.spec.alerts or _DEFAULTS
+    if opened.spec.threshold is None or not looks or not (finished or alerts.each_round):
+        return
+    told = moments(looks, read_reissues(opened.ledger), finished)
+    if not alerts.each_round:
+        told = [moment for moment in told if moment.final]
+    final = next((i for i, moment in enumerate(told) if moment.final), None)
+    for change in changes([verdict_on(opened, moment.known) for moment in told], final):
+        if change.kind in alerts.tell:
+            moment = told[change.now]
+            yield VerdictChange(
+                key=f"{moment.key}-{change.kind}", kind=change.kind, moment=moment,
+                before=None if change.before is None else told[change.before],
+            )
 
 
 def raise_failure(store: Store, name: str, error: Exception, now: datetime) -> None:

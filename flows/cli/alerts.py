@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
-from assay.tasks.alerts.listing import OutboxRow
+from assay.tasks.alerts.listing import OutboxRow, undelivered
 
 
 @click.command()
@@ -39,7 +39,7 @@ def alerts(
     if deliver_now:
         done += deliver(store, owners)
         rows = outbox_of_all(store, owners)
-    failed = any(one.status in ("failed", "expired") for one in done)
+    failed = undelivered(done)
     if as_json:
         print_json({
             "alerts": [row.to_json() for row in rows],

@@ -6,11 +6,13 @@ from textwrap import fill
 import click
 
 from assay.evalcore.forecast.outlook import Outlook
+from assay.flows.alerts.delivery import deliver
 from assay.flows.cli.output import json_option, print_json, store_for, store_named, store_option
 from assay.flows.cli.progress import ProgressDisplay
 from assay.flows.cli.standing import before_it_starts, print_standing, with_outlook
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.report import wording
 from assay.tasks.spec.evaluation import load_spec
 
@@ -26,8 +28,9 @@ spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar=
 def run(spec: Path, where: str | None, wait: float | None, as_json: bool) -> int:
     """Begin an evaluation and drive it until it stops.
 
-    Shows each round as it closes, and waits for people in between. Interrupt it at any time: nothing is lost,
-    and the same command resumes. If another spec has begun under the same name, the command is refused.
+    Shows each round as it closes, and waits for people in between. At the end, the alerts that wait are sent.
+    Interrupt it at any time: nothing is lost, and the same command resumes. If another spec has begun under
+    the same name, the command is refused.
 
     \b
     Example:
@@ -56,7 +59,12 @@ def run(spec: Path, where: str | None, wait: float | None, as_json: bool) -> int
         except KeyboardInterrupt:
             standing = current_standing(opened)
             click.echo(f"interrupted; to resume: assay run {spec}", err=True)
-    return _say(opened, standing, as_json, ahead)
+            return _say(opened, standing, as_json, ahead)
+    told = deliver(store, [opened.name])
+    if told:
+        click.echo(f"assay: {deliveries_in_words(told)}", err=True)
+    code = _say(opened, standing, as_json, ahead)
+    return 1 if undelivered(told) and code != 3 else code
 
 
 @click.command("begin")

@@ -1,20 +1,28 @@
 """The commands of monitors: monitor, history."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from assay.evalcore.types import JsonObject
+from assay.flows.alerts.delivery import deliver
 from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
 from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.publishing import figures_of, publish, write_pages
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
+from assay.tasks.alerts.listing import deliveries_in_words, undelivered
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitoring.mutes import mute_at
-from assay.tasks.report import wording
+from assay.tasks.report import wording, write_files
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
+from assay.tasks.report.history.table import history_parquet, joined_windows, recent_of
+from assay.tasks.settings import Settings
 from assay.tasks.spec.monitor import load_monitor_spec
+from assay.tasks.telemetry import otel, prometheus
 
 _EXIT_CODES = {
     "ok": 0, "breach": 3, "inconclusive": 4, "waiting": 5, "stale": 5, "unlabelled": 4, "missing": 4,
@@ -28,22 +36,28 @@ _EXIT_CODES = {
 @click.option("--once", is_flag=True, help="Do what is due now, here, without a Prefect server.")
 @click.option("--window", default=None, metavar="WINDOW",
               help="With --once: this window only, due or not, such as 2026-11-20.")
+@click.option("--pages", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
+              help="With --once: also write the pages of the monitor to FOLDER/NAME [default: ASSAY_PAGES].")
 @json_option
-def monitor(spec: Path, where: str | None, once: bool, window: str | None, as_json: bool) -> int:
+def monitor(
+    spec: Path, where: str | None, once: bool, window: str | None, pages: Path | None, as_json: bool
+) -> int:
     """Watch a stream of predictions: every window of time becomes an evaluation, and gets a verdict.
 
     Registers the monitor of SPEC in its ledger and, as a scheduled deployment, with the Prefect server at
-    PREFECT_API_URL. With --once nothing is scheduled: everything due is done here, and the exit code
-    tells the state of the newest window (3 breach; 4 inconclusive, unlabelled or missing; 5 waiting for
-    people; 1 a window failed).
+    PREFECT_API_URL. With --once nothing is scheduled: everything due is done here, and the alerts that wait
+    are sent. The exit code says what happened: 3 a breach was found, or the newest judged window is in
+    breach; 1 a window failed, or an alert or page was not delivered; else the newest window's state: 0 ok,
+    4 inconclusive, unlabelled or missing, 5 waiting for people.
 
     \b
     Example:
       assay monitor dedup-monitor.yaml
       assay monitor dedup-monitor.yaml --once --window 2026-11-20
+      assay monitor dedup-monitor.yaml --once --pages reports/
     """
-    if window is not None and not once:
-        raise click.UsageError("--window can only be used with --once")
+    if not once and (window is not None or pages is not None):
+        raise click.UsageError("--window and --pages can only be used with --once")
     asked = load_monitor_spec(spec)
     store = store_for(where, asked)
     register(store, asked)
@@ -62,44 +76,70 @@ def monitor(spec: Path, where: str | None, once: bool, window: str | None, as_js
                 "an absolute path or s3://", err=True,
             )
         return 0
-    done = tick(store, asked.name, now=datetime.now(UTC), only=window)
+    now = datetime.now(UTC)
+    done = tick(store, asked.name, now=now, only=window)
+    settings = Settings() if pages is None else Settings(pages=pages)
+    problems = publish(store, asked.name, settings, now)
+    told = deliver(store, [layout.monitor(asked.name)])
     history = read_monitor_history(store, asked.name)
     if as_json:
-        print_json(history.to_json() | _tick_json(done))
+        print_json(history.to_json() | _tick_json(done) | {"deliveries": [asdict(one) for one in told]})
     else:
-        click.echo(f"{asked.name}: {done.summary()}")
+        click.echo(f"{asked.name}: {', '.join(filter(None, [done.summary(), deliveries_in_words(told)]))}")
         _print_history(history)
     for name, message in (done.failed | done.awaited | done.left_out).items():
         click.echo(f"assay: window {name}: {message}", err=True)
-    return _exit_code(done, history, window)
+    for message in problems:
+        click.echo(f"assay: {message}", err=True)
+    return _exit_code(done, history, window, failed=bool(done.failed or problems) or undelivered(told))
 
 
 @click.command()
 @click.argument("name")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
-              help="Also write history.html, history.json and history.parquet here.")
+              help="Also write history.html, .json and .parquet here, and a page for each judged window.")
+@click.option("--parquet", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
+              help="Also write a row for each window and segment to this file.")
+@click.option("--prometheus", "prometheus_file", type=click.Path(path_type=Path, dir_okay=False),
+              default=None, metavar="FILE",
+              help="Also write figures for Prometheus's textfile collector, such as FOLDER/assay.prom.")
+@click.option("--otel", "send_otel", is_flag=True,
+              help="Also send the figures by OTLP, to where OTEL_EXPORTER_OTLP_ENDPOINT says.")
 @store_option
 @json_option
-def history(name: str, out: Path | None, where: str | None, as_json: bool) -> int:
+def history(
+    name: str, out: Path | None, parquet: Path | None, prometheus_file: Path | None, send_otel: bool,
+    where: str | None, as_json: bool,
+) -> int:
     """A monitor's windows: the measure with its interval, the verdicts, and what they cost.
 
     \b
     Example:
       assay history dedup
       assay history dedup --out history/ --store s3://bucket/ledger
+      assay history dedup --prometheus /var/lib/node_exporter/assay-dedup.prom
     """
-    told = read_monitor_history(store_named(where), name)
+    store = store_named(where)
+    told = read_monitor_history(store, name)
     if as_json:
         print_json(told.to_json())
     else:
         _print_history(told)
+    written = []
     if out is not None:
-        from assay.tasks.report import write_files
-        from assay.tasks.report.history.files import history_files
-
-        write_files(history_files(told), out)
-        for written in sorted(out.iterdir()):
-            click.echo(f"wrote {file_link(written)}", err=as_json)
+        write_pages(told, out)
+        written += sorted(out.glob("history.*"))
+    if parquet is not None:
+        write_files({parquet.name: history_parquet(told)}, parquet.parent)
+        written.append(parquet)
+    if prometheus_file is not None:
+        prometheus.write_textfile(figures_of(store, told, datetime.now(UTC)), prometheus_file)
+        written.append(prometheus_file)
+    for file in written:
+        click.echo(f"wrote {file_link(file)}", err=as_json)
+    if send_otel:
+        otel.send(figures_of(store, told, datetime.now(UTC)))
+        click.echo("sent the figures by OTLP", err=as_json)
     return 0
 
 
@@ -108,9 +148,15 @@ def _print_history(told: History) -> None:
     if not told.rows:
         click.echo("  no window has been opened yet")
         return
-    click.echo(f"  {'window':<14} {measure:<10} {'interval':<18} {'labels':>6} {'bought':>6}  verdict")
+    click.echo(
+        f"  {'window':<14} {measure:<10} {'interval':<18} {'last windows':<28} {'labels':>6} {'bought':>6}  "
+        "verdict"
+    )
     for row in told.rows:
         click.echo("  " + _line(row))
+    means = [row.recent for row in told.rows if row.recent is not None]
+    if means:
+        click.echo(f"  last windows: the mean over so many; the newest {joined_windows(means[-1])}")
     for one in told.amendments:
         reason = f" ({one.reason})" if one.reason else ""
         click.echo(
@@ -145,7 +191,10 @@ def _line(row: HistoryRow) -> str:
     if row.revision:
         hints.append(f"revision {row.revision}")
     labels = m.labels if m else 0
-    return f"{row.window:<14} {value:<10} {interval:<18} {labels:>6} {row.bought:>6}  {'; '.join(hints)}"
+    return (
+        f"{row.window:<14} {value:<10} {interval:<18} {recent_of(row.recent):<28} {labels:>6} "
+        f"{row.bought:>6}  {'; '.join(hints)}"
+    )
 
 
 def _tick_json(done: Tick) -> JsonObject:
@@ -161,10 +210,15 @@ def _tick_json(done: Tick) -> JsonObject:
     }
 
 
-def _exit_code(done: Tick, told: History, window: str | None) -> int:
-    if done.failed:
-        return 1
+def _exit_code(done: Tick, told: History, window: str | None, failed: bool) -> int:
+    """A breach first, so that nothing hides it; then a failure; then the state of the newest window."""
     rows = [row for row in told.rows if window is None or row.window == window]
+    judged = [row for row in rows if row.verdict is not None]
+    found = any(verdict.verdict == "breach" for verdict in done.verdicts)
+    if found or (judged and judged[-1].state == "breach"):
+        return 3
+    if failed:
+        return 1
     if not rows:
         return 0
     return _EXIT_CODES[rows[-1].state]

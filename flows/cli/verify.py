@@ -24,6 +24,9 @@ def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int
 
     For a monitor (NAME, or monitors/NAME if an evaluation has the same name), recompute its verdicts.
 
+    Somebody who may write to the store can replace a whole ledger by another that agrees with itself. Only
+    the digest of the newest seal, printed here and kept elsewhere, finds that: check it with --seal.
+
     Exit code 0: everything agrees; 1: something differs, and every key concerned is named.
 
     \b
@@ -39,7 +42,7 @@ def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int
     if _is_monitor(store, name):
         from assay.flows.verify.monitor import verify_monitor
 
-        result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX))
+        result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX), expected)
     else:
         result = recompute(store, name, expected)
     if as_json:

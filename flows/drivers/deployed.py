@@ -23,11 +23,12 @@ from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
 from assay.flows.evaluation.drive import Patience, drive
 from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.publishing import publish
 from assay.flows.monitor.telling import news_of
 from assay.flows.monitor.tick import tick
 from assay.flows.record.opened import utc_now
 from assay.tasks import events
-from assay.tasks.alerts.listing import deliveries_in_words
+from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.ledger import layout, open_store
 from assay.tasks.report import wording
 from assay.tasks.settings import Settings
@@ -86,7 +87,7 @@ def sweep(store: str = "", look_again: bool = False, look_back_days: float = 30.
     if result.failed:
         first = sorted(result.failed)[0]
         return Failed(message=f"{message}; {first}: {result.failed[first]}")
-    if any(one.status in ("failed", "expired") for one in told):
+    if undelivered(told):
         return Failed(message=message)
     return Completed(message=message)
 
@@ -99,7 +100,7 @@ def deliver_alerts(store: str = "", owner: str = "") -> State:
     owner   only of this evaluation or monitor
     """
     told = deliver(open_store(store or Settings().store), [owner] if owner else None)
-    if any(one.status in ("failed", "expired") for one in told):
+    if undelivered(told):
         return Failed(message=deliveries_in_words(told))
     return Completed(message=deliveries_in_words(told) or "nothing to send")
 
@@ -115,8 +116,12 @@ def monitor(name: str, store: str = "") -> State:
     done = tick(opened_store, name, now=utc_now())
     history = read_monitor_history(opened_store, name)
     events.monitor_ticked(opened_store.url, history, [news_of(verdict) for verdict in done.verdicts])
-    deliver(opened_store, [layout.monitor(name)])
+    problems = publish(opened_store, name, Settings(), utc_now())
+    told = deliver(opened_store, [layout.monitor(name)])
+    message = "; ".join(filter(None, [done.summary(), deliveries_in_words(told), *problems]))
     if done.failed:
         first = sorted(done.failed)[0]
-        return Failed(message=f"{done.summary()}; window {first}: {done.failed[first]}")
-    return Completed(name="Waiting" if done.waiting else None, message=done.summary())
+        return Failed(message=f"{message}; window {first}: {done.failed[first]}")
+    if problems or undelivered(told):
+        return Failed(message=message)
+    return Completed(name="Waiting" if done.waiting else None, message=message)

@@ -74,6 +74,8 @@ def sweep_store(
     look_back    and those of evaluations whose last round closed no longer ago than this
     """
     names = list(only) if only is not None else _open(store)
+    if names and only is None:
+        retried(store.check)()   # which removes what crashed writers left behind
     if look_again and look_back and only is None:
         names += [name for name in _finished_since(store, now() - look_back) if name not in names]
     result = Sweep()

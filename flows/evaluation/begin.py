@@ -3,6 +3,7 @@
     spec.json already there     the same spec resumes, another one is refused
     freeze                      the rows checked and written, nothing committed
     desk                        reached and made ready, only now: bad input leaves no empty project behind
+    identity.json               the evaluation's own word, never made again
     spec.json                   put just before the manifest: input that is refused does not use up the name
     manifest.json               commits it all
 
@@ -22,6 +23,7 @@ from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import enter_index
+from assay.tasks.ledger.identity import own_identity
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import ChosenMethod, RecordedSpec, read_spec, versions, write_spec
@@ -57,10 +59,13 @@ def begin(
     _check_store(store)
     if _begun_as(store, spec):
         return open_evaluation(store, spec.name)
+    if desk is None:
+        own_identity(Ledger(store, spec.name))
     where = desk if desk is not None else desk_of(store, spec)
 
     def claim() -> None:
         prepare_desk(where)
+        own_identity(Ledger(store, spec.name))
         _claim(store, spec)
 
     manifest = _freeze(spec, store, progress, claim)

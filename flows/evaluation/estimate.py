@@ -7,7 +7,7 @@ from datetime import datetime
 
 from assay.evalcore.plurals import plural
 from assay.flows.people.annotating import Annotating
-from assay.flows.people.quality import annotators_record
+from assay.flows.people.quality import annotators_record, one_person_still
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks import events
@@ -48,6 +48,8 @@ def _write_annotators(opened: Opened, annotating: Annotating, folded: Fold) -> N
     ledger, number = opened.ledger, folded.state.round
     written = (layout.seal, layout.annotators)
     if number == 0 or any(ledger.exists(key(ledger.name, number)) for key in written):
+        return
+    if one_person_still(opened, annotating, folded):
         return
     record = annotators_record(opened, annotating, folded)
     if record is not None:

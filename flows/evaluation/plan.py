@@ -18,8 +18,7 @@ def open_round(opened: Opened, folded: Fold, annotating: Annotating) -> PlannedR
     if folded.open_round is not None:
         _ensure_design(opened.ledger, folded.open_round)
         return folded.open_round
-    size = min(opened.spec.batch_size, opened.rule.budget - folded.asked)
-    draws = plan_draws(opened.question, folded.state, size)
+    draws = plan_draws(opened.question, folded.state, opened.round_size(folded.asked))
     return _write_plan(opened.ledger, _plan_round(opened, folded, draws, annotating))
 
 
@@ -32,8 +31,10 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
     index = PoolIndex(opened.ledger, opened.manifest, opened.partition)
     rows = index.rows(draws.cell, draws.rank)
     asked = [t for t, ask in enumerate(draws.ask) if ask]
-    inherited = {t: opened.inherited.get((rows[t].item_id, rows[t].shown_hash or "")) for t in asked}
-    shown = iter(index.shown(opened.spec, [row for row, ask in zip(rows, draws.ask, strict=True) if ask]))
+    inherited = {t: opened.label_beforehand(rows[t].item_id, rows[t].shown_hash) for t in asked}
+    # where all outcomes are known nobody is shown anything, and the source is not read again
+    to_show = [] if opened.all_known else asked
+    shown = dict(zip(to_show, index.shown(opened.spec, [rows[t] for t in to_show]), strict=True))
     known = folded.known_labels()
     addresses = zip(draws.cell.tolist(), draws.rank.tolist(), strict=True)
     item_id = [row.item_id for row in rows]
@@ -45,7 +46,7 @@ def _plan_round(opened: Opened, folded: Fold, draws: RoundPlan, annotating: Anno
         prediction=predictions_of(rows),
         known=[known.get(address) for address in addresses],
         segments=[row.segments for row in rows],
-        shown=[next(shown) if ask else None for ask in draws.ask],
+        shown=[shown.get(t) for t in range(len(rows))],
         inherited={t: label for t, label in inherited.items() if label is not None},
         gold=annotating.choose(folded, to_people),
         again=annotating.surprises(folded, draws, item_id),

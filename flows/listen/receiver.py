@@ -1,11 +1,13 @@
 """The receiver of webhooks: a desk says that somebody answered, and the evaluation is advanced at once.
 
     POST /<kind of desk>/<evaluation>   with the secret in X-Assay-Secret: 202, at once
-    GET  /health                        200, and how many evaluations wait
+    GET  /health                        200, and how many evaluations wait; see flows.listen.health too
+    GET  /metrics                       figures of all monitors, if asked for, and for this machine only
 
 Hints decide nothing: whoever holds the secret can only make us read a desk, and after a lost hint the next
 sweep does the work. A request costs little before it is trusted: the secret is compared in constant time
-before the body is read, and the body, which is not needed, is read up to a limit and discarded.
+before the body is read, and the body, which is not needed, is read up to a limit and discarded. A client that
+does not send its headers is cut off (flows.listen.connections). A name that no evaluation has costs one look.
 
 The process keeps running, so the six seconds to start Python and import the libraries are spent once, and not
 in every run.
@@ -16,11 +18,14 @@ import hmac
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.flows.alerts.delivery import deliver
 from assay.flows.evaluation.advance import advance
+from assay.flows.listen.figures import Figures, is_loopback
+from assay.flows.listen.health import Pulse, health_server
 from assay.flows.listen.wakes import Wakes
 from assay.flows.monitor.waking import judge_window_of
 from assay.flows.record.opened import desk_of, open_evaluation
@@ -40,7 +45,7 @@ SECRET_VARIABLE = "ASSAY_WEBHOOK_SECRET"   # noqa: S105 - the name of a variable
 SHORTEST_SECRET = 16
 MOST_BYTES = 64 * 1024
 READ_SECONDS = 5.0
-CONNECTIONS = 64
+BEAT_SECONDS = 5     # between two signs of life
 _log = logging.getLogger("assay.listen")
 
 
@@ -49,25 +54,32 @@ class NoSecret(BadInput):
 
 
 def checked_secret(secret: str | None) -> bytes:
-    """The secret as bytes. Raises NoSecret if it is missing, too short or not ASCII."""
-    if not secret or len(secret) < SHORTEST_SECRET or not secret.isascii():
+    """The secret as bytes. Raises NoSecret if it is missing, too short, or cannot be sent in a header."""
+    if not secret or len(secret) < SHORTEST_SECRET or not (secret.isascii() and secret.isprintable()):
         raise NoSecret(
-            f"put a secret of at least {SHORTEST_SECRET} ASCII characters into the environment variable "
-            f"{SECRET_VARIABLE}, the same for the receiver and for the process that registers it; for "
-            "example the output of `openssl rand -hex 24`"
+            f"put a secret of at least {SHORTEST_SECRET} printable ASCII characters into the environment "
+            f"variable {SECRET_VARIABLE}, the same for the receiver and for the process that registers it; "
+            "for example the output of `openssl rand -hex 24`"
         )
     return secret.encode()
 
 
-def advance_and_tell(store: Store, name: str) -> Standing:
-    """What a hint starts: advance, judge a monitor's window that is finished, and send the new alerts."""
+def advance_and_tell(store: Store, name: str) -> Standing | None:
+    """What a hint starts: advance, judge a monitor's window that is finished, and send the new alerts.
+
+    Nothing, and None, for a name under which nothing has begun: looking for names that are like it would list
+    the whole store.
+    """
+    if not retried(store.exists)(layout.manifest(name)):
+        _log.warning("%s: a hint about an evaluation that has not begun", name)
+        return None
     standing = advance(store, name)
     done = judge_window_of(store, name) if standing.state == "finished" else None
     deliver(store, [name] if done is None else [name, layout.monitor(done.monitor)])
     return standing
 
 
-def receiver_app(wakes: Wakes, secret: bytes) -> Any:
+def receiver_app(wakes: Wakes, secret: bytes, figures: Figures | None = None) -> Any:
     """The web application: a FastAPI."""
     from fastapi import FastAPI, Request, Response
 
@@ -76,6 +88,13 @@ def receiver_app(wakes: Wakes, secret: bytes) -> Any:
     @app.get("/health")
     async def health() -> dict[str, str | int]:
         return {"status": "up", "waiting": wakes.waiting}
+
+    if figures is not None:
+        @app.get("/metrics")
+        def metrics(request: Request) -> Response:   # in a thread of its own: the ledger is read
+            if not _from_this_machine(request):
+                return Response(status_code=404)
+            return Response(figures.text(), media_type=figures.content_type)
 
     async def hint(evaluation: str, request: Request) -> Response:
         given = request.headers.get(SECRET_HEADER, "").encode("utf-8", "replace")
@@ -107,6 +126,12 @@ async def _small(request: Any) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+def _from_this_machine(request: Any) -> bool:
+    """Whether the client is on this machine, and no proxy speaks for another."""
+    forwarded = any(name in request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
+    return not forwarded and request.client is not None and is_loopback(request.client.host)
 
 
 class Registrar:
@@ -145,23 +170,37 @@ def serve(
     port: int,
     workers: int = 2,
     register: str | None = None,
+    health_port: int | None = None,
     look_every: float = 60.0,
+    metrics: bool = False,
     ready: Callable[[int], None] | None = None,
     stop: threading.Event | None = None,
 ) -> None:
     """Listen until the process is told to end (SIGINT, SIGTERM), or `stop` is set.
 
-    register   the address under which desks reach us; None: nothing is registered
-    ready      told the port, once requests are answered
+    health_port   a second port, for /health alone; None: there is none
+    metrics       answer GET /metrics
+    register      the address under which desks reach us; None: nothing is registered
+    ready         told the port, once requests are answered
     """
     import uvicorn
 
+    from assay.flows.listen.connections import PunctualProtocol
+
     checked = checked_secret(secret)
     ended = stop or threading.Event()
-    with Wakes(lambda name: advance_and_tell(store, name), workers=workers) as wakes:
+    pulse = Pulse()
+    with ExitStack() as open_until_the_end:
+        if health_port is not None:
+            open_until_the_end.enter_context(health_server(pulse, host, health_port))
+        wakes = open_until_the_end.enter_context(
+            Wakes(lambda name: advance_and_tell(store, name), workers=workers)
+        )
+        app = receiver_app(wakes, checked, Figures(store) if metrics else None)
         server = uvicorn.Server(uvicorn.Config(
-            receiver_app(wakes, checked), host=host, port=port, log_level="warning", access_log=False,
-            limit_concurrency=CONNECTIONS, timeout_keep_alive=5, server_header=False, lifespan="off",
+            app, host=host, port=port, log_level="warning", access_log=False,
+            timeout_keep_alive=5, server_header=False, lifespan="off",
+            http=PunctualProtocol, ws="none", callback_notify=pulse.beat, timeout_notify=BEAT_SECONDS,
         ))
         registrar = Registrar(store, register, secret) if register else None
         helper = threading.Thread(

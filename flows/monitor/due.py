@@ -7,12 +7,13 @@ from assay.evalcore.monitoring.calendar import Window
 from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.evidence import is_finished
 from assay.flows.monitor.going_on import go_on
-from assay.flows.monitor.opening import NothingToJudge, current, open_window
+from assay.flows.monitor.opening import NothingToJudge, open_window
+from assay.flows.monitor.outcomes import outcomes_due
 from assay.flows.monitor.run import Found, MonitorRun
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.ending import leave_index
 from assay.tasks.ledger.monitoring.states import WindowState, standing_state
-from assay.tasks.ledger.monitors import Opening
+from assay.tasks.ledger.monitors import Opening, current
 from assay.tasks.pool.window_traffic import files_digest
 from assay.tasks.sources.files.protocol import NoFile
 
@@ -29,7 +30,7 @@ def take_on(run: MonitorRun, window: Window) -> bool:
         opening = _open_new(run, window)
         if opening is None:
             return False
-    elif _may_have_changed(run, window, known[-1]):
+    elif _may_have_changed(run, window, known[-1]) or outcomes_due(run, window):
         opening = open_window(run, window)
     if opening is not None:
         run.add_opening(opening)

@@ -22,6 +22,7 @@ class PartEvidence:
     sample: WindowSample
     pool: int              # items in the window
     interval: str          # the kind of interval of its estimates
+    dependent: bool        # they rest on a label model that took labels of an earlier evaluation
 
 
 @retried
@@ -50,20 +51,22 @@ def read_part(ledger: Ledger) -> PartEvidence:
 
 
 def _part(opened: Opened, folded: Fold, known: RoundEstimate, revision: int) -> PartEvidence:
+    sample = WindowSample(
+        measure=opened.question.measures[0],
+        cells=opened.question.cells,
+        confidence=opened.question.confidence,
+        estimates=(*known.estimates, *known.segments),
+        rounds=[closed.labelled(opened.segments) for closed in folded.closed],
+        segments=opened.segments,
+        revised=revision > 0,
+    )
     return PartEvidence(
         part=SupportingEvaluation(
             evaluation=opened.name, revision=revision, labels=known.labels,
             bought=known.labels - folded.reused,
         ),
-        sample=WindowSample(
-            measure=opened.question.measures[0],
-            cells=opened.question.cells,
-            confidence=opened.question.confidence,
-            estimates=(*known.estimates, *known.segments),
-            rounds=[closed.labelled(opened.segments) for closed in folded.closed],
-            segments=opened.segments,
-            revised=revision > 0,
-        ),
+        sample=sample,
         pool=opened.manifest.rows,
         interval=known.estimates[0].interval,
+        dependent=opened.manifest.inherited is not None and sample.chances is None,
     )

@@ -5,10 +5,9 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.evidence import is_finished, read_part, revision_of
 from assay.flows.monitor.judging import judge
-from assay.flows.monitor.opening import current, open_follow_up
+from assay.flows.monitor.opening import open_follow_up
 from assay.flows.monitor.run import MonitorRun
-from assay.flows.monitor.telling import tell
-from assay.tasks.ledger.monitors import Opening
+from assay.tasks.ledger.monitors import Opening, current
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -31,7 +30,7 @@ def go_on(run: MonitorRun, window: str) -> bool:
     if standing is None or rests_on != [(one.name, revision_of(one)) for one in evaluations]:
         run.write(judge(run.versions, window, [read_part(one) for one in evaluations], run.verdicts))
         return True
-    tell(run.ledger, run.spec, standing, run.verdicts, run.now)   # a crash may have come between the two
+    run.tell(standing)   # a crash may have come between the two
     further = open_follow_up(run, standing)
     if further is None:
         return False
@@ -58,7 +57,8 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
 def _spec_of(run: MonitorRun, opening: Opening) -> Spec:
     spec = run.spec_of(opening.window)
     return spec.evaluation(
-        spec.window(opening.window), str(opening.evaluation), opening.labels, opening.inherits, opening.carry
+        spec.window(opening.window), str(opening.evaluation), opening.labels, opening.inherits, opening.carry,
+        opening.outcomes,
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from assay.flows.monitor.opening import current
 from assay.flows.monitor.registry import open_monitor
 from assay.flows.monitor.versions import Version
 from assay.tasks.effects.calls import retried
@@ -10,7 +9,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitoring.mutes import read_mutes
 from assay.tasks.ledger.monitoring.states import WindowState, read_states, standing_state
 from assay.tasks.ledger.monitoring.versions import read_amendments
-from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest, read_openings, read_verdicts
+from assay.tasks.ledger.monitors import Opening, WindowVerdict, current, latest, read_openings, read_verdicts
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report.history.record import History, HistoryRow
@@ -23,7 +22,8 @@ def read_monitor_history(store: Store, name: str) -> History:
     spec = versions.newest
     ledger = Ledger(store, layout.monitor(name))
     openings, states = read_openings(ledger), read_states(ledger)
-    standing = latest(read_verdicts(ledger))
+    verdicts = read_verdicts(ledger)
+    standing = latest(verdicts)
     return History(
         monitor=spec.name,
         measure=spec.measures[0].name,
@@ -34,6 +34,7 @@ def read_monitor_history(store: Store, name: str) -> History:
                  standing_state(states.get(window, [])))
             for window in sorted({*openings, *states})
         ),
+        verdicts=tuple(verdicts),
         amendments=tuple(read_amendments(ledger)),
         mutes=tuple(read_mutes(ledger)),
     )

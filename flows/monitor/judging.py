@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.monitoring.judging import judge_places
+from assay.evalcore.monitoring.sizing import fixed_limits, labels_to_alarm
+from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.flows.monitor.evidence import PartEvidence
+from assay.flows.monitor.recent import recent_means
 from assay.flows.monitor.versions import Versions, rules_of
 from assay.tasks.ledger.monitors import WindowVerdict, last_certain, latest
 
@@ -24,14 +27,6 @@ def judge(
     places = [None, *first.sample.places]
     in_breach = {place for place in places if _breach_stands(alike, place)}
     overall, segments = judge_places(rules_of(version.spec), window, samples, standing, in_breach)
-    limits = [limit for limit in overall.limits if limit.name != "previous"] or list(overall.limits)
-    more = None
-    if overall.verdict == "inconclusive":
-        measured = overall.measured
-        more = labels_to_decide(
-            measured.value, measured.lower, measured.upper,
-            edges=[limit.value for limit in limits], labels=measured.labels, pool=first.pool,
-        )
     return WindowVerdict(
         number=len(before) + 1,
         window=window,
@@ -43,8 +38,20 @@ def judge(
         parts=tuple(part.part for part in parts),
         overall=overall,
         segments=segments,
-        labels_to_decide=more,
+        labels_to_decide=_labels_to_decide(overall, first.pool),
+        dependent=first.dependent,
+        recent=recent_means(versions, window, (overall, *segments), first.dependent, newest),
     )
+
+
+def _labels_to_decide(place: PlaceVerdict, pool: int) -> int | None:
+    """About how many more labels would take the interval off a limit, or call a breach beyond it."""
+    if place.verdict != "inconclusive":
+        return None
+    m = place.measured
+    edges = [limit.value for limit in fixed_limits(place.limits)]
+    more = labels_to_decide(m.value, m.lower, m.upper, edges=edges, labels=m.labels, pool=pool)
+    return labels_to_alarm(place, pool) if more is None else more
 
 
 def _breach_stands(before: Sequence[WindowVerdict], segment: str | None) -> bool:

@@ -5,9 +5,14 @@ Every opening records why it got its labels:
     first              there is nothing to compare with yet: the full budget
     late predictions   they replaced what was there: the full budget
     suspicious         a signal is raised (evalcore.monitoring.signals): the full budget
-    quiet              none is raised: `quiet_labels`
-    follow-up          a verdict was inconclusive: the labels that would decide it, at most the full budget,
-                       and at most `follow_ups` times a window
+    quiet              none is raised: what would decide, judged by the last windows before it, from
+                       `quiet_labels` to the full budget (evalcore.monitoring.sizing); with `sizing: fixed`
+                       always `quiet_labels`
+    outcomes complete  all labels that come by themselves have come: they replace what was sampled, and people
+                       are asked for what is still missing
+    follow-up          a verdict was inconclusive: the labels that would decide it, or call a breach where its
+                       interval lies beyond a limit; at most the full budget, and at most `follow_ups` times
+                       a window
 
 No opening gets more labels than are left of the month's. With none left the window is opened without an
 evaluation.
@@ -20,29 +25,19 @@ from typing import Literal
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.calendar import Window
-from assay.evalcore.monitoring.signals import Signal, Traffic, is_quiet, signals
+from assay.evalcore.monitoring.signals import Signal, is_quiet
 from assay.evalcore.plurals import plural
+from assay.flows.monitor.outcomes import contradicted, outcomes_due, outcomes_then
+from assay.flows.monitor.recent import size_for
 from assay.flows.monitor.run import MonitorRun
+from assay.flows.monitor.traffic import profiled
 from assay.tasks.effects.calls import effect
-from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening
+from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening, current
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.stores.protocol import KeyMissing
-from assay.tasks.pool.window_traffic import (
-    NoRows,
-    WindowTraffic,
-    files_digest,
-    frozen_traffic,
-    read_traffic,
-)
+from assay.tasks.pool.window_traffic import NoRows, WindowTraffic, files_digest, read_traffic
 from assay.tasks.spec.monitor import MonitorSpec
 
 _log = logging.getLogger("assay.monitor")
-
-
-def current(openings: Sequence[Opening]) -> list[Opening]:
-    """Of the openings of a window, those of its newest predictions."""
-    newest = max((opening.revision for opening in openings), default=0)
-    return [opening for opening in openings if opening.revision == newest]
 
 
 def open_window(run: MonitorRun, window: Window) -> Opening | None:
@@ -53,21 +48,39 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     """
     spec, before = run.spec_of(window.name), list(run.openings.get(window.name, ()))
     seen = _traffic(spec, window)
-    if before and seen.content == before[-1].content:
+    complete = outcomes_due(run, window)
+    if before and seen.content == before[-1].content and not complete:
         return None
-    reference = _reference(run, window)
-    measured = [] if reference is None else signals(seen.traffic, reference, spec.measures[0])
+    profile, found = profiled(run.versions, window, seen.traffic, run.openings)
     revision = before[-1].revision + 1 if before else 0
-    why = "late predictions" if before else _why(measured)
-    wanted = spec.quiet_labels if why == "quiet" else spec.budget.labels
+    replaced = "outcomes complete" if complete else "late predictions"
+    why = replaced if before else _why(found)
+    sizing = size_for(run.versions, window.name, run.verdicts) if why == "quiet" else None
+    quiet = spec.quiet_labels if sizing is None else sizing.labels
+    wanted = quiet if why == "quiet" else spec.budget.labels
     name = f"{spec.name}-{window.name}" + (f"-r{revision}" if revision else "")
-    inherits = _inherits(run, window)
-    return _create(run, Opening(
+    inherits, carry = _inherits(run, window), spec.monitor.carry_over
+    if why == "outcomes complete" and spec.chosen_method.capabilities.starts_warm:
+        inherits, carry = current(before)[-1].evaluation, 1.0   # the same items: their labels count in full
+    wanted_opening = Opening(
         window=window.name, number=len(before) + 1, revision=revision, evaluation=name,
-        labels=min(wanted, seen.rows), inherits=inherits, carry=spec.monitor.carry_over if inherits else 0.0,
+        labels=min(wanted, seen.rows), inherits=inherits, carry=carry if inherits else 0.0,
         content=seen.content, files=seen.files, month=month_of(run), why=why, opened=run.now,
-        signals=tuple(measured),
-    ))
+        signals=tuple(found), sizing=sizing, profile=profile,
+        outcomes=outcomes_then(run, window, complete=complete),
+    )
+    if not complete:
+        return _create(run, wanted_opening)
+    return _open_complete(run, window, replace(wanted_opening, contradicted=contradicted(run, window)))
+
+
+def _open_complete(run: MonitorRun, window: Window, wanted: Opening) -> Opening:
+    """Where the outcomes say everything nobody is asked, so the month's budget does not matter."""
+    if not run.spec_of(window.name).all_known_when_complete:
+        return _create(run, wanted)
+    opening = _put(run.ledger, replace(wanted, labels=1, inherits=None, carry=0.0))
+    _log.info("%s, window %s: outcomes complete", run.spec.name, window.name)
+    return opening
 
 
 class NothingToJudge(BadInput):
@@ -107,7 +120,7 @@ def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
         # the same pool: a label of it counts in full
         inherits=parts[-1].evaluation if warm else None, carry=1.0 if warm else 0.0,
         labels=min(verdict.labels_to_decide, spec.budget.labels), content=first.content, files=first.files,
-        month=month_of(run), why="follow-up", opened=run.now,
+        month=month_of(run), why="follow-up", opened=run.now, outcomes=first.outcomes,
     ))
 
 
@@ -149,20 +162,6 @@ def _why(measured: Sequence[Signal]) -> str:
     if not measured:
         return "first"
     return "quiet" if is_quiet(measured) else "suspicious"
-
-
-def _reference(run: MonitorRun, window: Window) -> Traffic | None:
-    """The traffic of the reference window; None for itself, and before it has begun."""
-    name = run.spec_of(window.name).reference.name
-    if window.name == name:
-        return None
-    for opening in reversed(run.openings.get(name, ())):
-        if opening.evaluation is not None:
-            try:
-                return frozen_traffic(run.of_evaluation(opening.evaluation))
-            except KeyMissing:
-                continue
-    return None
 
 
 def _inherits(run: MonitorRun, window: Window) -> str | None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.monitoring.calendar import Window
+from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.plurals import plural
 from assay.flows.monitor.registry import open_monitor
 from assay.flows.monitor.telling import tell
@@ -21,6 +22,7 @@ from assay.tasks.ledger.monitors import (
     latest,
     read_openings,
     read_verdicts,
+    signals_of,
 )
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
@@ -138,7 +140,15 @@ class MonitorRun:
             return
         self.verdicts.append(winner)
         self.done.verdicts.append(winner)
-        tell(self.ledger, self.spec, winner, self.verdicts, self.now)
+        self.tell(winner)
+
+    def tell(self, verdict: WindowVerdict) -> None:
+        """Raise the alerts of a verdict, unless they were raised before."""
+        tell(self.ledger, self.spec, verdict, self.verdicts, self.now, self.signals(verdict.window))
+
+    def signals(self, window: str) -> tuple[Signal, ...]:
+        """Of a window's predictions."""
+        return signals_of(self.openings.get(window, ()))
 
 
 def read_run(store: Store, name: str, now: datetime) -> MonitorRun:

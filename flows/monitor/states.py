@@ -8,12 +8,13 @@ predictions that come later than `late_days` after a window are not looked for a
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from assay.flows.monitor.opening import current, left_this_month, month_of
+from assay.flows.monitor.opening import left_this_month, month_of
 from assay.flows.monitor.run import Found, MonitorRun
 from assay.tasks.alerts.daily import StandingState, daily_alert, spent_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger.monitoring.states import WindowState, create_state, standing_state
+from assay.tasks.ledger.monitors import current
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.spec.alerts import Kind
 

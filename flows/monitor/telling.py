@@ -8,37 +8,33 @@ channel is told, and how often.
 from collections.abc import Sequence
 from datetime import datetime
 
-from assay.evalcore.monitoring.verdicts import PlaceVerdict
+from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.message import Reading, window_alert
+from assay.tasks.alerts.message import window_alert
 from assay.tasks.alerts.outbox import raise_alert
-from assay.tasks.ledger.monitors import WindowVerdict, last_certain
+from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.report import EstimateRow
-from assay.tasks.spec.alerts import Alerts, Kind, report_links
+from assay.tasks.report.history.words import PlaceNews, news_of_place, value_in_words
+from assay.tasks.spec.alerts import Alerts, Kind, window_links
 from assay.tasks.spec.monitor import MonitorSpec
 
 
 def tell(
     ledger: Ledger, spec: MonitorSpec, verdict: WindowVerdict, verdicts: Sequence[WindowVerdict],
-    now: datetime | None = None,
+    now: datetime | None = None, signals: Sequence[Signal] = (),
 ) -> None:
-    """Raise the alerts of a verdict, once. `verdicts`: all of them, this one included."""
-    earlier = [v for v in verdicts if v.number < verdict.number]
+    """Raise the alerts of a verdict, once.
+
+    verdicts   all of the monitor, this one included
+    now        when they are raised
+    signals    of the window's predictions
+    """
     for place in (verdict.overall, *verdict.segments):
-        kind = _kind(place, last_certain(earlier, place.segment))
+        news = news_of_place(verdict, place, verdicts, signals)
+        kind = _kind(news)
         if kind is not None and kind in _choices(spec).tell:
-            raise_alert(ledger, alert_of(spec, verdict, place, kind, verdicts), now)
-
-
-def alert_of(
-    spec: MonitorSpec, verdict: WindowVerdict, place: PlaceVerdict, kind: Kind,
-    verdicts: Sequence[WindowVerdict],
-) -> Alert:
-    """The alert of a verdict on a place. `verdicts`: all of them."""
-    earlier = [v for v in verdicts if v.number < verdict.number]
-    return _alert(spec, verdict, place, kind, _before(earlier, verdict.window, place.segment))
+            raise_alert(ledger, alert_of(spec, news, kind), now)
 
 
 def news_of(verdict: WindowVerdict) -> JsonObject:
@@ -48,70 +44,34 @@ def news_of(verdict: WindowVerdict) -> JsonObject:
         "number": verdict.number, "window": verdict.window, "verdict": verdict.verdict,
         "revision": verdict.revision, "estimate": measured.value, "lower": measured.lower,
         "upper": measured.upper, "labels": measured.labels, "measure": verdict.measure,
+        "said": value_in_words(measured),
     }
 
 
-def _kind(place: PlaceVerdict, before: PlaceVerdict | None) -> Kind | None:
-    if place.verdict == "breach":
+def _kind(news: PlaceNews) -> Kind | None:
+    if news.place.verdict == "breach":
         return "breach"
-    if before is not None and before.verdict == "breach" and place.verdict == "ok":
-        return "recovery"
-    return None
+    return "recovery" if news.recovers else None
 
 
 def _choices(spec: MonitorSpec) -> Alerts:
     return spec.alerts or Alerts()
 
 
-def _before(
-    earlier: Sequence[WindowVerdict], window: str, segment: str | None
-) -> tuple[WindowVerdict, PlaceVerdict] | None:
-    """The newest verdict on an earlier window, and what it says of the same place."""
-    found = [
-        (verdict, place)
-        for verdict in earlier if verdict.window < window
-        for place in (verdict.overall, *verdict.segments) if place.segment == segment
-    ]
-    return max(found, key=lambda one: (one[0].window, one[0].number), default=None)
-
-
-def _alert(
-    spec: MonitorSpec, verdict: WindowVerdict, place: PlaceVerdict, kind: Kind,
-    before: tuple[WindowVerdict, PlaceVerdict] | None,
-) -> Alert:
-    alerts = _choices(spec)
-    names = [part.evaluation for part in verdict.parts]
+def alert_of(spec: MonitorSpec, news: PlaceNews, kind: Kind) -> Alert:
+    """The alert of what is to be said of a place."""
+    alerts, verdict, segment = _choices(spec), news.verdict, news.place.segment
     return window_alert(
         # the number is the verdict's: a window that is reissued is told again
-        key=f"verdict-{verdict.number:06d}" + ("" if place.segment is None else f"-{_slug(verdict, place)}"),
+        key=f"verdict-{verdict.number:06d}" + ("" if segment is None else f"-{_slug(verdict, segment)}"),
         kind=kind,
         severity=alerts.severity.of(kind),
         monitor=spec.name,
-        window=verdict.window,
-        now=_reading(verdict, place),
-        before=None if before is None else _reading(*before),
-        limits=list(zip(place.limits, place.evidence, strict=True)),
-        needed=place.needed,
-        evaluations=names,
-        links=report_links(alerts, *names),
-        group=place.segment or "",
+        news=news,
+        links=window_links(alerts, spec.name, verdict.window),
+        group=segment or "",
     )
 
 
-def _slug(verdict: WindowVerdict, place: PlaceVerdict) -> str:
-    return f"segment-{[s.segment for s in verdict.segments].index(place.segment) + 1:03d}"
-
-
-def _reading(verdict: WindowVerdict, place: PlaceVerdict) -> Reading:
-    measured = place.measured
-    return Reading(when=f"the window of {verdict.window}", row=EstimateRow(
-        measure=verdict.measure,
-        segment=place.segment,
-        value=measured.value,
-        undefined_reason="it has no value for these labels" if measured.value is None else None,
-        lower=measured.lower,
-        upper=measured.upper,
-        confidence=measured.confidence,
-        interval="exact" if measured.exact else verdict.interval,
-        labels=measured.labels,
-    ))
+def _slug(verdict: WindowVerdict, segment: str) -> str:
+    return f"segment-{[s.segment for s in verdict.segments].index(segment) + 1:03d}"

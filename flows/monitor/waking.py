@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from assay.evalcore.errors import AssayError, Unreachable
+from assay.flows.monitor.publishing import publish
 from assay.flows.monitor.run import Found, Tick, read_run
 from assay.flows.monitor.states import tell_states, write_states
 from assay.flows.monitor.telling import news_of
@@ -20,6 +21,7 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import read_openings
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.settings import Settings
 
 
 def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] = utc_now) -> Tick | None:
@@ -32,6 +34,8 @@ def judge_window_of(store: Store, evaluation: str, now: Callable[[], datetime] =
         return None
     monitor, window = found
     done = go_on_with(store, monitor, window, now=now())
+    if done.verdicts:
+        publish(store, monitor, Settings(), now())
     events.windows_judged(store.url, monitor, [news_of(verdict) for verdict in done.verdicts])
     return done
 

@@ -1,7 +1,8 @@
 """Deadlines: how long a round waits for people, and what happens then.
 
-The clock of a round starts with the first attempt to post it (`posts/0001.json` says when), so everybody who
-reads the ledger knows the same deadline. The time of now comes from the caller: nothing here reads a clock.
+The clock of a round starts with the first attempt to post it, `posts/0001.json`; if that process's clock was
+ahead, the earliest date of an attempt counts. So everybody who reads the ledger knows the same deadline. The
+time of now comes from the caller: nothing here reads a clock.
 """
 
 from collections.abc import Sequence
@@ -25,6 +26,6 @@ def deadline_of(spec: Spec, posts: Sequence[Post], now: datetime) -> RoundDeadli
     """The deadline of a round that was posted like this; None if it has none, or was not posted yet."""
     if spec.deadline is None or not posts:
         return None
-    at = posts[0].at + timedelta(hours=spec.deadline.round_hours)
+    at = min(post.at for post in posts) + timedelta(hours=spec.deadline.round_hours)
     overdue = now >= at
     return RoundDeadline(at=at, overdue=overdue, closes=overdue and spec.deadline.then == "close")

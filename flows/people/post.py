@@ -8,7 +8,8 @@ exactly once cannot be promised. What is promised is one label per item, and few
 2. The reply may be lost (AmbiguousPost), or the creator of the key may crash. In both cases nobody repeats
    the attempt; everybody, its creator included, reads the desk instead.
 3. Items that are still not on the desk when the last attempt is older than `repost_after` are posted again,
-   after one more read of the desk, by whoever creates the next key.
+   after one more read of the desk, by whoever creates the next key. So are those whose last attempt is dated
+   in the future by more than `repost_after`: a clock was wrong, and the date says nothing.
 4. An item that arrived twice and is gone again was removed on purpose: it is not posted a third time, and is
    recorded as deleted. An item that disappeared once may be an accident, and is posted again.
 5. The two askings of a round are posted under the same rules. Their attempts are numbered in one sequence.
@@ -52,7 +53,7 @@ def post_lost(people: People, asking: Asking) -> bool:
     """Post the items again that should be on the desk and are not; whether there were any."""
     absent = asking.absent - asking.removed
     posts = asking.posts
-    if not absent or not posts or people.now() - posts[-1].at < people.repost_after:
+    if not absent or not posts or abs(people.now() - posts[-1].at) < people.repost_after:
         return False
     lost = [item for item in missing_items(people.desk, asking.batch) if item.item_id in absent]
     if lost:

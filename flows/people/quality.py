@@ -14,6 +14,8 @@ from assay.evalcore.randomness import stream
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.rounds.answers import annotators_of
 from assay.tasks.ledger.rounds.closed import ClosedRound
 
 
@@ -34,6 +36,27 @@ def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> A
         opened.spec.target.confidence,
         stream(opened.spec.seed, opened.name, folded.state.round, "annotators"),
     )
+
+
+def one_person_still(opened: Opened, annotating: Annotating, folded: Fold) -> bool:
+    """Whether nobody but one person has answered yet, so that there is nothing to say. Reads one round.
+
+    True only where one person answers each item and no gold is mixed in. The round before has no record of
+    its people exactly if one person had answered until then; an answer of theirs and those of the last round
+    are all that has to be read. False means that the answers of all rounds are needed.
+    """
+    desk, last = opened.spec.desk, folded.state.round
+    if desk.annotators_per_item > 1 or desk.gold is not None:
+        return False
+    if last > 1 and opened.ledger.exists(layout.annotators(opened.name, last - 1)):
+        return False
+    people = {answer.annotator for answer in annotating.answers_of(last)}
+    for closed in reversed(folded.closed[:-1]):
+        earlier = [digest for one in closed.decided for digest in one.annotations]
+        if earlier:
+            people.update(annotators_of(opened.ledger, closed.planned.number, earlier[:1]))
+            break
+    return len(people) < 2
 
 
 def _answered(closed: ClosedRound, annotating: Annotating) -> AnsweredRound:

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Question
 from assay.evalcore.evaluation.stopping import StoppingRule
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.known_items import with_known_items
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.registry import method
 from assay.evalcore.monitoring.inheritance import evidence_by_cell
@@ -15,13 +17,14 @@ from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.identity import own_identity
+from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import RecordedSpec, read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.inherited import as_arrays, read_inherited, reusable
+from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -41,12 +44,31 @@ class Opened:
     question: Question
     rule: StoppingRule
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
+    outcomes: Mapping[str, int] = field(default_factory=dict)  # item id -> label that came by itself
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
 
     @property
     def name(self) -> str:
         """The evaluation's."""
         return self.ledger.name
+
+    @property
+    def all_known(self) -> bool:
+        """Whether every item's outcome is known: there is nothing to sample, and nobody to ask."""
+        return 0 < self.manifest.rows == len(self.outcomes)
+
+    def label_beforehand(self, item_id: str, shown_hash: str | None) -> int | None:
+        """The label of a drawn item that nobody needs to be asked about; None for the others.
+
+        Its outcome, or what an earlier evaluation bought of an item that shows the same.
+        """
+        return self.outcomes.get(item_id, self.inherited.get((item_id, shown_hash or "")))
+
+    def round_size(self, asked: int) -> int:
+        """The new items of a round, after so many that were asked: the whole pool where all is known."""
+        if self.all_known:
+            return self.manifest.rows
+        return min(self.spec.batch_size, self.rule.budget - asked)
 
     @property
     def segments(self) -> Mapping[str, Mapping[str, int]]:
@@ -94,11 +116,12 @@ def open_evaluation(store: Store, name: str) -> Opened:
         question=Question(
             method=_method_of(spec, manifest.partition.method),
             cells=partition.cells,
-            measures=spec.measures,
+            measures=_measures(spec, partition),
             confidence=spec.target.confidence,
             seed=spec.seed,
             evaluation=name,
             systems=tuple(spec.pool.systems or ()),
+            by_segment=partition.by_segment,
             evidence=None if key is None else evidence_by_cell(partition, as_arrays(taken_over)),
         ),
         why_method=_why(recorded, manifest.partition.method),
@@ -106,7 +129,16 @@ def open_evaluation(store: Store, name: str) -> Opened:
             budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance
         ),
         inherited=reusable(taken_over),
+        outcomes=read_outcomes(store, manifest.outcomes_key),
     )
+
+
+def _measures(spec: Spec, partition: Partition) -> tuple[Measure, ...]:
+    """The measures asked for, as measures of the items that are sampled."""
+    if partition.known is None:
+        return spec.measures
+    others = partition.cells.n_items
+    return tuple(with_known_items(measure, partition.known, others) for measure in spec.measures)
 
 
 def _method_of(spec: Spec, name: str) -> Method:
@@ -122,8 +154,8 @@ def _why(recorded: RecordedSpec, method_name: str) -> str | None:
 
 
 def desk_of(store: Store, spec: Spec) -> Desk:
-    """The desk of the spec, for this evaluation of this ledger."""
-    identity = own_identity(Ledger(store, spec.name))
+    """The desk of the spec, for this evaluation of this ledger. Raises DamagedRecord without an identity."""
+    identity = read_identity(Ledger(store, spec.name))
     return spec.desk.open(spec.labelling, Resources(store=store, identity=identity))
 
 

@@ -18,7 +18,7 @@ from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import EstimateRow
 from assay.tasks.report.data import Moved, Undecided
 from assay.tasks.report.forecast import outlook_json
-from assay.tasks.report.machine import estimate_json, joint_part, revision_part
+from assay.tasks.report.machine import estimate_json, joint_part, outcomes_part, revision_part
 from assay.tasks.report.wording import number
 
 StandingState = Literal["waiting", "open", "finished"]
@@ -45,6 +45,7 @@ class Standing:
     forecast: Outlook | None = None    # only where asked for: flows.report.outlook
     revision: int = 0                  # of the estimates; 0: as the rounds were closed
     moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
+    outcomes: int | None = None        # items whose label came by itself; None without a source of them
     revised_items: int = 0             # whose labels differ from those their rounds were closed with
 
     @property
@@ -71,6 +72,7 @@ class Standing:
             "method": self.method,
             "method_reason": self.why_method,
             "forecast": None if self.forecast is None else outlook_json(self.forecast),
+            **outcomes_part(self.outcomes),
             **joint_part(self.known.joint if self.known else None),
             **revision_part(self.revision, self.revised_items, self.moved),
         }
@@ -145,6 +147,7 @@ def standing_of(
         revision=reissued.number if reissued else 0,
         moved=moved(as_closed, reissued.known) if reissued else (),
         revised_items=reissued.items if reissued else 0,
+        outcomes=None if opened.spec.outcomes is None else len(opened.outcomes),
     )
 
 

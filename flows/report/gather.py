@@ -79,6 +79,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         positive=spec.labels.positive,
         negative=spec.labels.negative,
         undecided=standing.undecided,
+        outcomes=standing.outcomes,
         annotators=_annotators(opened, standing.rounds, standing.revision),
         unanswered=known.unanswered,
         revision=standing.revision,
@@ -128,8 +129,7 @@ def _annotators(opened: Opened, number: int, revision: int) -> AnnotatorQuality:
     record = record or read_annotators(ledger, number)
     if record is None:
         return nothing_known(number, opened.spec.rule, opened.spec.desk.annotators_per_item)
-    salt = read_identity(ledger) or ledger.name   # a desk of the tests has no identity
-    return pseudonymous(record, salt)
+    return pseudonymous(record, read_identity(ledger))
 
 
 def _text(moment: datetime | None) -> str | None:

@@ -1,6 +1,7 @@
 """`verify`: does everything in a ledger follow from what was asked, frozen and answered?
 
     integrity    every key there, no other, every byte as it was sealed (tasks.ledger.integrity)
+    beside       times, identity, posts and alerts can be read and belong there (flows.verify.beside)
     pool         the digest, the counts and the cells, from the frozen rows
     rounds       every draw, label, estimate and the ending, from what came before
     revisions    every label changed after its round was closed, and every estimate reissued
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
+from assay.flows.verify.beside import check_beside, check_told
 from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.pool import pool_differences
 from assay.flows.verify.revisions import RevisionsCheck
@@ -80,6 +82,7 @@ def verify(store: Store, name: str, seal: str | None = None) -> Verification:
     if seal is not None and seal.lower() != found.last_seal:
         newest = found.last_seal_key or layout.seal(name, max(found.rounds, 1))
         found.add(newest, f"the newest seal has the digest {found.last_seal}, not {seal}")
+    retried(check_beside)(found)
     rounds, labels, revisions = _recompute(found)
     return Verification(
         evaluation=name,
@@ -103,7 +106,7 @@ def _recompute(found: Integrity) -> tuple[int, int, int]:
     if manifest is not None:
         digest = manifest.partition.digest
         base |= {*manifest.part_keys, layout.partition(name, digest), layout.partition_rows(name, digest)}
-        base |= set() if manifest.inherited_key is None else {manifest.inherited_key}
+        base |= {key for key in (manifest.inherited_key, manifest.outcomes_key) if key is not None}
     if manifest is None or base & found.damaged:
         found.notes.append("nothing was recomputed: spec or pool are not what they were")
         return 0, 0, 0
@@ -123,6 +126,8 @@ def _recompute(found: Integrity) -> tuple[int, int, int]:
     check.run()
     revisions = RevisionsCheck(opened, found, check.folded)
     revisions.run()
+    if not found.differences:   # alerts follow from all of it
+        retried(check_told)(opened, check.folded.looks, found)
     return check.closed, check.labels, revisions.checked
 
 

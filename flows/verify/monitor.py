@@ -2,10 +2,13 @@
 
     versions          of the spec: numbered without a gap, each allowed after the one before, and not for a
                       window that was due already; what it does to the evidence is recomputed
-    openings, states  can be read, and name windows that exist in its calendar
+    openings, states  can be read, and name windows that exist in its calendar; a number of labels that was
+                      decided from earlier windows is the one that the verdicts known then give
     mutes             can be read, numbered without a gap
     verdicts          numbered without a gap, each recomputed by the version of its window's time, from the
                       ledgers of the evaluations it rests on
+    seals             fit the openings, the verdicts and the seals of those evaluations
+    alerts            can be read, and so can the attempts to send them
 
 A key that cannot be read is a difference like any other, and is named.
 
@@ -13,26 +16,35 @@ Signals and content digests are not recomputed: the predictions of a window are 
 evaluations, which are verified by their own names.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay.evalcore.plurals import plural
 from assay.flows.monitor.evidence import read_part, revision_of
 from assay.flows.monitor.judging import judge
+from assay.flows.monitor.recent import size_for
 from assay.flows.monitor.registry import UnknownMonitor, open_monitor
 from assay.flows.monitor.versions import Versions
 from assay.flows.verify.amendments import amendment_differences, numbered_differences, unreadable_versions
+from assay.flows.verify.beside import check_alerts
 from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable
 from assay.flows.verify.ledger import Verification
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
-from assay.tasks.ledger.monitors import WindowVerdict, latest
+from assay.tasks.ledger.checks.findings import Integrity
+from assay.tasks.ledger.checks.monitor_seal_fit import check_monitor_seals
+from assay.tasks.ledger.monitors import Opening, WindowVerdict, latest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 
 
-def verify_monitor(store: Store, name: str) -> Verification:
-    """Recompute a monitor's verdicts. Raises UnknownMonitor, and StoreError if the store is away."""
+def verify_monitor(store: Store, name: str, seal: str | None = None) -> Verification:
+    """Recompute a monitor's verdicts.
+
+    seal    the digest that the seal of the newest verdict must have, as noted earlier; None: any
+
+    Raises UnknownMonitor, and StoreError if the store is away.
+    """
     ledger = Ledger(store, layout.monitor(layout.check_name(name)))
     there = frozenset(retried(_keys)(ledger))
     found, notes, recomputed = list(_strangers(there)), [], 0
@@ -49,10 +61,21 @@ def verify_monitor(store: Store, name: str) -> Verification:
         found += numbered_differences(ledger, versions, there)
         check = _Verdicts(ledger, versions, there)
         found += check.differences()
+        found += _sizes(ledger, versions, there, check.verdicts)
         recomputed, notes = check.recomputed, check.notes
+    sealed = Integrity(
+        ledger=ledger, keys=there, known={}, rounds=0, finished=False, notes=notes
+    )
+    retried(check_monitor_seals)(sealed)
+    retried(check_alerts)(sealed)
+    if seal is not None and seal.lower() != sealed.last_seal:
+        newest = sealed.last_seal_key or layout.monitor_verdict_seal(ledger.name, 1)
+        sealed.add(newest, f"the newest seal has the digest {sealed.last_seal}, not {seal}")
+    named = {difference.key for difference in found}
     return Verification(
         evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, there)), labels=0,
-        keys=len(there), keys_checked=recomputed, seal=None, differences=tuple(sorted({*found})),
+        keys=len(there), keys_checked=len(sealed.checked & there), seal=sealed.last_seal,
+        differences=tuple(sorted({*found, *(d for d in sealed.differences if d.key not in named)})),
         notes=(
             f"{plural(recomputed, 'verdict')} recomputed; verify its evaluations by their own names", *notes,
         ),
@@ -73,6 +96,21 @@ def _strangers(there: frozenset[str]) -> Iterator[Difference]:
             yield Difference(key=key, difference="is not a key of a monitor")
 
 
+def _sizes(
+    ledger: Ledger, versions: Versions, there: frozenset[str], verdicts: Sequence[WindowVerdict]
+) -> Iterator[Difference]:
+    for key in sorted(filter(layout.monitor_opening.match, there)):
+        opening = read_or_say(ledger, key, Opening)
+        if isinstance(opening, Difference) or opening.sizing is None:
+            continue
+        if opening.sizing.verdicts > len(verdicts):
+            yield Difference(key=key, difference="its labels were decided from verdicts that are missing")
+        elif opening.sizing != size_for(versions, opening.window, verdicts[:opening.sizing.verdicts]):
+            yield Difference(key=key, difference="its labels do not follow from the windows before")
+        elif opening.labels > opening.sizing.labels:
+            yield Difference(key=key, difference="it has more labels than were decided on")
+
+
 class _Verdicts:
     """The check of the verdicts, in order: each rests on the ones before it."""
 
@@ -80,11 +118,12 @@ class _Verdicts:
         self._ledger, self._versions = ledger, versions
         self._keys = sorted(filter(_is_verdict, there))
         self.recomputed = 0
+        self.verdicts: list[WindowVerdict] = []   # that could be read, up to the first that could not
         self.notes: list[str] = []
 
     def differences(self) -> Iterator[Difference]:
         """What is wrong; after a verdict that is missing or cannot be read, no later one is recomputed."""
-        verdicts: list[WindowVerdict] = []
+        verdicts = self.verdicts
         for key in self._keys:
             expected = layout.monitor_verdict(self._ledger.name, len(verdicts) + 1)
             read = read_or_say(self._ledger, key, WindowVerdict)

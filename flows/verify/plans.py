@@ -32,14 +32,15 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
         asked = bool(planned.plan.ask[t])
         address = (int(planned.plan.cell[t]), int(planned.plan.rank[t]))
         shown = planned.shown[t]
-        inherited = opened.inherited.get((row.item_id, row.shown_hash or "")) if asked else None
+        inherited = opened.label_beforehand(row.item_id, row.shown_hash) if asked else None
+        to_show = asked and not opened.all_known
         compared = (
             ("item_id", planned.item_id[t], row.item_id),
             ("prediction", int(planned.prediction[t]), row.prediction),
             ("label", planned.known[t], known.get(address)),
             ("segments", dict(planned.segments[t]), dict(row.segments)),
             ("inherited label", planned.inherited.get(t), inherited),
-            ("fields shown", None if shown is None else list(shown), sorted(display) if asked else None),
+            ("fields shown", None if shown is None else list(shown), sorted(display) if to_show else None),
         )
         for what, stored, computed in compared:
             if stored != computed:

@@ -81,8 +81,7 @@ class RoundsCheck:
         if reason is not None:
             check.say([f"should not be there: round {number - 1} met a reason to stop ({reason})"])
             return None
-        size = min(opened.spec.batch_size, opened.rule.budget - folded.asked)
-        draws = plan_draws(opened.question, folded.state, size)
+        draws = plan_draws(opened.question, folded.state, opened.round_size(folded.asked))
         check.say([
             *draw_differences(planned.plan, draws),
             *item_differences(opened, self._index, folded, planned),

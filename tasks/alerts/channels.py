@@ -3,6 +3,7 @@
     env: VARIABLE     the variable holds one address, or several with blanks between them:
                         http(s)://...   a chat's webhook, if Apprise knows the host; else we POST JSON to it
                         anything else   an Apprise URL: mailtos://, slack://, msteams://, pagerduty://, ...
+                                        (`pagers` says how incidents are opened and closed)
     block: TYPE/NAME  a notification block of Prefect, or its `webhook` block
 
 Addresses are secrets. They are read when a channel is opened, live in memory only, and no error, log line or
@@ -17,12 +18,12 @@ from typing import Any
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Channel, NotDelivered
+from assay.tasks.alerts.pagers import incident, pager_for, post
 from assay.tasks.alerts.quiet import quiet
 from assay.tasks.spec.alerts import Alerts, ChannelChoice, Severity
 
 DEFAULT = "default"
 DEFAULT_VARIABLE = "ASSAY_ALERTS"
-TIMEOUT = 15.0   # seconds for a webhook to answer; Apprise has its own, of a few seconds
 _TYPES = {"critical": "failure", "warning": "warning", "info": "info"}   # as Apprise calls them
 
 
@@ -96,15 +97,12 @@ class AddressChannel:
         try:
             server = apprise.Apprise.instantiate(self._address)
             if server is not None:
-                told = server.notify(
-                    body=message(alert, owner), title=alert.subject,
-                    notify_type=apprise.NotifyType(_type_of(alert)), body_format=apprise.NotifyFormat.TEXT,
-                )
-                return "" if told else f"{server.service_name} did not take the message"
+                return _through(server, alert, owner)
         except Exception as error:
             return f"it could not be reached ({type(error).__name__})"
         if self._address.startswith(("http://", "https://")):
-            return _post(self._address, alert, owner)
+            what = payload(alert, owner)
+            return post(self._address, what, {"Idempotency-Key": str(what["reference"])})
         return "Apprise does not know this kind of address"
 
 
@@ -136,6 +134,11 @@ class BlockChannel:
         except Exception as error:
             return f"the block {self.block} could not be loaded ({type(error).__name__})"
         try:
+            servers = list(getattr(block, "_apprise_client", None) or ())
+            if servers and all(pager_for(server) for server in servers):
+                return "; ".join(filter(None, (_through(server, alert, owner) for server in servers)))
+            for server in servers:
+                _plain_text(server)
             if isinstance(block, NotificationBlock):
                 if hasattr(block, "notify_type"):
                     block.notify_type = _type_of(alert)
@@ -151,6 +154,29 @@ class BlockChannel:
         return f"the block {self.block} is not a notification block"
 
 
+def _through(server: Any, alert: Alert, owner: str) -> str:
+    """Tell a service that Apprise knows; why it was not told, or nothing."""
+    import apprise
+
+    pager = pager_for(server)
+    if pager is not None:
+        return pager(server, alert, owner)
+    _plain_text(server)
+    told = server.notify(
+        body=message(alert, owner), title=alert.subject,
+        notify_type=apprise.NotifyType(_type_of(alert)), body_format=apprise.NotifyFormat.TEXT,
+    )
+    return "" if told else f"{server.service_name} did not take the message"
+
+
+def _plain_text(server: Any) -> None:
+    """Send text as text: HTML made of it loses the line breaks where a reader shows it as text again."""
+    import apprise
+
+    if server.notify_format == apprise.NotifyFormat.HTML:
+        server.notify_format = apprise.NotifyFormat.TEXT
+
+
 def _awaited(result: Any) -> Any:
     """The result itself: some blocks are asynchronous wherever they are called from."""
     from prefect.utilities.asyncutils import run_coro_as_sync
@@ -159,25 +185,16 @@ def _awaited(result: Any) -> Any:
 
 
 def payload(alert: Alert, owner: str) -> JsonObject:
-    """What a webhook of one's own is sent: `reference` is the same whenever the same alert is sent again."""
+    """What a webhook of one's own is sent.
+
+    `reference` is the same whenever the same alert is sent again; `incident` is the same for a breach, its
+    repeats and its recovery.
+    """
     return {
         "reference": f"{owner}/{alert.key}", "owner": owner, "key": alert.key, "kind": alert.kind,
-        "severity": alert.severity, "group": alert.group, "subject": alert.subject, "body": alert.body,
-        "links": list(alert.links),
+        "severity": alert.severity, "group": alert.group, "incident": incident(owner, alert),
+        "subject": alert.subject, "body": alert.body, "links": list(alert.links),
     }
-
-
-def _post(address: str, alert: Alert, owner: str) -> str:
-    import httpx
-
-    what = payload(alert, owner)
-    try:
-        reply = httpx.post(
-            address, json=what, headers={"Idempotency-Key": str(what["reference"])}, timeout=TIMEOUT
-        )
-    except Exception as error:   # the text of some of them holds the address
-        return f"it could not be reached ({type(error).__name__})"
-    return "" if reply.status_code < 300 else f"it answered with HTTP {reply.status_code}"
 
 
 def _type_of(alert: Alert) -> str:

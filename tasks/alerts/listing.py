@@ -66,6 +66,11 @@ def outbox_rows(ledger: Ledger) -> list[OutboxRow]:
     return rows
 
 
+def undelivered(deliveries: Sequence[Delivery]) -> bool:
+    """Whether something did not reach its channel."""
+    return any(one.status in ("failed", "expired") for one in deliveries)
+
+
 def deliveries_in_words(deliveries: Sequence[Delivery]) -> str:
     """`2 alerts sent, 1 not delivered (spam/round-0003-breach to ops: ...)`; nothing for none."""
     sent = sum(one.status == "sent" for one in deliveries)

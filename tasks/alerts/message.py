@@ -7,10 +7,20 @@ outwards, so a message never looks surer than its evidence and never contradicts
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.evalcore.monitoring.verdicts import Limit
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.report import EstimateRow, wording
+from assay.tasks.report.history import words
+from assay.tasks.report.history.words import PlaceNews
 from assay.tasks.spec.alerts import Kind, Severity
+
+_TO_DO: dict[Kind, str] = {
+    "breach": (
+        "What to do: look at the labelled items that were predicted wrongly. If labels are wrong, correct "
+        "them on the desk: the window is then judged again. If the model is worse, go back to the last good "
+        "version. A recovery is told by itself."
+    ),
+    "recovery": "What to do: nothing. The breach is over.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +55,9 @@ def verdict_alert(
     allowed = wording.allowed(minimum, maximum) or "not limited"
     name = _name(now.row)
     what = {
-        "breach": f"{name} {_short(now.row)} breached its threshold ({allowed})",
-        "recovery": f"{name} has recovered: {_short(now.row)} ({allowed})",
-        "inconclusive": f"{name} {_short(now.row)} is inconclusive against its threshold ({allowed})",
+        "breach": f"{name} in breach: {_short(now.row)}, must be {allowed}",
+        "recovery": f"{name} recovered: {_short(now.row)}, must be {allowed}",
+        "inconclusive": f"{name} inconclusive: {_short(now.row)}, must be {allowed}",
         "failure": f"{name} could not be judged",
     }[kind]
     meaning = {
@@ -69,36 +79,23 @@ def window_alert(
     kind: Kind,
     severity: Severity,
     monitor: str,
-    window: str,
-    now: Reading,
-    before: Reading | None,
-    limits: Sequence[tuple[Limit, float]],
-    needed: float,
-    evaluations: Sequence[str],
+    news: PlaceNews,
     links: Sequence[str] = (),
     group: str = "",
 ) -> Alert:
-    """The alert of a breach in a window, or of the recovery from one.
-
-    limits   what the measure is held against, each with the log evidence against it
-    needed   the log evidence at which a breach is called
-    """
-    what = {"breach": "is in breach", "recovery": "has recovered"}[kind]
-    lines = _moved(now, before)
-    for limit, evidence in limits:
-        side = {"below": "at least", "above": "at most"}[limit.side]
-        lines.append(
-            f"It should be {side} {wording.limit(limit.value)} ({limit.name}). Log evidence against this: "
-            f"{evidence:.2f}; a breach is called at {needed:.2f}."
-        )
-    if kind == "breach":
-        lines.append(
-            "The evidence is from all windows since the last breach, so this window's own interval may still "
-            "reach the limit."
-        )
-    lines.append(f"Evaluations: {', '.join(evaluations)}. More: assay report {evaluations[-1]}")
+    """The alert of a breach in a window, or of the recovery from one."""
+    lines = [words.moved(news), words.how_sure(news)]
+    limits = words.limits_in_words(news.place)
+    if limits:
+        lines.append(f"It must be {limits}.")
+    if len(news.breached) > 1:
+        others = wording.plural(len(news.breached), "window")
+        lines.append(f"The breach {'was' if news.recovers else 'is'} in {others}, from {news.breached[0]}.")
+    lines += ["", _TO_DO[kind]]
+    evaluations = [part.evaluation for part in news.verdict.parts]
+    lines.append(f"Labels and answers: assay report {evaluations[-1]}. All windows: assay history {monitor}")
     return Alert(
-        key=key, kind=kind, severity=severity, subject=f"{monitor}: {_name(now.row)} {what}, window {window}",
+        key=key, kind=kind, severity=severity, subject=f"{monitor}: {words.headline(news)}",
         body="\n".join(lines), links=tuple(links), group=group,
     )
 
@@ -116,7 +113,11 @@ def _name(row: EstimateRow) -> str:
 
 
 def _short(row: EstimateRow) -> str:
-    return "(undefined)" if row.value is None else wording.value(row)
+    if row.value is None:
+        return "undefined"
+    if row.interval == "exact":
+        return f"{wording.value(row)} exactly"
+    return wording.value(row) + (f" ({wording.interval(row)})" if wording.has_interval(row) else "")
 
 
 def _reading(reading: Reading) -> str:

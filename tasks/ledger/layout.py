@@ -43,6 +43,7 @@ pool_sources = KeyPattern[str]("{evaluation}/pool/sources.json")   # files it wa
 partition = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.json")       # strata and cells
 partition_rows = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.rows")  # the rows cells hold
 inherited = KeyPattern[str, str]("{evaluation}/inherited-{digest:.16}.parquet")   # labels bought earlier
+outcomes = KeyPattern[str, str]("{evaluation}/outcomes-{digest:.16}.parquet")   # came by themselves
 gold = KeyPattern[str, str]("{evaluation}/gold/{digest}.json")   # items of known answer
 identity = KeyPattern[str]("{evaluation}/identity.json")   # a random word: no other ledger has it
 begun = KeyPattern[str]("{evaluation}/times.json")         # when it began; never compared
@@ -82,8 +83,12 @@ monitor_version = KeyPattern[str, int]("{monitor}/versions/{version:04d}.json")
 monitor_windows = KeyPattern[str]("{monitor}/windows/")
 monitor_opening = KeyPattern[str, str, int]("{monitor}/windows/{window}/openings/{opening:04d}.json")
 window_state = KeyPattern[str, str, int]("{monitor}/windows/{window}/states/{state:04d}.json")
+monitor_opening_seal = KeyPattern[str, str, int](
+    "{monitor}/windows/{window}/openings/{opening:04d}.seal.json"
+)
 monitor_verdicts = KeyPattern[str]("{monitor}/verdicts/")
 monitor_verdict = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.json")
+monitor_verdict_seal = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.seal.json")
 
 # Of a desk without a server of its own, by round and asking (1: for the first time).
 desk_of_evaluation = KeyPattern[str, str]("desks/{desk}/{evaluation}/")

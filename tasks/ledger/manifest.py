@@ -35,6 +35,22 @@ class SourceEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileRead:
+    """One file as it was when it was read."""
+
+    path: str
+    size: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesRead:
+    """`pool/sources.json`: beside the record, and never compared."""
+
+    files: tuple[FileRead, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionEntry:
     """The cut that was made when the pool was frozen."""
 
@@ -59,6 +75,7 @@ class Manifest:
     partition: PartitionEntry
     inherited: str | None   # digest of the labels it inherits from earlier evaluations; None for a cold start
     gold: str | None        # digest of the gold items; None where there are none
+    outcomes: str | None = None   # digest of the labels that came by themselves; None without a source
 
     @property
     def inherited_key(self) -> str | None:
@@ -66,11 +83,18 @@ class Manifest:
         return None if self.inherited is None else layout.inherited(self.evaluation, self.inherited)
 
     @property
+    def outcomes_key(self) -> str | None:
+        """The ledger key of the labels that came by themselves; None without a source."""
+        return None if self.outcomes is None else layout.outcomes(self.evaluation, self.outcomes)
+
+    @property
     def digests(self) -> dict[str, str]:
         """Ledger key -> digest of its bytes, of what was frozen; the partition apart."""
         frozen = dict(zip(self.part_keys, (part.file for part in self.parts), strict=True))
         if self.inherited is not None:
             frozen[layout.inherited(self.evaluation, self.inherited)] = self.inherited
+        if self.outcomes is not None:
+            frozen[layout.outcomes(self.evaluation, self.outcomes)] = self.outcomes
         if self.gold is not None:
             frozen[layout.gold(self.evaluation, self.gold)] = self.gold
         return frozen

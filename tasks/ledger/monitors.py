@@ -3,6 +3,7 @@
     monitors/<name>/spec.json                              what was asked at first; see `monitoring.versions`
     monitors/<name>/windows/<window>/openings/0001.json    an evaluation opened for a window, and why so
     monitors/<name>/verdicts/000001.json                   a verdict on a window
+    beside both: their seals                               (tasks.ledger.monitor_seals)
 
 Openings of one window are numbered, and so are the verdicts of the whole life; the process that creates a key
 first has decided, and all others use what is there. A window is reissued by a further opening with a higher
@@ -13,9 +14,13 @@ deleted. The state of a monitor is a fold over these keys and those of its evalu
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from assay.evalcore.evaluation.stopping import Verdict
+from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.sizing import Sizing
+from assay.evalcore.monitoring.traffic.profile import Profile
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
@@ -37,9 +42,13 @@ class Opening:
     content: str                 # digest of the window's predictions
     files: str                   # digest of the names, sizes and versions of its files: never compared
     month: str                   # the calendar month whose label budget pays
-    why: str                     # first, quiet, suspicious, follow-up or late predictions
+    why: str                     # first, quiet, suspicious, follow-up, late predictions, outcomes complete
     opened: datetime             # when; never compared
     signals: tuple[Signal, ...] = ()
+    sizing: Sizing | None = None     # what a quiet window's labels were decided from; None: fixed by the spec
+    profile: Profile | None = None   # of its predictions; None for a follow-up, which has the same
+    outcomes: Literal["arrived", "complete"] | None = None   # labels that came by themselves; None: none yet
+    contradicted: tuple[str, ...] = ()   # items whose outcome is not what people had said of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +76,8 @@ class WindowVerdict:
     overall: PlaceVerdict
     segments: tuple[PlaceVerdict, ...]
     labels_to_decide: int | None
+    dependent: bool = False             # its estimates rest on a label model that took earlier labels
+    recent: tuple[RecentMean, ...] = ()   # over the last windows, with this one: the pool's, its segments'
 
     @property
     def verdict(self) -> Verdict:
@@ -89,6 +100,18 @@ def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
         opening = get_record(ledger, key, Opening)
         found.setdefault(opening.window, []).append(opening)
     return found
+
+
+def signals_of(openings: Sequence[Opening]) -> tuple[Signal, ...]:
+    """What was measured of a window's newest predictions, given its openings."""
+    newest = max((opening.revision for opening in openings), default=0)
+    return next((opening.signals for opening in openings if opening.revision == newest), ())
+
+
+def current(openings: Sequence[Opening]) -> list[Opening]:
+    """Of the openings of a window, those of its newest predictions."""
+    newest = max((opening.revision for opening in openings), default=0)
+    return [opening for opening in openings if opening.revision == newest]
 
 
 def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:

@@ -8,12 +8,15 @@
                            the seal of the last round it covers, of the revision before, and the final
                            seal if the evaluation had ended
 
-A seal is {"seals": {key below the evaluation: SHA-256 of its bytes}}. The manifest names the frozen parts and
-the partition by their digests, so the last seal covers every byte that the numbers rest on. If its digest was
-noted elsewhere, any later change can be found, seals included.
+A seal is {"seals": {key below the evaluation: SHA-256 of its bytes}}; a key of another owner begins with a
+slash. The manifest names the frozen parts and the partition by their digests, so the last seal covers every
+byte that the numbers rest on. If its digest was noted elsewhere, any later change can be found, seals
+included.
 
 Seals are computed from what is under the keys, hold no times, and are put like everything else: every process
 writes the same bytes, at any time after the round was closed.
+
+Monitors have seals of their own (tasks.ledger.monitor_seals).
 
 Not sealed, because they hold times or random words that no number depends on, and differ between runs that
 decide the same: times.json, identity.json, pool/sources.json and posts/.
@@ -109,11 +112,18 @@ def sealed_at_the_end(evaluation: str, rounds: int) -> list[str]:
 
 def seal_bytes(evaluation: str, sealed: Mapping[str, str]) -> bytes:
     """The bytes of a seal; `sealed`: full key -> digest."""
-    below = {key.removeprefix(f"{evaluation}/"): digest for key, digest in sealed.items()}
+    below = {_below(key, evaluation): digest for key, digest in sealed.items()}
     return codec.encode(Seal(seals=below))
 
 
 def sealed_in(blob: bytes, key: str, evaluation: str) -> dict[str, str]:
     """Full key -> digest, from the bytes of a seal. Raises DamagedRecord."""
     seal = codec.decode(Seal, blob, key)
-    return {f"{evaluation}/{below}": digest for below, digest in seal.seals.items()}
+    return {
+        below[1:] if below.startswith("/") else f"{evaluation}/{below}": digest
+        for below, digest in seal.seals.items()
+    }
+
+
+def _below(key: str, owner: str) -> str:
+    return key.removeprefix(f"{owner}/") if key.startswith(f"{owner}/") else f"/{key}"

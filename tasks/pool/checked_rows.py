@@ -33,6 +33,7 @@ from assay.tasks.spec.evaluation import Spec
 MOST_LISTED = 5
 _SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
 _LARGEST = 1e100                    # sums and squares of scores stay finite
+_LONGEST = 1000                     # characters of an id or of a segment's value
 _ONE, _ZERO = ("1", "1.0", "true"), ("0", "0.0", "false")
 
 
@@ -62,7 +63,8 @@ class RowChecker:
         else:
             above = score > pool.threshold if pool.score else probability >= pool.threshold
             prediction = above.astype(np.int8)
-        segments = [self._text(batch, name, given).fill_null("") for name in pool.segments]
+        segments = [self._short(batch, name, self._text(batch, name, given).fill_null(""))
+                    for name in pool.segments]
         shown = [self._text(batch, name, given).fill_null("") for name in pool.display]
         arrays = [
             ids,
@@ -84,6 +86,13 @@ class RowChecker:
         missing = np.asarray(pc.equal(text.fill_null(""), ""))
         self._refuse(batch, self._pool.id, text, missing, "have no id",
                      "every item needs one of its own; number the rows, or drop these")
+        return self._short(batch, self._pool.id, text)
+
+    def _short(self, batch: SourceBatch, name: str, text: pa.StringArray) -> pa.StringArray:
+        """Ids and segments are kept for all rows, so they must be short."""
+        long = np.asarray(pc.greater(pc.utf8_length(text), _LONGEST))
+        self._refuse(batch, name, text, long, f"are longer than {_LONGEST:,} characters",
+                     "ids and segments are names: shorten these, or name another column")
         return text
 
     def _scores(self, batch: SourceBatch, given: dict[str, pa.Array]) -> tuple[Floats, Floats]:

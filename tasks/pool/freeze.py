@@ -15,8 +15,8 @@ Memory is bounded by the numbers the cut needs: some 60 bytes a row at its peak,
 
 from collections.abc import Callable
 
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.manifest import Manifest, SourceEntry, load_manifest, schema
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.manifest import FileRead, FilesRead, Manifest, SourceEntry, load_manifest, schema
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
@@ -24,6 +24,7 @@ from assay.tasks.pool.cut import cut_pool
 from assay.tasks.pool.frozen import pool_digest
 from assay.tasks.pool.gold import freeze_gold
 from assay.tasks.pool.one_pass import FreezingPass
+from assay.tasks.pool.outcomes import freeze_outcomes, read_outcomes
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 
@@ -55,6 +56,8 @@ def freeze_pool(
         if progress:
             progress(rows)
     frozen.check()
+    outcomes = freeze_outcomes(spec, store, frozen.part_keys)
+    known = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
     manifest = Manifest(
         evaluation=spec.name,
         rows=frozen.rows,
@@ -68,12 +71,14 @@ def freeze_pool(
         predicted_positives=frozen.predicted_positives,
         score_range=frozen.score_range,
         segments={name: dict(sorted(counts.items())) for name, counts in frozen.segments.items()},
-        partition=cut_pool(spec, store, *frozen.take_numbers()),
+        partition=cut_pool(spec, store, *frozen.take_numbers(), frozen.part_keys, known),
         inherited=inherited,
         gold=freeze_gold(spec, store),
+        outcomes=outcomes,
     )
-    versions = [{"path": file.path, "size": file.size, "version": file.version} for file in source.files]
-    store.put(layout.pool_sources(spec.name), codec.to_json({"files": versions}))
+    put_record(ledger, layout.pool_sources(spec.name), FilesRead(files=tuple(
+        FileRead(path=file.path, size=file.size, version=file.version) for file in source.files
+    )))
     if before_commit:
         before_commit()
     return put_record(ledger, key, manifest)

@@ -81,10 +81,7 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
     partition = load_partition(store, manifest)
     index = PoolIndex(ledger, manifest, partition)
     found: dict[str, InheritedLabel] = {}
-    closed: list[list[Decided]] = []
-    while (decided := read_labels(ledger, len(closed) + 1)) is not None:
-        closed.append(decided)
-    for standing in with_revision(closed, last_revision(ledger)):
+    for standing in _closed_rounds(ledger):
         known = [d for d in standing if d.label is not None]
         rows = index.rows(np.array([d.cell for d in known], int), np.array([d.rank for d in known], int))
         for d, row in zip(known, rows, strict=True):
@@ -101,6 +98,23 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
                     prediction=earlier.prediction, label=earlier.label, weight=weight,
                 )
     return [found[item_id] for item_id in sorted(found)]
+
+
+def labels_by_item(ledger: Ledger) -> dict[str, int]:
+    """Item -> label, as they stand, of the items that an evaluation labelled itself."""
+    return {
+        one.item_id: one.label
+        for decided in _closed_rounds(ledger) for one in decided
+        if one.label is not None and one.reason != "reused"
+    }
+
+
+def _closed_rounds(ledger: Ledger) -> list[list[Decided]]:
+    """The labels of the closed rounds as they stand."""
+    closed: list[list[Decided]] = []
+    while (decided := read_labels(ledger, len(closed) + 1)) is not None:
+        closed.append(decided)
+    return [list(decided) for decided in with_revision(closed, last_revision(ledger))]
 
 
 def read_inherited(store: Store, key: str) -> list[InheritedLabel]:

@@ -32,12 +32,12 @@ class FreezingPass:
         self.rows = 0
         self.rows_of_file = [0] * len(source.files)
         self.parts: list[FrozenPart] = []
+        self.part_keys: list[str] = []
         self.value_digests: list[str] = []
         self.predicted_positives = 0
         self.score_range = (np.inf, -np.inf)
         self.segments: dict[str, Counter[str]] = {name: Counter() for name in spec.pool.segments}
         self._spec, self._store, self._source = spec, store, source
-        self._keys: list[str] = []
         self._seen = SeenIds()
         self._scores: list[Floats] = []
         self._probabilities: list[Floats] = []
@@ -93,7 +93,7 @@ class FreezingPass:
         key = layout.pool_part(self._spec.name, len(self.parts), digest)
         if self._store.put(key, blob) != blob:
             raise DamagedRecord(f"{key}: holds other bytes than its name says; remove it and begin again")
-        self._keys.append(key)
+        self.part_keys.append(key)
         self.parts.append(FrozenPart(file=digest, rows=table.num_rows, digest=part_digest(table)))
         self.value_digests.append(part_digest(table, PROVENANCE))
         self._count(table)
@@ -123,7 +123,7 @@ class FreezingPass:
 
     def _refuse_duplicates(self, suspects: Ints) -> None:
         def ids() -> Iterator[pa.ChunkedArray]:
-            return (t.column("item_id") for t in frozen_parts(self._store, self._keys, ["item_id"]))
+            return (t.column("item_id") for t in frozen_parts(self._store, self.part_keys, ["item_id"]))
 
         listed = []
         for name, rows in islice(first_duplicates(suspects, ids), MOST_LISTED):
@@ -137,7 +137,7 @@ class FreezingPass:
 
     def _place(self, row: int) -> str:
         part, place = divmod(row, PART_ROWS)
-        [found] = read_part_rows(self._store, self._keys[part], [place]).to_pylist()
+        [found] = read_part_rows(self._store, self.part_keys[part], [place]).to_pylist()
         return f"{self._source.files[found['source_file']].path} row {found['source_row'] + 1}"
 
 

@@ -1,10 +1,11 @@
-"""One pass over a window's predictions, before anything is frozen: for signals, and to see changes.
+"""One pass over a window's predictions, before anything is frozen: for its profile, and to see changes.
 
 The digest of the content does not depend on how the rows are split into files or batches, only on the rows in
 their order; so predictions that were rewritten without a change are the same window.
 """
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.signals import Traffic
+from assay.evalcore.monitoring.traffic.profile import Traffic
 from assay.evalcore.types import Array
 from assay.tasks.ledger import codec
-from assay.tasks.ledger.manifest import load_manifest
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.manifest import feature_columns
 from assay.tasks.pool.checked_rows import RowChecker
-from assay.tasks.pool.frozen import frozen_parts
+from assay.tasks.sources.column_names import column_kinds
 from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
 
 _NUMBERS = ("score", "probability", "prediction")
@@ -50,33 +51,46 @@ def read_traffic(spec: Spec) -> WindowTraffic:
     files = files_digest(spec)
     source = open_source(spec.pool.source)
     checker = RowChecker(spec, [file.path for file in source.files])
+    features = feature_columns(spec.pool.features)
     digests = {name: hashlib.sha256() for name in ("item_id", "shown_hash", *spec.pool.segments, *_NUMBERS)}
-    numbers: dict[str, list[Array]] = {name: [] for name in _NUMBERS}
+    numbers: dict[str, list[Array]] = {name: [] for name in (*_NUMBERS, *features)}
+    segments: dict[str, Counter[str]] = {name: Counter() for name in spec.pool.segments}
+    missing = dict.fromkeys(dict.fromkeys((*spec.pool.segments, *spec.pool.display)), 0)
     rows = 0
     for batch in source.batches(checker.columns):
         checked = checker.check(batch)
         rows += checked.num_rows
         for name, digest in digests.items():
-            column = checked.column(checked.schema.get_field_index(name))
-            digest.update(_bytes(column))
-            if name in numbers:
-                numbers[name].append(np.asarray(column))
+            digest.update(_bytes(checked.column(name)))
+        for name, chunks in numbers.items():
+            chunks.append(np.asarray(checked.column(name)))
+        for name, counts in segments.items():
+            counts.update(_counts(checked.column(name)))
+        for name in missing:
+            missing[name] += _without_value(batch.columns.column(checker.columns.index(name)))
     if not rows:
         raise NoRows(f"pool.source: {spec.pool.source}: no rows; an empty window cannot be evaluated")
     content = hashlib.sha256(codec.to_json({n: d.hexdigest() for n, d in digests.items()})).hexdigest()
+    joined = {name: np.concatenate(chunks) for name, chunks in numbers.items()}
     return WindowTraffic(
-        traffic=Traffic(**{name: np.concatenate(chunks) for name, chunks in numbers.items()}),
+        traffic=Traffic(
+            **{name: joined[name] for name in _NUMBERS},
+            features={
+                name: joined[column] for name, column in zip(spec.pool.features or (), features, strict=True)
+            },
+            segments=segments, missing=missing, columns=column_kinds(source),
+        ),
         content=content, files=files, rows=rows,
     )
 
 
-def frozen_traffic(ledger: Ledger) -> Traffic:
-    """The same of an evaluation that has begun, from its frozen pool."""
-    keys_of_parts = load_manifest(ledger).part_keys
-    tables = list(frozen_parts(ledger.store, keys_of_parts, list(_NUMBERS)))
-    return Traffic(**{
-        name: np.concatenate([np.asarray(table.column(name)) for table in tables]) for name in _NUMBERS
-    })
+def _counts(values: pa.Array) -> dict[str, int]:
+    return {one["values"]: one["counts"] for one in pc.value_counts(values).to_pylist()}
+
+
+def _without_value(values: pa.Array) -> int:
+    """Items whose value is missing, or the empty text."""
+    return int(pc.sum(pc.equal(as_text(values).fill_null(""), "")).as_py() or 0)
 
 
 def _bytes(column: pa.Array) -> bytes:

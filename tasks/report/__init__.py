@@ -64,11 +64,15 @@ def write_report(data: ReportData, folder: Path) -> ReportFiles:
 
 
 def write_files(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write these files into `folder` (made if missing), each replaced whole. Raises ReportNotWritten."""
+    """Write these files into `folder` (made if missing), in order, each replaced whole.
+
+    Raises ReportNotWritten.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, blob in files.items():
             partial = folder / f"{name}.partial"
+            partial.parent.mkdir(exist_ok=True)
             partial.write_bytes(blob)
             os.replace(partial, folder / name)
     except OSError as error:

@@ -34,9 +34,15 @@ def contract(data: ReportData) -> JsonObject:
         "rounds": data.rounds,
         "revision": data.revision,
         "estimates": [estimate_json(row) for row in data.estimates],
+        **outcomes_part(data.outcomes),
         **joint_part(data.joint),
         **revision_part(data.revision, data.revised_items, data.moved),
     }
+
+
+def outcomes_part(known: int | None) -> JsonObject:
+    """The contract's `outcomes`: items whose label came by itself; or nothing without a source of them."""
+    return {} if known is None else {"outcomes": {"known": known}}
 
 
 def joint_part(joint: JointRegion | None) -> JsonObject:

@@ -9,6 +9,8 @@ from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
 _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
     "delta-normal": "normal approximation, simple random sample",
+    "effective-number": "difference estimate, exact binomial at the effective number of labels",
+    "too few labels": "the whole range, for want of labels",
     "exact": "exact: every label that matters is known",
 }
 

@@ -61,6 +61,12 @@ def in_short(value: float | None, lower: float | None, upper: float | None) -> s
     return shown(value, lower, upper) + ("" if unknown else f" [{ends(value, lower, upper, between=', ')}]")
 
 
+def in_words(value: float | None, lower: float | None, upper: float | None) -> str:
+    """`0.891 (0.842 to 0.932)`; `0.891` without an interval."""
+    unknown = lower is None or upper is None
+    return shown(value, lower, upper) + ("" if unknown else f" ({ends(value, lower, upper)})")
+
+
 def interval(row: EstimateRow) -> str:
     """`0.842 to 0.932`, `exact` or `none`."""
     if row.lower is not None and row.upper is not None and row.interval == "exact":

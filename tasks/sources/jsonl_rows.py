@@ -6,7 +6,7 @@ like a date for one, and gives up when a later block disagrees.
 
 import json
 import zlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -26,7 +26,7 @@ _LONGEST_LINE = 16 << 20
 
 def jsonl_batches(
     file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None
-) -> Iterator[tuple[int, pa.RecordBatch]]:
+) -> Generator[tuple[int, pa.RecordBatch]]:
     """(number of its first row, batch of these columns); with `wanted` rows, up to the last of them.
 
     A key that a row lacks is a missing value; one that no row of the first batch has is a missing column.

@@ -110,7 +110,8 @@ class Alerts(Part):
         default=False, description="judge after every round, not only at the end: more false alarms"
     )
     report_url: Location | None = Field(
-        default=None, description="link to the report; {evaluation} stands for the name"
+        default=None,
+        description="link to the report of {evaluation}, or of a monitor to the page of {window}",
     )
 
     @field_validator("channels")
@@ -142,3 +143,9 @@ def report_links(alerts: Alerts, *evaluations: str) -> tuple[str, ...]:
     """Where the reports of these evaluations are, if the spec says so."""
     address = alerts.report_url
     return () if address is None else tuple(address.replace("{evaluation}", name) for name in evaluations)
+
+
+def window_links(alerts: Alerts, monitor: str, window: str) -> tuple[str, ...]:
+    """Where the page of a monitor's window is, if the spec says so."""
+    address = alerts.report_url
+    return () if address is None else (address.replace("{monitor}", monitor).replace("{window}", window),)

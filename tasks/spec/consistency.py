@@ -1,11 +1,13 @@
 """What the parts of a spec demand of each other."""
 
 from assay.evalcore.annotators.rules import RuleName
-from assay.evalcore.methods.registry import is_auto, method, methods_that
+from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_that
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget
+from assay.tasks.spec.outcomes import Outcomes
 from assay.tasks.spec.pool import Pool
+from assay.tasks.spec.question import Labels
 
 
 def contradictions(
@@ -23,10 +25,34 @@ def contradictions(
     return found
 
 
+def contradictions_of_outcomes(
+    outcomes: Outcomes | None, pool: Pool, labels: Labels, *, of_monitor: bool
+) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) of outcomes that do not fit the pool or its classes."""
+    if outcomes is None:
+        return []
+    found = []
+    if outcomes.otherwise not in (None, labels.positive, labels.negative):
+        found.append(("outcomes.otherwise", f"is {outcomes.otherwise!r}; name one of the classes "
+                                            f"({labels.positive}, {labels.negative})"))
+    days = outcomes.complete_after_days
+    if days is not None and not of_monitor:
+        found.append(("outcomes.complete_after_days", "belongs to a monitor; leave it out: an "
+                                                      "evaluation takes what is there when it begins"))
+    if of_monitor and outcomes.otherwise is not None and days is None:
+        found.append(("outcomes.otherwise", "needs `complete_after_days`: before that an item without an "
+                                            "outcome may still get one"))
+    for key, there in (("segments", bool(pool.segments)), ("systems", bool(pool.systems))):
+        if there:
+            found.append((f"pool.{key}", "and `outcomes` do not go together yet: known items are added to "
+                                         "the estimate of the whole pool alone; leave one of them out"))
+    return found
+
+
 def _of_method(
     name: str, pool: Pool, method_name: str, warm_start: WarmStart | None
 ) -> list[tuple[str, str]]:
-    chosen = method(method_name, by_segment=bool(pool.segments))
+    chosen = method(method_name)
     found = []
     if warm_start is not None and not chosen.capabilities.starts_warm:
         found.append(("warm_start", f"cannot be used by method {method_name!r}: its label model takes no "
@@ -37,6 +63,11 @@ def _of_method(
     if chosen.feature_tree is not None and not pool.features:
         found.append(("pool.features", f"is needed by the method {method_name!r}, which cuts the pool by "
                                        "features; list columns of numbers, or cut by score: partition=csf"))
+    if pool.segments and chosen.capabilities.whole_pool_only:
+        able = ", ".join(name for name in METHODS if name not in methods_that("whole_pool_only"))
+        found.append(("pool.segments", f"cannot be estimated by the method {method_name!r}: its labels of a "
+                                       "segment do not say what the segment's other items are; use one of "
+                                       f"{able}, or leave the segments out"))
     if pool.systems and not chosen.capabilities.judges_systems:
         able = " or ".join(map(repr, methods_that("judges_systems")))
         found.append(("pool.systems", f"are judged by the method {able}, and this spec says {method_name!r}; "
@@ -45,7 +76,7 @@ def _of_method(
 
 
 def _of_audit(method_name: str, pool: Pool, budget: Budget) -> list[tuple[str, str]]:
-    chosen = method(method_name, by_segment=bool(pool.segments))
+    chosen = method(method_name)
     if not budget.audit:
         return []
     if not chosen.capabilities.audits:

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
+from assay.tasks.spec.shortened import shortened, with_a_gap
 
 _MOST_LISTED = 30
 _EXPECTED = {
@@ -32,7 +33,7 @@ _EXPECTED = {
 
 def refusal(error: ValidationError, root: type[BaseModel], origin: str) -> BadInput:
     """The error that lists every problem of what `origin` holds, in the order they were found."""
-    lines = [line for details in error.errors() for line in _lines(details, root)]
+    lines = [with_a_gap(line) for details in error.errors() for line in _lines(details, root)]
     if len(lines) == 1:
         return BadInput(f"{origin}: {lines[0]}")
     shown = lines if len(lines) <= _MOST_LISTED else [*lines[: _MOST_LISTED - 1], "and so on"]
@@ -54,7 +55,7 @@ def _lines(details: ErrorDetails, root: type[BaseModel]) -> Iterator[str]:
         case "union_tag_not_found":
             yield f"{where}.kind is missing; add one of: {', '.join(DESK_KINDS)}"
         case "union_tag_invalid":
-            yield f"{where}.kind must be one of {', '.join(DESK_KINDS)}, not {details['ctx']['tag']!r}"
+            yield f"{where}.kind must be one of {', '.join(DESK_KINDS)}, not {_show(details['ctx']['tag'])}"
         case "literal_error":
             yield f"{where} must be {details['ctx']['expected']}, not {_show(got)}"
         case "string_type" if isinstance(got, int | float):
@@ -83,8 +84,7 @@ def _without_tags(loc: Sequence[int | str]) -> list[int | str]:
 def _show(value: Any) -> str:
     if value is None:
         return "empty"
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return str(value).lower() if isinstance(value, bool) else shortened(value)
 
 
 def _description(loc: Sequence[int | str], root: type[BaseModel]) -> str:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -33,9 +33,10 @@ from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.choice_of_items import MethodName, WarmStart
-from assay.tasks.spec.consistency import contradictions
+from assay.tasks.spec.consistency import contradictions, contradictions_of_outcomes
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Target, Threshold
+from assay.tasks.spec.outcomes import Outcomes
 from assay.tasks.spec.people import Adjudication, Deadline
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import Labels, MeasureChoices
@@ -47,6 +48,8 @@ __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
 
 class Spec(Part):
     """One evaluation, as asked for."""
+
+    of_monitor: ClassVar[bool] = False
 
     name: str = Field(description="a name for the evaluation, unique in its store")
     pool: Pool = Field(description="where the predictions are and what their columns mean")
@@ -67,6 +70,9 @@ class Spec(Part):
     alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
     warm_start: WarmStart | None = Field(
         default=None, description="whose labels to start from: {evaluation: NAME, discount: 0.5}"
+    )
+    outcomes: Outcomes | None = Field(
+        default=None, description="labels that come by themselves: {source: ..., id: ..., label: ...}"
     )
     deadline: Deadline | None = Field(
         default=None, description="how long a round waits for people: {round_hours: 72, then: close | wait}"
@@ -90,6 +96,9 @@ class Spec(Part):
             name=self.name, pool=self.pool, method_name=self.method, budget=self.budget,
             desk=self.desk, rule=self.rule, warm_start=self.warm_start,
         )
+        problems += contradictions_of_outcomes(
+            self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
+        )
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
@@ -99,7 +108,7 @@ class Spec(Part):
         """The method by name, and why: `auto` with its meaning today."""
         if not is_auto(self.method):
             return Choice(method=self.method, reason="the spec asks for it")
-        return auto(self.method, by_segment=bool(self.pool.segments))
+        return auto(self.method)
 
     @property
     def chosen_method(self) -> Method:

@@ -10,10 +10,10 @@ own verdict ignores the windows before it, and over many windows some such verdi
 monitor judges.
 """
 
-from datetime import UTC, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, Strict, ValidationError, field_validator, model_validator
@@ -26,14 +26,18 @@ from assay.evalcore.monitoring.calendar import Kind, Window, kind_of, named
 from assay.evalcore.monitoring.days_off import DaysOff, days_off
 from assay.evalcore.monitoring.lifetime import Test
 from assay.evalcore.monitoring.multiplicity import Correction
+from assay.evalcore.monitoring.signals import LEAST_WINDOWS
 from assay.tasks.schema import Part, wrong
+from assay.tasks.spec.alerts import window_links
 from assay.tasks.spec.choice_of_items import MethodName
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.strict_yaml import read
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
+OutcomesThen = Literal["arrived", "complete"]
 _Text = Annotated[str, Field(min_length=1)]
+SizedBy = Literal["decide", "fixed"]
 
 
 class Schedule(Part):
@@ -80,15 +84,23 @@ class Watch(Part):
     late_days: float = Field(
         default=7.0, ge=0, le=3660, description="predictions that change so long after a window's end count"
     )
-    reference: _Text | None = Field(default=None, description="window to compare with; the first unless said")
+    reference: _Text | None = Field(
+        default=None, description="the window that a drop is told against; the first unless said"
+    )
     drop: Drop | None = Field(default=None, description="what counts as worse than before: {by: 0.03}")
     error_rate: float = Field(
         default=0.05, gt=0, lt=0.5, description="chance of one false breach between two real ones"
     )
     test: Test = Field(default="e-process", description="e-process, alpha-spending or cusum")
     correction: Correction = Field(default="e-bh", description="for segments: e-bh or bonferroni")
+    sizing: SizedBy = Field(
+        default="decide",
+        description="labels of a window without a signal: decide (what would decide, from quiet_labels to "
+                    "the budget) or fixed (quiet_labels)",
+    )
     quiet_labels: int | None = Field(
-        default=None, ge=1, description="labels of a window without a signal; else a quarter of the budget"
+        default=None, ge=1,
+        description="the fewest labels of a window without a signal; else a quarter of the budget",
     )
     monthly_labels: int = Field(ge=1, description="the most labels to buy in a calendar month, all windows")
     follow_ups: int = Field(default=2, ge=0, le=20, description="further batches for an inconclusive window")
@@ -99,10 +111,22 @@ class Watch(Part):
     carry_over: float = Field(
         default=0.5, ge=0, le=1, description="what a label of the window before is worth to the label model"
     )
+    recent: int = Field(
+        default=4, ge=1, le=100,
+        description="the last windows whose mean is shown, and decides how many labels the next one gets",
+    )
+    signal_rate: float = Field(
+        default=0.01, gt=0, lt=0.5, description="chance that any signal of an ordinary window is raised"
+    )
+    signal_windows: int = Field(
+        default=5, ge=LEAST_WINDOWS, le=1000, description="earlier windows without which no signal is raised"
+    )
 
 
 class MonitorSpec(Spec):
     """One monitor, as asked for."""
+
+    of_monitor: ClassVar[bool] = True
 
     monitor: Watch = Field(description="when to look, and what is a breach")
     model_version: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
@@ -133,6 +157,11 @@ class MonitorSpec(Spec):
                              "threshold: {min: 0.80}, or monitor.drop: {by: 0.03}"))
         if self.warm_start is not None:
             problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
+        link = self.alerts.report_url if self.alerts else None
+        if link is not None and ("{window}" not in link or "{evaluation}" in link):
+            problems.append(("alerts.report_url", f"{link!r} must hold {{window}}, and may hold {{monitor}}: "
+                             "a monitor's alert links to the page of its window, which has its verdict; the "
+                             "report of an {evaluation} has none"))
         problems += self._wrong_windows()
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
@@ -202,7 +231,7 @@ class MonitorSpec(Spec):
 
     @property
     def reference(self) -> Window:
-        """The window that signals, and a drop from the reference, are told against."""
+        """The window that a drop from the reference is told against."""
         return self.window(self.monitor.reference or self.monitor.first)
 
     def compared_with(self, reference: str) -> "MonitorSpec":
@@ -216,12 +245,29 @@ class MonitorSpec(Spec):
 
     @property
     def quiet_labels(self) -> int:
-        """Labels for a window without a signal."""
+        """Labels for a window without a signal: as many, or with `sizing: decide` at least as many."""
         asked = self.monitor.quiet_labels or max(self.budget.labels // 4, 1)
         return min(asked, self.budget.labels)
 
-    def evaluation(self, window: Window, name: str, labels: int, inherits: str | None, carry: float) -> Spec:
-        """The spec of an evaluation of a window; `inherits`: whose labels its label model starts from."""
+    @property
+    def all_known_when_complete(self) -> bool:
+        """Whether every item of a window has a label once its outcomes are complete."""
+        return self.outcomes is not None and self.outcomes.otherwise is not None
+
+    def outcomes_complete(self, window: Window, now: datetime) -> bool:
+        """Whether all outcomes of a window have arrived by now, as far as they will."""
+        days = None if self.outcomes is None else self.outcomes.complete_after_days
+        return days is not None and now >= window.end.astimezone(UTC) + timedelta(days=days)
+
+    def evaluation(
+        self, window: Window, name: str, labels: int, inherits: str | None, carry: float,
+        outcomes: OutcomesThen | None = None,
+    ) -> Spec:
+        """The spec of an evaluation of a window.
+
+        inherits   whose labels its label model starts from
+        outcomes   which of the window's outcomes are there; None for none
+        """
         data: dict[str, Any] = self.to_json()
         del data["monitor"]
         data.pop("model_version", None)
@@ -232,6 +278,14 @@ class MonitorSpec(Spec):
         data["batch_size"] = min(self.batch_size, labels)
         for field in data["desk"].keys() & set(self.desk.by_window):
             data["desk"][field] = window.fill(data["desk"][field])
+        if self.alerts is not None:
+            data["alerts"]["report_url"] = next(iter(window_links(self.alerts, self.name, window.name)), None)
+        known = data.pop("outcomes", None)
+        if known is not None and outcomes is not None:
+            known.pop("complete_after_days", None)
+            if outcomes == "arrived":
+                known.pop("otherwise", None)
+            data["outcomes"] = known | {"source": window.fill(known["source"])}
         if inherits is not None and carry > 0:
             data["warm_start"] = {"evaluation": inherits, "discount": carry}
         return Spec.from_json(data, origin=f"monitor {self.name}, window {window.name}")

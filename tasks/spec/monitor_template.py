@@ -33,12 +33,15 @@ method: dirichlet-tree
 desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 # desk: {kind: simulated, labels: "labels/dt={date}.csv"}
 
+# Labels that come by themselves, after a delay (docs/monitoring.md); an item without one is then "no match".
+# outcomes: {source: chargebacks.csv, id: item_id, label: label, complete_after_days: 30, otherwise: no match}
+
 # store: s3://bucket/prefix      # the record; ASSAY_STORE, which sweeps and the receiver watch, unless given
 
 threshold: {min: 0.80}           # the floor; and/or monitor.drop
 # alerts:                        # who is told of a breach; addresses are secrets and live in the environment
 #   channels: [{name: ops, env: ASSAY_ALERT_OPS}]
-#   report_url: "https://reports.example.com/{evaluation}"
+#   report_url: "https://reports.example.com/{monitor}/windows/{window}.html"
 
 monitor:
   first: "2026-11-20"            # the first window
@@ -51,13 +54,17 @@ monitor:
   # stale_days: 7                # people should have finished a window by then
   late_days: 7                   # and reissue it when they change within so many days
   monthly_labels: 2000           # the most labels to buy in a calendar month, all windows together
-  quiet_labels: 50               # a window without a signal gets so many; another the full budget
+  quiet_labels: 50               # a window without a signal gets at least so many; another the full budget
   follow_ups: 2                  # further batches for a window that stays inconclusive
   error_rate: 0.05               # chance of even one false breach between two real ones
   # drop: {by: 0.03}             # worse than the first window by more than this; or, than those before:
   # drop: {by: 0.03, than: previous, windows: 4}
   # test: e-process              # or alpha-spending, cusum
   # carry_over: 0.5              # what a label of the window before is worth to the label model
+  # recent: 4                    # windows whose mean is shown, and says how many labels would decide
+  # sizing: fixed                # a window without a signal always gets quiet_labels
+  # signal_rate: 0.01            # chance that an ordinary window raises a signal
+  # signal_windows: 5            # earlier windows without which none is raised
 
 seed: 7                          # fixes every random choice
 """

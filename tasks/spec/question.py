@@ -1,6 +1,7 @@
 """What is asked in a spec: the two classes, and the measures."""
 
 from typing import Annotated, Any
+from unicodedata import category, normalize
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
@@ -9,17 +10,46 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure
 from assay.tasks.schema import Finite, Part, wrong
 
+# By Unicode category.
+_REFUSED = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
+
+
+def _one_line_of_text(name: str) -> str:
+    """The name, if every desk can show it and give it back: a page in XML, a line of a CSV file."""
+    for character in name:
+        what = _REFUSED.get(category(character))
+        if what is None and ord(character) & 0xFFFE == 0xFFFE:
+            what = "a code point that is no character"
+        if what is not None:
+            raise wrong(f"{name!r} holds {what} (U+{ord(character):04X}), which no desk can show; remove it")
+    return name
+
+
+def _as_seen(name: str) -> str:
+    """The name without what cannot be seen, with plain spaces, and composed."""
+    seen = "".join(character for character in name if category(character) != "Cf")
+    return " ".join(normalize("NFC", seen).split())
+
+
+ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text)]
+"""A class as people see it. Spaces of every kind, joiners and soft hyphens belong to it and are kept."""
+
 
 class Labels(Part):
     """The two classes, as people see them and as a prediction column may spell them."""
 
-    positive: str = Field(min_length=1, description="name of the positive class")
-    negative: str = Field(min_length=1, description="name of the negative class")
+    positive: ClassName = Field(description="name of the positive class")
+    negative: ClassName = Field(description="name of the negative class")
 
     @model_validator(mode="after")
     def _two_classes(self) -> "Labels":
         if self.positive == self.negative:
             raise wrong(f"calls both classes {self.positive!r}; give them different names")
+        if _as_seen(self.positive) == _as_seen(self.negative):
+            raise wrong(
+                f"calls the classes {self.positive!a} and {self.negative!a}, which look the same; give them "
+                "different names"
+            )
         return self
 
 

@@ -3,8 +3,8 @@
 PyYAML reads YAML 1.1, in which `no` is false, `1e-3` is text, `2026-11-20` is a date, `<<` merges mappings,
 and a key written twice silently loses its first value. So this loader knows the core schema of YAML 1.2 only
 (text, true/false, decimal numbers, null) and refuses repeated keys, keys that are not text, and tags. A file
-may not be nested deeper than 50 levels nor hold more than 10,000 values, aliases counted as what they stand
-for, so no file costs much time or memory.
+may not be nested deeper than 50 levels, nor hold more than 10,000 values or 1,000,000 characters of text,
+aliases counted as what they stand for, so no file costs much time or memory.
 
 ruamel.yaml was tried. It refuses repeated keys and limits the depth, but reads dates, 0x1F, 1_000, tags of
 sets and bytes, returns to YAML 1.1 where a file asks for it, and has no limit on what aliases and merges
@@ -20,6 +20,7 @@ import yaml
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
+from assay.tasks.spec.shortened import shortened
 
 _LONGEST = 1_000_000      # characters of a file
 _MOST_VALUES = 10_000
@@ -40,15 +41,16 @@ class _CoreLoader(yaml.SafeLoader):
         super().__init__(text)
         self._depth = 0
         self._values = 0                            # so far, each alias counted as what it stands for
-        self._values_of: dict[yaml.Node, int] = {}  # of each finished node, itself included
+        self._text = 0                              # characters of text so far, counted likewise
+        self._size_of: dict[yaml.Node, tuple[int, int]] = {}   # values and text of each finished node
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Compose a node, within the limits."""
         event = self.peek_event()  # type: ignore[no-untyped-call]
         alias = isinstance(event, yaml.AliasEvent)
         if not alias and event.tag is not None:
-            raise _refused(f"the tag {event.tag!r} is not allowed; write a plain value", event)
-        before = self._values
+            raise _refused(f"the tag {shortened(event.tag)} is not allowed; write a plain value", event)
+        before = self._values, self._text
         self._depth += 1
         if self._depth > _DEEPEST:
             raise _refused(f"nested deeper than {_DEEPEST} levels", event)
@@ -58,13 +60,18 @@ class _CoreLoader(yaml.SafeLoader):
             return None
         if not alias:
             self._values += 1
-            self._values_of[node] = self._values - before
-        elif node in self._values_of:
-            self._values += self._values_of[node]
+            self._text += len(node.value) if isinstance(node, yaml.ScalarNode) else 0
+            self._size_of[node] = self._values - before[0], self._text - before[1]
+        elif node in self._size_of:
+            values, text = self._size_of[node]
+            self._values, self._text = self._values + values, self._text + text
         else:
             raise _refused("a value that contains itself", event)
-        if self._values > _MOST_VALUES:
-            raise _refused(f"more than {_MOST_VALUES:,} values (an alias counts as what it names)", event)
+        for many, most, what in (
+            (self._values, _MOST_VALUES, "values"), (self._text, _LONGEST, "characters of text"),
+        ):
+            if many > most:
+                raise _refused(f"more than {most:,} {what} (an alias counts as what it names)", event)
         return node
 
 
@@ -103,9 +110,9 @@ def _mapping(loader: _CoreLoader, node: yaml.MappingNode) -> JsonObject:
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
-            raise _refused(f"the key {key!r} is not text; put it in quotes", key_node)
+            raise _refused(f"the key {shortened(key)} is not text; put it in quotes", key_node)
         if key in result:
-            raise _refused(f"the key {key!r} is written twice; keep one", key_node)
+            raise _refused(f"the key {shortened(key)} is written twice; keep one", key_node)
         result[key] = loader.construct_object(value_node, deep=True)
     return result
 

@@ -43,6 +43,8 @@ method: auto
 # others, and ask_again: true or false, surprising answers given to a second person (docs/annotators.md).
 # adjudication: {rule: majority}                 # or dawid-skene, with annotators_per_item of 2 or more
 
+# outcomes: {source: chargebacks.csv, id: item_id, label: label}   # labels that came by themselves
+
 store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix
 
 # threshold: {min: 0.80}         # optional: makes assay say ok, breach or inconclusive

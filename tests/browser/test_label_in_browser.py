@@ -25,6 +25,8 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium"),
 ]
 
+# A no-break space, an emoji with joiners, the joiner of Persian, a soft hyphen, an ideographic space.
+MATCH, NO_MATCH = "match\u00a0👨\u200d👩\u200d👧", "no\u200cma\u00adtch\u3000全"
 NAMES = {"p1": ("caitlin", "kaitlin"), "p2": ("O'Neill & sons <b>", "o neill"), "p3": ("", "nobody")}
 
 
@@ -33,7 +35,7 @@ def test_a_record_pair_labelled_with_hotkeys_is_collected(
 ):
     evaluation = f"browser-{uuid4().hex[:8]}"
     desk = LabelStudioDesk(
-        label_studio_api, evaluation=evaluation, classes=["match", "no match"], display=["name_a", "name_b"]
+        label_studio_api, evaluation=evaluation, classes=[MATCH, NO_MATCH], display=["name_a", "name_b"]
     )
     desk.prepare()
     items = [Item(item_id=one, shown={"name_a": a, "name_b": b}) for one, (a, b) in NAMES.items()]
@@ -45,7 +47,7 @@ def test_a_record_pair_labelled_with_hotkeys_is_collected(
     given: dict[str, tuple[str, str | None]] = {}
     with signed_in(label_studio) as page:
         open_labelling(page, label_studio, project)
-        for kind in ("match", "no match", "skip"):
+        for kind in (MATCH, NO_MATCH, "skip"):
             seen = item_shown(page, [right for right in whose if whose[right] not in given])
             text = page.inner_text(".assay-page")
             left, right = NAMES[whose[seen]]
@@ -55,7 +57,7 @@ def test_a_record_pair_labelled_with_hotkeys_is_collected(
                 skip(page)
                 given[whose[seen]] = ("skip", None)
             else:
-                press_and_submit(page, "1" if kind == "match" else "2")
+                press_and_submit(page, "1" if kind == MATCH else "2")
                 given[whose[seen]] = ("label", kind)
         page.wait_for_timeout(1000)
 

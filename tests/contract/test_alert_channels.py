@@ -50,7 +50,7 @@ def test_a_webhook_of_ones_own_is_sent_json_with_a_reference(receiver):
     assert (done.status, done.channel) == ("sent", "ops")
     assert receiver.received == [{
         "reference": "spam/finished-breach", "owner": "spam", "key": "finished-breach", "kind": "breach",
-        "severity": "critical", "group": "f1", "subject": "f1 fell below 0.80",
+        "severity": "critical", "group": "f1", "incident": "assay/spam/f1", "subject": "f1 fell below 0.80",
         "body": "f1 0.71, 95% interval 0.66 to 0.76", "links": ["https://reports.example.com/spam"],
     }]
     assert receiver.headers[0]["Idempotency-Key"] == "spam/finished-breach"

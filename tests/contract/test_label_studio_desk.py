@@ -487,3 +487,26 @@ def test_large_imports_are_split(posted: Desk, monkeypatch: pytest.MonkeyPatch):
     batch = Batch(evaluation=posted.evaluation, round=2, items=a_batch("", "v", "w", "x", "y", "z").items)
     posted.desk.post(batch, batch.items)
     assert posted.desk.missing(batch) == []
+
+
+def test_an_answer_that_another_member_edits_becomes_that_member_s(posted: Desk, people: list[Person]):
+    (task,) = posted.tasks_of("a")
+    given = people[1].label(task, "match")
+    people[2].relabel(given, "no match")
+    (answer,) = posted.desk.collect(posted.batch).annotations
+    assert (answer.annotator, answer.label) == (f"ls-{people[2].number}", "no match")
+    assert answer.raw["completed_by"] == people[1].number
+
+
+def test_a_task_whose_shown_text_somebody_edited_is_not_the_item_any_more(
+    posted: Desk, people: list[Person], caplog: pytest.LogCaptureFixture
+):
+    (task,) = posted.tasks_of("a")
+    (data,) = (one for one in posted.data() if one["shown_name_a"] == "a")
+    people[1].label(task, "match")
+    people[0].edit_data(task, data | {"shown_name_b": "something else"})
+    assert posted.answers() == {}
+    assert [item.item_id for item in posted.desk.missing(posted.batch)] == ["a"]
+    assert "no longer shows what was posted" in caplog.text
+    posted.desk.post(posted.batch, posted.desk.missing(posted.batch))
+    assert posted.desk.missing(posted.batch) == []

@@ -16,7 +16,7 @@ from assay.evalcore.errors import AssayError
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
-from assay.flows.listen.receiver import MOST_BYTES, NoSecret, checked_secret, serve
+from assay.flows.listen.receiver import MOST_BYTES, NoSecret, advance_and_tell, checked_secret, serve
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 from assay.tasks.desks.label_studio.simulated_person import SimulatedPerson
@@ -106,7 +106,79 @@ def test_a_body_that_does_not_come_ends_the_request(receiver, monkeypatch):
     connection.close()
 
 
-@pytest.mark.parametrize("secret", [None, "", "short", "ä" * 20])
+def half_sent(receiver, many):
+    """Connections that have sent half of their headers."""
+    host, port = receiver.removeprefix("http://").split(":")
+    opened = [socket.create_connection((host, int(port)), timeout=20) for _ in range(many)]
+    for one in opened:
+        one.sendall(b"POST /label-studio/spam HTTP/1.1\r\nHost: x\r\nX-Half")
+    return opened
+
+
+def test_eighty_half_sent_requests_hold_up_nobody(receiver):
+    opened = half_sent(receiver, 80)
+    try:
+        for _ in range(5):
+            assert httpx.post(f"{receiver}/label-studio/spam", headers=SIGNED, timeout=5).status_code == 202
+        assert httpx.get(f"{receiver}/health", timeout=5).status_code == 200
+    finally:
+        for one in opened:
+            one.close()
+
+
+def test_headers_that_do_not_come_end_the_connection(receiver, monkeypatch):
+    monkeypatch.setattr("assay.flows.listen.connections.HEADER_SECONDS", 0.3)
+    silent, half = half_sent(receiver, 2)
+    started = time.monotonic()
+    half.sendall(b": 1\r\nX-More: 1\r\n")
+    for one in (silent, half):
+        assert one.recv(100) == b""
+        one.close()
+    assert time.monotonic() - started < 10
+    # a second request on a connection has as long as the first
+    host, port = receiver.removeprefix("http://").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=20)
+    for _ in range(2):
+        connection.request("GET", "/health")
+        assert connection.getresponse().read()
+    connection.sock.sendall(b"GET /hea")
+    assert connection.sock.recv(100) == b""
+    connection.close()
+
+
+def test_health_is_told_on_a_port_of_its_own(monkeypatch):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    with receiving(MemoryStore(), health_port=port):
+        assert httpx.get(f"{address}/health").json() == {"status": "up"}
+        assert httpx.get(f"{address}/label-studio/spam").status_code == 404
+        assert httpx.post(f"{address}/label-studio/spam", headers=SIGNED).status_code == 501
+        monkeypatch.setattr("assay.flows.listen.health.STANDS_STILL", 0.0)
+        assert httpx.get(f"{address}/health").status_code == 503
+
+
+def test_hints_about_unknown_evaluations_do_not_list_the_store():
+    class Watched(MemoryStore):
+        asked, listed = [], []
+
+        def exists(self, key):
+            self.asked.append(key)
+            return super().exists(key)
+
+        def keys(self, prefix=""):
+            self.listed.append(prefix)
+            return super().keys(prefix)
+
+    store = Watched()
+    for n in range(3):
+        assert advance_and_tell(store, f"unknown-{n}") is None
+    assert store.asked == [layout.manifest(f"unknown-{n}") for n in range(3)]
+    assert store.listed == []
+
+
+@pytest.mark.parametrize("secret", [None, "", "short", "ä" * 20, "a secret\nof two lines"])
 def test_without_a_secret_it_does_not_start(secret, monkeypatch, capsys, tmp_path):
     with pytest.raises(NoSecret, match="ASSAY_WEBHOOK_SECRET"):
         checked_secret(secret)

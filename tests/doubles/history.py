@@ -30,7 +30,7 @@ def opening(window, evaluation, **changed):
     })
 
 
-def row(window, value, state, segments=(), **changed):
+def row(window, value, state, segments=(), recent=(), **changed):
     """One window; waiting and unlabelled windows have no verdict."""
     judged = state in ("ok", "breach", "inconclusive")
     verdict = WindowVerdict(
@@ -38,6 +38,7 @@ def row(window, value, state, segments=(), **changed):
         parts=(SupportingEvaluation(evaluation=f"s-{window}", revision=0, labels=100, bought=90),),
         overall=place(value, state), segments=tuple(segments),
         labels_to_decide=40 if state == "inconclusive" else None,
+        dependent=False, recent=recent,
     )
     raised = Signal(name="psi", value=0.25, by_chance=0.01, raised=True)
     quiet = Signal(name="ks", value=0.01, by_chance=0.02, raised=False)

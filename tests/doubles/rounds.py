@@ -21,11 +21,11 @@ def four_items():
     )
 
 
-def a_question(name="dirichlet-tree", measures=("accuracy",)):
+def a_question(name="dirichlet-tree", measures=("accuracy",), by_segment=None):
     """Of the four items."""
     return Question(
         method=method(name), cells=four_items(), measures=tuple(map(measure, measures)), confidence=0.95,
-        seed=1, evaluation="by hand",
+        seed=1, evaluation="by hand", by_segment=by_segment or {},
     )
 
 

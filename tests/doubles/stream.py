@@ -65,6 +65,7 @@ def monitor_data(folder: Path, /, **monitor: Any) -> dict[str, Any]:
         "threshold": {"min": 0.85},
         "monitor": {
             "first": str(FIRST), "schedule": {"cron": "0 6 * * *"}, "monthly_labels": 10_000, "follow_ups": 0,
+            "sizing": "fixed",
             **monitor,
         },
     }

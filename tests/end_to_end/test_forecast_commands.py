@@ -10,7 +10,8 @@ from doubles.small_pool import spec_json, write_small_pool
 from assay.evalcore.methods.registry import auto
 from assay.flows.cli.main import run_command_line
 
-MEANT = auto(by_segment=True)    # the small pool has segments
+AUTO = "auto:depth=8"   # settings of the tree, whose forecasts are quick
+MEANT = auto(AUTO)
 
 
 @pytest.fixture
@@ -19,7 +20,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.delenv("ASSAY_STORE", raising=False)
     write_small_pool(Path("."))
     spec = spec_json(Path("predictions.csv"), Path("labels.csv"), target={"half_width": 0.1},
-                     budget={"labels": 390}, batch_size=30, measure="accuracy", threshold={"min": 0.5})
+                     budget={"labels": 390}, batch_size=30, measure="accuracy", threshold={"min": 0.5},
+                     method=AUTO)
     spec["desk"] = {"kind": "folder", "path": "desk"}
     Path("spec.yaml").write_text(yaml.safe_dump(spec))
     return tmp_path

@@ -56,7 +56,7 @@ def everything(folder: Path, **more: str):
               lambda: f"not up: {log.read_text()[-3000:]}", process)
         said = log.read_text()
         for name in ("AWS_SECRET_ACCESS_KEY", "LABEL_STUDIO_API_KEY", "LABEL_STUDIO_PASSWORD",
-                     "ASSAY_WEBHOOK_SECRET"):
+                     "ASSAY_WEBHOOK_SECRET", "PREFECT_API_AUTH_STRING"):
             assert env[name] not in said, name
         yield env
     finally:
@@ -71,6 +71,21 @@ def until(true, seconds, otherwise, process=None):
         assert time.monotonic() < give_up, otherwise()
         assert process is None or process.poll() is None, otherwise()
         time.sleep(0.5)
+
+
+def assert_closed_to_others(folder, env):
+    """No other user reads a file, and no port of the S3 server answers who has no credential."""
+    assert folder.stat().st_mode & 0o077 == 0
+    there = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    data = folder / "s3" / "data"   # SeaweedFS gives its files rights of its own, in a folder that is closed
+    assert data.stat().st_mode & 0o077 == 0
+    assert [path for path in there if path.stat().st_mode & 0o077 and data not in path.parents] == []
+    for name in ("MASTER", "VOLUME", "FILER"):
+        port = env[f"ASSAY_LOCAL_PORT_{name}"]
+        assert httpx.get(f"http://127.0.0.1:{port}/", trust_env=False).status_code == 400
+        with pytest.raises(httpx.TransportError):
+            httpx.get(f"https://127.0.0.1:{port}/", verify=False, trust_env=False)
+    assert httpx.get(f"{env['AWS_ENDPOINT_URL']}/assay/.ready", trust_env=False).status_code == 403
 
 
 def listens(port):
@@ -91,7 +106,10 @@ def test_an_evaluation_runs_through_the_whole_local_stack(tmp_path, monkeypatch)
         )
         (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
         api = env["PREFECT_API_URL"]
-        with httpx.Client(base_url=api, timeout=60, trust_env=False) as prefect:
+        auth = tuple(env["PREFECT_API_AUTH_STRING"].split(":"))
+        assert httpx.post(f"{api}/deployments/filter", json={}, trust_env=False).status_code == 401
+        assert_closed_to_others(tmp_path / "local", env)
+        with httpx.Client(base_url=api, auth=auth, timeout=60, trust_env=False) as prefect:
             evaluate = prefect.get(f"{api}/deployments/name/assay-evaluate/evaluate").json()["id"]
             prefect.post(f"{api}/deployments/{evaluate}/create_flow_run", json={
                 "parameters": {"spec_file": str(tmp_path / "spec.yaml"), "wait_minutes": 0}

@@ -1,7 +1,10 @@
 """A monitor as a deployment of a real Prefect server: scheduled, run as a flow, its history as artifacts."""
 
+from uuid import uuid4
+
 import pytest
 from doubles.stream import a_monitor, monitor_data, write_stream
+from services.receivers import webhook_receiver
 
 from assay.evalcore.errors import BadInput
 from assay.flows.monitor.deployment import NotDeployed, deploy_monitor
@@ -9,6 +12,7 @@ from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import register
 from assay.tasks.ledger import open_store
 from assay.tasks.spec.monitor import MonitorSpec
+from deployments import automations
 
 pytestmark = pytest.mark.services
 
@@ -51,6 +55,34 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
     }
     assert set(artifacts) == {"assay-monitor-deployed-stream", "assay-monitor-deployed-stream-table"}
     assert "| 2026-11-02 |" in artifacts["assay-monitor-deployed-stream"]["data"]
+
+
+def test_a_run_that_failed_is_told_by_the_name_of_its_monitor(in_prefect, tmp_path):
+    from prefect.blocks.notifications import CustomWebhookNotificationBlock
+
+    from assay.flows.drivers.deployed import monitor
+
+    data = monitor_data(tmp_path, last="2026-11-01") | {"name": "nightly"}
+    spec = MonitorSpec.from_data(data, "watch.yaml")
+    store = open_store(str(tmp_path / "ledger"))
+    register(store, spec)
+    with webhook_receiver() as ops:
+        block = CustomWebhookNotificationBlock(
+            name="ops", url=ops.url(), json_data={"subject": "{{subject}}", "body": "{{body}}"}
+        ).save("ops-of-monitors", overwrite=True)
+        every = {one.name: one for one in automations.wanted(uuid4(), block)}
+        wanted = every["assay: a monitor failed"]
+        automations.save(wanted)
+        try:
+            state = monitor("nightly", store.url, return_state=True)   # there are no predictions
+            assert state.is_failed()
+            assert ops.arrived.wait(60)
+        finally:
+            wanted.delete()
+    (got,) = ops.received
+    assert got["subject"] == "Assay: a run of the monitor nightly failed"
+    assert "window 2026-11-01: pool.source: no file matches" in got["body"]
+    assert "assay history nightly" in got["body"]
 
 
 def test_a_cron_expression_prefect_does_not_take_is_bad_input(in_prefect, tmp_path):

@@ -61,12 +61,12 @@ def test_a_drop_is_called_a_breach_and_told_once_and_what_came_before_is_not(tmp
 
 
 def test_a_quiet_window_gets_a_small_check_and_a_shifted_one_the_full_budget(tmp_path):
-    write_stream(tmp_path, 3, shift_from=2)
-    _, _, rows = _watched(a_monitor(tmp_path, quiet_labels=40), 3)
-    assert [row.openings[0].why for row in rows] == ["first", "quiet", "suspicious"]
-    assert [row.bought for row in rows] == [100, 40, 100]
-    assert "psi" in {signal.name for signal in rows[2].raised}
-    assert not rows[1].raised
+    write_stream(tmp_path, 7, shift_from=6)
+    _, _, rows = _watched(a_monitor(tmp_path, quiet_labels=40), 7)
+    assert [row.openings[0].why for row in rows] == ["first", *["quiet"] * 5, "suspicious"]
+    assert [row.bought for row in rows] == [100, *[40] * 5, 100]
+    assert "ks" in {signal.name for signal in rows[6].raised}
+    assert not any(row.raised for row in rows[:6])
 
 
 def test_the_months_labels_are_never_exceeded_and_what_is_left_out_says_so(tmp_path):
@@ -88,6 +88,75 @@ def test_an_inconclusive_window_buys_what_would_decide(tmp_path):
         assert replace(rows[0], verdict=verdicts[0]).asked == asked, "while people work on the follow-up"
     else:
         pytest.fail("the fixture should be near its floor")
+
+
+def test_a_window_beyond_its_limit_without_an_alarm_buys_what_would_call_it(tmp_path):
+    write_stream(tmp_path, 2, drop_from=1, worse=0.2)
+    stopped = _watched(a_monitor(tmp_path, quiet_labels=40, follow_ups=0), 2)[2][1]
+    measured = stopped.verdict.overall.measured
+    assert stopped.state == "inconclusive"
+    assert measured.upper < 0.85, "the fixture should be beyond its limit"
+    assert stopped.verdict.labels_to_decide > 0
+    store, _, rows = _watched(a_monitor(tmp_path, quiet_labels=40, follow_ups=2), 2)
+    assert rows[1].state == "breach"
+    assert [o.why for o in rows[1].openings][1:] == ["follow-up"] * (len(rows[1].openings) - 1)
+    assert rows[1].bought > 40
+    assert verify_monitor(store, "stream").verified
+
+
+def test_labels_of_a_quiet_window_are_decided_from_the_windows_before(tmp_path):
+    write_stream(tmp_path, 4)
+    data = monitor_data(tmp_path, sizing="decide", quiet_labels=20) | {"threshold": {"min": 0.78}}
+    store, _, rows = _watched(MonitorSpec.from_data(data, "x"), 4)
+    assert rows[0].openings[0].sizing is None
+    for number, row in enumerate(rows[1:], start=1):
+        opening = row.openings[0]
+        assert opening.why == "quiet"
+        assert opening.sizing.verdicts == number
+        assert opening.sizing.windows == tuple(one.window for one in rows[:number])
+        assert opening.labels == opening.sizing.labels == min(max(opening.sizing.decides, 20), 100)
+    assert len({row.openings[0].labels for row in rows[1:]} - {20, 100}) > 0, "something in between"
+    assert verify_monitor(store, "stream").verified
+    changed, size = MemoryStore(), rows[2].openings[0].sizing
+    for key in store.keys(""):
+        blob = store.get(key)
+        if key == "monitors/stream/windows/2026-11-03/openings/0001.json":
+            blob = blob.replace(b'"decides":%d' % size.decides, b'"decides":%d' % (size.decides + 1))
+        changed.put(key, blob)
+    assert [(d.key, d.difference) for d in verify_monitor(changed, "stream").differences] == [(
+        "monitors/stream/windows/2026-11-03/openings/0001.json",
+        "its labels do not follow from the windows before",
+    )]
+
+
+def test_the_mean_over_the_last_windows_stands_beside_the_newest(tmp_path):
+    write_stream(tmp_path, 4)
+    data = monitor_data(tmp_path, quiet_labels=60, recent=3)
+    data["pool"]["segments"] = ["half"]
+    _, _, rows = _watched(MonitorSpec.from_data(data, "x"), 4)
+    assert rows[0].recent is None
+    assert [row.recent.windows for row in rows[1:]] == [
+        ("2026-11-01", "2026-11-02"), ("2026-11-01", "2026-11-02", "2026-11-03"),
+        ("2026-11-02", "2026-11-03", "2026-11-04"),
+    ]
+    last = rows[3].recent
+    measured = [row.verdict.overall.measured for row in rows[1:]]
+    assert last.value == pytest.approx(sum(m.value for m in measured) / 3)   # 60 labels each
+    assert last.upper - last.lower < min(m.upper - m.lower for m in measured)
+    assert last.joined == "independent"
+    assert rows[3].recent_of("half=a").windows == last.windows
+
+
+def test_warm_starts_make_windows_dependent_where_the_label_model_estimates(tmp_path):
+    write_stream(tmp_path, 3)
+    for method, joined in (
+        ("dirichlet-tree:depth=3", "independent"), ("recalibrated:report_draws=100", "dependent")
+    ):
+        data = monitor_data(tmp_path, quiet_labels=50) | {"method": method}
+        _, _, rows = _watched(MonitorSpec.from_data(data, "x"), 3)
+        assert rows[1].openings[0].inherits == "stream-2026-11-01"
+        assert [row.recent.joined for row in rows[1:]] == [joined, joined]
+        assert rows[1].verdict.dependent == (joined == "dependent")
 
 
 def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_path):
@@ -207,8 +276,9 @@ def test_a_monitor_is_verified_and_a_changed_verdict_is_found(tmp_path):
         if key == "monitors/stream/verdicts/000002.json":
             blob = blob.replace(b'"labels":60', b'"labels":61')
         changed.put(key, blob)
+    # the mean over the last windows in the third verdict rests on the second
     assert [d.key for d in verify_monitor(changed, "stream").differences] == [
-        "monitors/stream/verdicts/000002.json"
+        "monitors/stream/verdicts/000002.json", "monitors/stream/verdicts/000003.json",
     ]
     strange = [
         "monitors/stream/notes.txt", "monitors/stream/verdicts/1.json", "monitors/stream/windows/notes.txt",
@@ -229,7 +299,9 @@ def test_the_command_line_does_what_is_due_and_tells_the_history(tmp_path, capsy
     assert run_command_line(["history", "stream", "--json", "--out", str(out), *where]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [window["state"] for window in told["windows"]] == ["breach"]
-    assert sorted(path.name for path in out.iterdir()) == ["history.html", "history.json", "history.parquet"]
+    assert sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()) == [
+        "history.html", "history.json", "history.parquet", "windows.json", "windows/2026-11-01.html"
+    ]
     rows = pq.read_table(out / "history.parquet").to_pylist()
     assert [(row["window"], row["verdict"], row["bought"]) for row in rows] == [("2026-11-01", "breach", 100)]
     page = (out / "history.html").read_text()

@@ -43,7 +43,7 @@ def test_four_years_that_did_not_move_are_no_breach_and_most_cost_little(employm
         "desk": {"kind": "simulated", "labels": f"{employment}/labels-{{year}}.parquet"},
         "threshold": {"min": 0.75},
         "monitor": {"first": "2015", "last": "2018", "schedule": {"cron": "0 6 1 1 *"}, "quiet_labels": 50,
-                    "drop": {"by": 0.03}, "monthly_labels": 1000, "follow_ups": 0},
+                    "drop": {"by": 0.03}, "monthly_labels": 1000, "sizing": "fixed", "follow_ups": 0},
     }, "employment.yaml")
     store = MemoryStore()
     register(store, spec)

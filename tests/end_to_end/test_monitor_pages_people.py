@@ -36,7 +36,7 @@ def test_a_drop_pages_people_and_a_good_day_does_not(label_studio, tmp_path, mon
             "channels": [
                 {"name": "ops", "env": "OPS"}, {"name": "mail", "env": "MAIL", "min_severity": "critical"},
             ],
-            "report_url": "https://reports.example.com/{evaluation}",
+            "report_url": "https://reports.example.com/{monitor}/windows/{window}.html",
         },
     }
     spec = MonitorSpec.from_data(data, origin="monitor.yaml")
@@ -58,13 +58,14 @@ def test_a_drop_pages_people_and_a_good_day_does_not(label_studio, tmp_path, mon
     (got,) = ops.received
     assert (got["kind"], got["severity"], got["owner"]) == ("breach", "critical", "monitors/paged")
     assert got["reference"] == "monitors/paged/verdict-000002"
-    assert got["body"].startswith("Accuracy is 0.")
-    assert "the window of 2026-11-02" in got["body"]
+    assert got["subject"].startswith("paged: Accuracy in breach: 0.")
+    assert "in window 2026-11-02." in got["body"]
     good = read_verdicts(monitors_ledger)[0].overall.measured
-    assert f"Before, it was {wording.shown(good.value, good.lower, good.upper)}" in got["body"]
-    assert "95% interval 0." in got["body"]
-    assert f"on {LABELS} labels" in got["body"]
-    assert got["links"] == ["https://reports.example.com/paged-2026-11-02"]
+    before = wording.in_words(good.value, good.lower, good.upper)
+    assert f"In the window before, 2026-11-01, it was {before}." in got["body"]
+    assert "The 95% interval is 0." in got["body"]
+    assert f"from {LABELS} labels of 60 predictions" in got["body"]
+    assert got["links"] == ["https://reports.example.com/paged/windows/2026-11-02.html"]
     (message,) = mail.messages
     assert message["Subject"] == got["subject"]
     assert verify(store, "paged-2026-11-02").verified

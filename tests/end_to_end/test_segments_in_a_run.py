@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from doubles.world import World
 
+from assay.flows.verify.ledger import verify
+
 
 def rows_of(standing, **wanted):
     return [r for r in standing.to_json()["estimates"] if all(r[k] == v for k, v in wanted.items())]
@@ -42,11 +44,16 @@ def test_segments_of_a_labelled_out_pool_are_exact(tmp_path: Path):
         assert row["interval"] == "exact"
 
 
-def test_a_method_that_cannot_say_it_says_so(tmp_path: Path):
-    standing = World(tmp_path, method="bernoulli").run()
-    (row,) = rows_of(standing, measure="f1", segment="region=north")
-    assert row["value"] is None
-    assert "bernoulli gives no estimates by segment" in row["undefined_reason"]
+@pytest.mark.parametrize("method", ["recalibrated", "bernoulli-online"])
+def test_designs_without_replacement_estimate_each_segment(tmp_path: Path, method: str):
+    world = World(tmp_path, method=method)
+    standing = world.run()
+    for segment in ("region=north", "region=south"):
+        (row,) = rows_of(standing, measure="f1", segment=segment)
+        assert row["interval"] in ("effective-number", "too few labels")
+        assert 0 <= row["lower"] <= row["value"] <= row["upper"] <= 1
+    assert sum(r["labels"] for r in rows_of(standing, measure="f1") if r["segment"]) == standing.labels
+    assert not verify(world.store, world.spec.name).differences
 
 
 def test_equal_chances_count_alike(tmp_path: Path):

@@ -1,6 +1,8 @@
 """Two hundred open evaluations in one store: swept in parallel, each on its own, twice at once if need be."""
 
+import os
 import threading
+import time
 
 import pytest
 from doubles.counted_store import CountedStore
@@ -9,6 +11,7 @@ from services.ledger_record import record_differences, record_of
 from assay.flows.drivers.sweep import sweep_store
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import open_evaluations
+from assay.tasks.ledger.stores.local import LEFTOVER_SECONDS, LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from benchmarks.recovery.many import begin_all, many_specs
 
@@ -89,3 +92,14 @@ def test_what_failed_goes_on_as_soon_as_it_is_repaired(begun, swept):
         for key in (layout.manifest(name), layout.spec(name)):
             swept._values[key] = begun[key]
     assert sorted(sweep_store(swept, workers=WORKERS).finished) == swept.damaged
+
+
+def test_a_sweep_removes_what_crashed_writers_left_behind(tmp_path):
+    store = LocalStore(tmp_path / "ledger")
+    begin_all(store, many_specs(tmp_path, 1, **QUICK))
+    left = tmp_path / "ledger" / ".temporary" / "left"
+    left.write_bytes(b"x")
+    then = time.time() - LEFTOVER_SECONDS - 60
+    os.utime(left, (then, then))
+    sweep_store(store, workers=1)
+    assert not left.exists()

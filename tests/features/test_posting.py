@@ -255,3 +255,27 @@ def test_a_tie_goes_to_one_more_person(tmp_path):
     decided = {d.item_id: d for d in read_labels(Ledger(world.store, "small"), 1)}
     assert decided[tied].label == (world.truth[tied] == "match")
     assert len(decided[tied].annotations) == 3
+
+
+def test_a_post_dated_ahead_by_a_wrong_clock_does_not_delay_posting_again(world):
+    world.desk.lost_posts = 1
+    world.clock.pass_by(days=30)             # this machine's clock is a month ahead
+    assert step(world).state == "waiting"
+    world.clock.pass_by(days=-30)            # another machine's is right
+    world.desk.answers, answers = {}, world.desk.answers
+    step(world)
+    assert copies(world) == dict.fromkeys(asked(world), 1)
+    assert [post.at for post in read_posts(Ledger(world.store, "small"), 1)] == [
+        world.clock() + timedelta(days=30), world.clock()
+    ]
+    world.desk.answers = answers
+    step(world)
+    assert read_labels(Ledger(world.store, "small"), 1)
+
+
+def test_a_clock_that_is_seconds_behind_waits_as_long_as_any(world):
+    world.desk.lost_posts = 1
+    step(world)
+    world.clock.pass_by(seconds=-5)
+    step(world)
+    assert copies(world) == {}

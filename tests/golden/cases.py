@@ -18,6 +18,7 @@ from doubles.pools import pools_folder
 from doubles.stream import after, monitor_data, write_stream
 
 from assay.evalcore.methods.registry import method_names
+from assay.evalcore.monitoring.sizing import lies_beyond
 from assay.flows.demo.run import run_demo
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
@@ -98,8 +99,16 @@ def monitor(folder: Path, method: str) -> dict[str, Any]:
 
 
 def digest_of_verdict(verdict: WindowVerdict) -> str:
-    """All numbers of a verdict, without that of the spec's version."""
-    return digest_of_numbers({name: value for name, value in asdict(verdict).items() if name != "version"})
+    """The numbers of its own window: the mean over the last windows follows from such numbers.
+
+    Without that of the spec's version.  Labels to decide are those that take an interval off a limit; of one
+    that lies beyond, there were none.
+    """
+    left_out = {"recent", "version"}
+    if any(lies_beyond(verdict.overall.measured, limit) for limit in verdict.overall.limits):
+        left_out.add("labels_to_decide")
+    told = {name: value for name, value in asdict(verdict).items() if name not in left_out}
+    return digest_of_numbers(told)
 
 
 def replay(pool: str, method: str) -> dict[str, Any]:

@@ -8,9 +8,13 @@ from doubles.world import World
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.evalcore.errors import BadInput
+from assay.flows.alerts.verdicts import raise_failure
+from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
-from assay.flows.record.opened import UnknownEvaluation
+from assay.flows.record.opened import UnknownEvaluation, utc_now
 from assay.flows.verify.ledger import NotASeal, checked_seal, verify
+from assay.tasks.alerts.alert import Alert
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.integrity import check_integrity
 from assay.tasks.ledger.manifest import load_manifest, partition_digest
@@ -23,7 +27,7 @@ from assay.tasks.ledger.stores.memory import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
 # What holds times and random words. No number depends on them, and two runs that decide the same differ in
-# them, so they are not sealed; `verify` does not read them, but for posts of items set aside as deleted.
+# them, so they are not sealed; `verify` reads them.
 NOT_EVIDENCE = ("/times.json", "/identity.json", "/pool/sources.json")
 
 
@@ -120,10 +124,72 @@ def test_a_key_nobody_wrote_is_named(finished, key):
 
 
 def test_what_an_aborted_freeze_left_is_a_note_and_no_difference(finished):
-    left = "small/pool/part-00000-0123456789abcdef.parquet"
+    left = f"small/pool/part-00000-{layout.digest(b'x')[:16]}.parquet"
     result = verify(store_of(finished | {left: b"x"}), "small")
     assert result.verified
     assert "left over" in result.notes[0]
+    assert left in result.notes[0]
+    assert named(finished | {left: b"y"}) == {left}     # no freeze wrote that
+
+
+def test_what_lies_beside_the_evidence_must_be_readable(finished):
+    beside = [key for key in finished if not is_evidence(key)]
+    assert {key.rsplit("/", 1)[1] for key in beside} == {
+        "times.json", "identity.json", "sources.json", "0001.json", "0001.arrived.json",
+    }
+    for key in beside:
+        for blob in (b"", finished[key][:-3], b'{"x":1}\n', b"\xff"):
+            assert named(finished | {key: blob}) == {key}, key
+
+
+@pytest.mark.parametrize("key", ["small/identity.json", "small/pool/sources.json"])
+def test_what_every_evaluation_has_is_missed(finished, key):
+    assert named({k: blob for k, blob in finished.items() if k != key}) == {key}
+
+
+@pytest.mark.parametrize(("key", "blob"), [
+    ("small/identity.json", b'{"identity":""}\n'),
+    ("small/rounds/0001/posts/0003.json",
+     b'{"asking":1,"at":"2026-11-22T00:00:00+00:00","attempt":3,"creator":"c","items":[]}\n'),
+    ("small/rounds/0001/posts/0001.json",
+     b'{"asking":1,"at":"2026-11-22T00:00:00+00:00","attempt":2,"creator":"c","items":[]}\n'),
+    ("small/rounds/0001/posts/0002.arrived.json", b"{}\n"),
+    ("small/alerts/round-0002-breach.sent/chat.json",
+     b'{"at":"2026-11-22T00:00:00+00:00","status":"sent","why":""}\n'),
+    ("small/alerts/round-0002-breach.json",
+     codec.encode(Alert(key="round-0002-breach", severity="warning", kind="breach", subject="s", body="b"))),
+    ("small/alerts/failure-1.json",
+     codec.encode(Alert(key="failure-2", severity="warning", kind="failure", subject="s", body="b"))),
+    ("small/alerts/failure-1.json", b"{}"),
+])
+def test_what_does_not_belong_beside_the_evidence_is_named(finished, key, blob):
+    assert named(finished | {key: blob}) == {key}
+
+
+def test_alerts_that_the_verdicts_call_for_and_those_of_failures_are_no_differences(tmp_path):
+    world = World(tmp_path, **SMALL, threshold={"min": 0.999}, alerts={"each_round": True})
+    assert world.run().state == "finished"
+    raise_failure(world.store, "small", BadInput("the desk is gone"), utc_now())
+    assert len(list(world.store.keys("small/alerts/"))) == 2
+    assert verify(world.store, "small").verified
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_a_lost_identity_stops_the_evaluation_and_is_not_made_again(tmp_path, rounds):
+    world = World(tmp_path, **SMALL)
+    answers, world.desk.answers = world.desk.answers, {}
+    begin(world.store, world.spec, world.desk)
+    if rounds:
+        world.advance()
+    world.desk.answers = answers
+    ledger = {key: world.store.get(key) for key in world.store.keys("small/")}
+    store = store_of({key: blob for key, blob in ledger.items() if key != "small/identity.json"})
+    for again in (False, True):
+        if again:
+            begin(store, world.spec)
+        with pytest.raises(codec.DamagedRecord, match=r"small/identity\.json: is missing; restore this key"):
+            advance(store, "small")
+    assert not store.exists("small/identity.json")
 
 
 def rewritten(ledger, key, write):

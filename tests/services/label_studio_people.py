@@ -38,6 +38,9 @@ class Person:
     def relabel(self, annotation: int, choice: str) -> None:
         self._ask("PATCH", f"/api/annotations/{annotation}/", json={"result": [choice_result(choice)]})
 
+    def edit_data(self, task: int, data: dict[str, Any]) -> None:
+        self._ask("PATCH", f"/api/tasks/{task}/", json={"data": data})
+
     def withdraw(self, annotation: int) -> None:
         self._ask("DELETE", f"/api/annotations/{annotation}/")
 

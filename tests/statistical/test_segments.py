@@ -5,15 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
+from assay.evalcore.evaluation.by_segment import estimates_by_segment
+from assay.evalcore.evaluation.labelled_round import LabelledRound
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.recalibrated import Recalibrated
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.pool.partition import build_partition, count_by_segment
+from assay.evalcore.recalibration.configurations import CONFIGURATIONS
 
 Z = norm.isf(1e-6 / 2)
 
@@ -105,3 +109,80 @@ def test_a_segment_nobody_drew_has_no_value():
     (e,) = segment_estimates([measure("accuracy")], only_even, 0.95, [False])
     assert np.isfinite(e.value[0])
     assert np.isnan(e.value[1])
+
+
+# --- whole evaluations: values, and intervals of the effective number of labels ---
+
+
+def a_pool_with_a_bad_segment(n_items=2000, seed=3):
+    """Three segments of 60%, 30% and 10%; in the second, four in ten labels are turned round."""
+    rng = np.random.default_rng(seed)
+    pool = synthetic_pool(n_items, seed=seed)
+    segment = rng.choice(3, size=n_items, p=[0.6, 0.3, 0.1])
+    turned = (segment == 1) & (rng.random(n_items) < 0.4)
+    return replace(pool, label=np.where(turned, 1 - pool.label, pool.label)), segment
+
+
+def by_segment(method, pool, segment, seed, names, rounds, size):
+    """The estimates of a live evaluation, and the true values in the same order."""
+    partition, cell = build_partition(method, pool.score, pool.probability, pool.prediction)
+    order = np.argsort(cell, kind="stable")
+    offset = np.cumsum(partition.cells.size) - partition.cells.size
+    n = int(segment.max()) + 1
+    question = Question(
+        method=method, cells=partition.cells, measures=tuple(map(measure, names)), confidence=0.95, seed=seed,
+        evaluation="segments",
+        by_segment={"part": count_by_segment(cell, partition.cells.n_cells, segment, n)},
+    )
+    state, done = begin(question), []
+    for _ in range(rounds):
+        p = plan(question, state, size)
+        items = order[offset[p.cell] + p.rank]
+        state = observe(question, state, p, pool.label[items])
+        done.append(LabelledRound(
+            plan=p, prediction=pool.prediction[items], label=pool.label[items], new=p.ask,
+            segment={"part": segment[items]},
+        ))
+    values = {str(s): int((segment == s).sum()) for s in range(n)}
+    truth = [
+        float(measure(name).of_confusion(np.bincount(
+            pool.prediction[segment == s] * 2 + pool.label[segment == s], minlength=4
+        ).reshape(2, 2).astype(float)))
+        for name in names for s in range(n)
+    ]
+    return estimates_by_segment(question, state, done, {"part": values}), truth
+
+
+QUICK = Recalibrated(configurations=CONFIGURATIONS[:1], planning_draws=8, n_strata=12)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("method", "runs"), [
+    (method("bernoulli-online"), 60), (QUICK, 30), (method("dirichlet-tree"), 20),
+], ids=["bernoulli-online", "recalibrated", "dirichlet-tree"])
+def test_segments_are_estimated_without_bias_and_covered(method, runs):
+    pool, segment = a_pool_with_a_bad_segment()
+    found = [
+        by_segment(method, pool, segment, seed, ["accuracy", "f1"], rounds=2, size=75) for seed in range(runs)
+    ]
+    truth = np.array(found[0][1])
+    values = np.array([[e.value for e in got] for got, _ in found])
+    error = Z * values.std(axis=0, ddof=1) / np.sqrt(runs)
+    # 0.03 for what keeping totals within what is possible costs in the smallest segment
+    assert (abs(values.mean(axis=0) - truth) < error + 0.03).all()
+    told = np.array([[e.interval == "effective-number" for e in got] for got, _ in found])
+    held = np.array([[e.lower <= t <= e.upper for e, t in zip(got, truth, strict=True)] for got, _ in found])
+    assert told[:, :2].mean() > 0.9, "the two large segments have labels enough"
+    n, covered = int(told.sum()), int((held & told).sum())
+    assert binom.cdf(covered, n, 0.93) > 1e-3, f"{covered} of {n} intervals cover"
+    assert values[:, 1].mean() < 0.75 < values[:, 0].mean(), "the bad segment is found"
+
+
+@pytest.mark.statistical
+def test_recall_of_a_rare_class_is_not_claimed_from_segments_with_few_labels():
+    pool = synthetic_pool(2000, seed=2, threshold=2.6)
+    segment = np.arange(2000) % 2
+    for seed in range(10):
+        got, _ = by_segment(method("bernoulli-online"), pool, segment, seed, ["recall"], rounds=2, size=40)
+        assert {e.interval for e in got} == {"too few labels"}
+        assert {(e.lower, e.upper) for e in got} == {(0.0, 1.0)}

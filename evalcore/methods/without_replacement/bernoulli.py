@@ -75,9 +75,7 @@ class BernoulliDesign(Method):
     """What the one-shot and the online method share: settings, cells, and batches of exact size."""
 
     interval: ClassVar[str] = "beta"
-    capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, trusts_probabilities=True, whole_pool_only=True
-    )
+    capabilities: ClassVar[Capabilities] = Capabilities(reuses_labels=True, trusts_probabilities=True)
 
     trust: Share = 0.9             # λ
     secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for

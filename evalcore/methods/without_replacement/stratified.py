@@ -55,7 +55,7 @@ class Stratified(Method):
         "the measure's whole range."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, cuts_by_features=True, spreads_evenly=True
+        reuses_labels=True, cuts_by_features=True, spreads_evenly=True, whole_pool_only=True
     )
     allocation: Allocation = "proportional"
     strata: int = 32

@@ -21,6 +21,7 @@ from assay.tasks.ledger.monitoring.mutes import Mute, create_mute, ended_mutes, 
 from assay.tasks.ledger.monitors import last_certain
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report.history.words import news_of_place
 
 
 def mute(store: Store, name: str, *, until: datetime, reason: str, now: datetime) -> Mute:
@@ -74,7 +75,8 @@ def _still_in_breach(run: MonitorRun, muted: set[str]) -> list[Alert]:
         if certain is None or certain.verdict != "breach":
             continue
         verdict = next(v for v in reversed(run.verdicts) if certain in (v.overall, *v.segments))
-        alert = alert_of(run.spec, verdict, certain, "breach", run.verdicts)
+        news = news_of_place(verdict, certain, run.verdicts, run.signals(verdict.window))
+        alert = alert_of(run.spec, news, "breach")
         if alert.key in muted:
             found.append(replace(alert, key=f"{alert.key}-unmuted"))
     return found

@@ -5,6 +5,9 @@ A spreadsheet runs a cell that begins with = + - or @, and quietly rewrites what
 spreadsheets take for "this is text" or show as it is. Text that begins with an apostrophe gets another, so
 that reading gives back what was written: `from_cell(to_cell(x)) == x` for every x.
 
+A spreadsheet that cuts at semicolons, at tabs or (after a copy) at line breaks finds cells inside ours. So an
+apostrophe also goes before = + - @ and ' after any of these.
+
 Files are UTF-8 with a byte-order mark (Excel guesses wrong without); read back are comma, semicolon and tab,
 whatever the spreadsheet's country saves.
 """
@@ -17,6 +20,10 @@ from dataclasses import dataclass
 
 from assay.tasks.desks.protocol import DeskRefused
 
+# What may stand between a separator that is not ours and what a spreadsheet then takes for a cell.
+_INNER_START = r"([;\t\r\n][\s\"]*)"
+_INNER_RUNS = re.compile(_INNER_START + "(?=[=+\\-@'])")
+_INNER_MARK = re.compile(_INNER_START + "'")
 _RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 _NUMBER_LIKE = re.compile(r"[\d.,:/\\ -]*\d[\d.,:/\\ -]*(?:[eE][+-]?\d+)?%?")
 _PLAIN_INTEGER = re.compile(r"0|[1-9]\d{0,14}")
@@ -39,12 +46,14 @@ class AnswerRow:
 
 def to_cell(text: str) -> str:
     """The text as it is written into a file."""
-    return "'" + text if text.startswith(_RUNS) or _rewritten(text) else text
+    if text.startswith(_RUNS) or _rewritten(text) or _INNER_RUNS.search(text):
+        return "'" + _INNER_RUNS.sub(r"\1'", text)
+    return text
 
 
 def from_cell(cell: str) -> str:
     """The inverse of `to_cell`; a cell without an apostrophe is itself."""
-    return cell[1:] if cell.startswith("'") else cell
+    return _INNER_MARK.sub(r"\1", cell[1:]) if cell.startswith("'") else cell
 
 
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:

@@ -3,6 +3,10 @@
 Skipped comes first, because a skip may hold a choice; then exactly one choice, of exactly one of our classes.
 Anything else (no result, two choices, an unknown class, malformed data) is invalid: it is not counted, and
 the raw record is kept for inspection. Regions that people drew in the shown text are ignored.
+
+An answer is the work of whoever edited it last, and the raw record tells who gave it first. An answer that
+Label Studio attributes to nobody (its person was deleted, or it was imported) is invalid: how many people
+stand behind such answers cannot be known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,16 +23,18 @@ def annotation(
     item_id: str, raw: Mapping[str, Any], classes: Sequence[str], asking: int = 1
 ) -> Annotation:
     """One annotation as Label Studio lists it, translated."""
-    kind, label = _meaning(raw, classes)
+    person = _number(raw.get("updated_by")) or _number(raw.get("completed_by"))
+    kind, label = _meaning(raw, classes) if person else ("invalid", None)
+    people = {name: _number(raw[name]) for name in ("completed_by", "updated_by") if name in raw}
     return Annotation(
         item_id=item_id,
         # Ids are used again after deletions on SQLite; together with the creation time they are not.
         annotation_id=f"{raw.get('id')}@{raw.get('created_at')}",
-        annotator=_person(raw.get("completed_by")),
+        annotator=f"ls-{person}" if person else "ls-nobody",
         kind=kind,
         label=label,
         updated_at=str(raw.get("updated_at") or ""),
-        raw={key: raw[key] for key in _KEPT if key in raw},
+        raw={key: raw[key] for key in _KEPT if key in raw} | people,
         asking=asking,
     )
 
@@ -66,7 +72,7 @@ def _chosen(result: Any) -> list[Any] | None:
     return choices if isinstance(choices, list) else []
 
 
-def _person(completed_by: Any) -> str:
-    """The person's number on this server; replies hold a number, or a record with one."""
-    number = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
-    return f"ls-{number}"
+def _number(person: Any) -> int | None:
+    """The person's number on this server; replies hold a number, or a record with one and an address."""
+    number = person.get("id") if isinstance(person, dict) else person
+    return number if isinstance(number, int) and not isinstance(number, bool) else None

@@ -22,7 +22,7 @@ import httpx
 import tenacity
 
 from assay.evalcore.types import JsonObject
-from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address
+from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address, checked_token
 from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
 from assay.tasks.effects.retrying import retrying
 from assay.tasks.quiet_libraries import quiet_libraries
@@ -49,7 +49,7 @@ class LabelStudioApi:
 
         quiet_libraries()
         self.url = checked_address(url)
-        self._replies = Replies(self.url, token)
+        self._replies = Replies(self.url, checked_token(token))
         self._api_error = ApiError
         self._read_attempts = read_attempts
         # Redirects are not followed: a POST would silently become a GET.

@@ -13,10 +13,14 @@ confidential. Items go up in the order of their digests, which says nothing abou
 *Copies*, several tasks of one item, do no harm. A copy that nobody touched is deleted while another one is
 there, after a last look at it. Labelled copies stay, and their answers are merged. A draft is not an answer,
 but a task with a draft counts as touched. If an answer and two clean-ups fall into the same moment, an item
-may disappear: it is then missing, and is posted again.
+may disappear: it is then missing, and is posted again. A task whose shown fields somebody edited asks another
+question: it does not count as its item, which is then missing too.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.plurals import plural
@@ -25,11 +29,24 @@ from assay.tasks.desks.label_studio.answers import annotation, touched
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.project import EvaluationProject
 from assay.tasks.desks.label_studio.replies import NotThere
-from assay.tasks.desks.label_studio.shown_fields import Field, shown_value
+from assay.tasks.desks.label_studio.shown_fields import Field, shown_fields, shown_value, still_shows
 from assay.tasks.desks.label_studio.webhook import ensure_webhook
-from assay.tasks.desks.protocol import AmbiguousPost, Batch, Collected, DeskUnreachable, Item
+from assay.tasks.desks.protocol import (
+    AmbiguousPost,
+    Batch,
+    Collected,
+    DeskRefused,
+    DeskUnreachable,
+    Item,
+)
 
 IMPORT_SIZE = 1000   # tasks in one import, which is one transaction: all or nothing
+# Bytes in one import. Label Studio answers 500 to requests that are too large, and a proxy before it may
+# refuse smaller ones.
+IMPORT_BYTES = 20_000_000
+
+
+_log = logging.getLogger("assay.desk")
 
 
 class LabelStudioDesk:
@@ -55,6 +72,7 @@ class LabelStudioDesk:
         `identity` tells apart evaluations of one name in different ledgers on one server."""
         self._api = api
         self._classes = list(classes)
+        self._fields = shown_fields(list(display), show_as or {})
         self._project = EvaluationProject(
             api, evaluation=evaluation, identity=identity, title=title, classes=classes, display=display,
             show_as=show_as or {}, annotators=annotators_per_item,
@@ -76,8 +94,8 @@ class LabelStudioDesk:
     def post(self, batch: Batch, items: Sequence[Item]) -> None:
         """Import the items into the project. One attempt: after AmbiguousPost, read `missing` before another.
 
-        More than a thousand items take several imports; if a later one fails the earlier ones stay, and
-        `missing` knows.
+        More than a thousand items, or more than 20 MB, take several imports; if a later one fails the earlier
+        ones stay, and `missing` knows. DeskRefused, and nothing is sent, if one item alone is larger.
         """
         if not items:
             return
@@ -85,8 +103,7 @@ class LabelStudioDesk:
         path = f"api/projects/{self._project.ids()[0]}/import"
         tasks = [{"data": self._data(batch, item, fields)} for item in items]
         tasks.sort(key=lambda task: task["data"]["assay_item"])
-        for start in range(0, len(tasks), IMPORT_SIZE):
-            part = tasks[start : start + IMPORT_SIZE]
+        for part in list(_imports(tasks)):
             try:
                 reply = self._api.send("POST", path, part)
             except NotThere:
@@ -125,17 +142,32 @@ class LabelStudioDesk:
 
     def _copies(self, batch: Batch) -> dict[str, list[Listed]]:
         """Item id -> its tasks, the first project's lowest id first, from a full read of the batch."""
-        ids = {self._key(batch, item.item_id): item.item_id for item in batch.items}
+        items = {self._key(batch, item.item_id): item for item in batch.items}
         copies: dict[str, list[Listed]] = {}
         try:
             for project in self._project.ids():
                 for task in self._api.tasks(project, self._in_batch(batch)):
-                    item_id = ids.get(str((task.get("data") or {}).get("assay_item")))
-                    if item_id is not None:   # anything else somebody put there is not ours to judge
-                        copies.setdefault(item_id, []).append(task)
+                    data = task.get("data") or {}
+                    item = items.get(str(data.get("assay_item")))
+                    if item is None:   # something else somebody put there is not ours to judge
+                        continue
+                    if self._asks_otherwise(item, data):
+                        _log.warning(
+                            "%s: task %s of project %s no longer shows what was posted: somebody edited its "
+                            "data; it does not count as the item %r", batch_name(batch), task.get("id"),
+                            project, item.item_id,
+                        )
+                        continue
+                    copies.setdefault(item.item_id, []).append(task)
         except NotThere:
             raise self._project.deleted() from None
         return copies
+
+    def _asks_otherwise(self, item: Item, data: Mapping[str, Any]) -> bool:
+        """Whether a task shows something else than was posted: it is another question then."""
+        return any(
+            not still_shows(data.get(field.key), item.shown.get(field.name, "")) for field in self._fields
+        )
 
     def _data(self, batch: Batch, item: Item, fields: Sequence[Field]) -> dict[str, str]:
         data = {"assay_batch": batch_name(batch), "assay_item": self._key(batch, item.item_id)}
@@ -170,6 +202,29 @@ class LabelStudioDesk:
         except (NotThere, DeskUnreachable):
             return False   # gone already, or still there at the next read
         return True
+
+
+def _imports(tasks: Sequence[Listed]) -> Iterator[Sequence[Listed]]:
+    """The tasks in order, as many together as one import takes. DeskRefused if one is too large."""
+    part: list[Listed] = []
+    held = 0
+    for task in tasks:
+        size = len(json.dumps(task)) + 2
+        if size > IMPORT_BYTES:
+            fields = {name: len(str(value)) for name, value in task["data"].items()}
+            longest = max(fields, key=lambda name: fields[name])
+            raise DeskRefused(
+                f"an item is too large for Label Studio: its field {longest.removeprefix('shown_')!r} has "
+                f"{fields[longest]:,} characters, and all fields together may have {IMPORT_BYTES:,} bytes; "
+                "show a shorter text, or the address of a picture instead of the picture itself"
+            )
+        if part and (len(part) == IMPORT_SIZE or held + size > IMPORT_BYTES):
+            yield part
+            part, held = [], 0
+        part.append(task)
+        held += size
+    if part:
+        yield part
 
 
 def batch_name(batch: Batch) -> str:

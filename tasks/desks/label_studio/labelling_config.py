@@ -9,6 +9,7 @@ Studio's own templates, where `$word` is replaced by a value of the item: a zero
 keeps it a dollar sign, and `class_name` takes it out again when the answer comes back.
 """
 
+import re
 from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 
@@ -17,6 +18,8 @@ from assay.tasks.desks.label_studio.shown_fields import Field, ShownRow, side_by
 CONTROL = "label"
 HOTKEYS = "1234567890qwertyuiop"
 _GUARD = "\u200b"
+# What XML 1.0 cannot hold, not even escaped. A class that holds one is refused when the spec is read.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 # Translucent greys look right in the light and in the dark theme.
 _STYLE = """
@@ -85,8 +88,7 @@ def _object(field: Field) -> str:
 
 
 def _plain(text: str) -> str:
-    printable = "".join(character for character in text if character.isprintable())   # XML holds no others
-    return printable.replace("$", "$" + _GUARD)
+    return _NOT_XML.sub("", text).replace("$", "$" + _GUARD)
 
 
 def _quoted(text: str) -> str:

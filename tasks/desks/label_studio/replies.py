@@ -4,7 +4,9 @@ Of what the server says only the status and its own short words are repeated, ne
 token, which some servers send back.
 """
 
+import json
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -31,8 +33,10 @@ class Replies:
     """The replies of one server."""
 
     def __init__(self, url: str, token: str) -> None:
-        """`token` is only here to be left out of what is said."""
-        self._url, self._secret = url, token
+        """`token` is only here to be left out of what is said, in every form in which it may be written."""
+        self._url = url
+        written = {token, repr(token)[1:-1], json.dumps(token)[1:-1], quote(token, safe="")} - {""}
+        self._secrets = sorted(written, key=len, reverse=True)
 
     def answer(self, response: httpx.Response) -> Any:
         """The JSON of a reply, None if it has none. DeskRefused or NotThere if the server said no."""
@@ -96,7 +100,20 @@ class Replies:
         return f": {self._masked(str(words))[:300]}" if words else ""
 
     def _masked(self, text: str) -> str:
-        return text.replace(self._secret, "***")
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def checked_token(token: str) -> str:
+    """The token, if it can be sent in a header. DeskRefused otherwise; the message does not hold it."""
+    if not token or not (token.isascii() and token.isprintable()) or " " in token:
+        raise DeskRefused(
+            f"the access token in the environment variable {TOKEN_VARIABLE} is no token: it is empty, or "
+            "holds a space, a line break or a character that is not ASCII; copy it again (Label Studio: "
+            "Account & Settings)"
+        )
+    return token
 
 
 def checked_address(url: str) -> str:

@@ -23,6 +23,7 @@ KINDS: tuple[Kind, ...] = ("text", "image", "html")
 
 _SUFFIXES = (("_a", "_b"), ("_left", "_right"), ("_1", "_2"))
 _PREFIXES = (("left_", "right_"), ("a_", "b_"))
+_REPLACED = ("s3://", "gs://", "azure-blob://")
 _IMAGE_WORDS = {"image", "img", "photo", "picture", "thumbnail", "screenshot"}
 _ADDRESS = re.compile(r"(?:https?://|data:image/(?:png|jpeg|gif|webp);base64,)[^\s<>\"]+", re.IGNORECASE)
 _IMAGE_URL = re.compile(
@@ -78,6 +79,24 @@ def shown_value(field: Field, value: str) -> str:
             return f'<img src="{escape(address, quote=True)}" style="max-width: 100%">'
         return escape(value)
     return value
+
+
+def still_shows(stored: object, value: str) -> bool:
+    """Whether a task's field shows this value, posted as whatever kind; white space aside.
+
+    Addresses in cloud storage are not compared: Label Studio replaces them when it lists tasks.
+    """
+    if any(scheme in value for scheme in _REPLACED):
+        return True
+    if not isinstance(stored, str):
+        return False
+    now = stored.split()
+    if now == value.split():
+        return True
+    as_kinds = (Field(name="", key="", kind=kind) for kind in KINDS)
+    return any(now == shown_value(field, value).split() for field in as_kinds) or (
+        sanitised(stored).split() == sanitised(value).split()   # made safe by another version
+    )
 
 
 def side_by_side(fields: Sequence[Field]) -> list[ShownRow]:

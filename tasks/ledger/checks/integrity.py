@@ -6,18 +6,20 @@ Digests alone answer this; nothing is decoded that was not found intact first. W
     ending.json, revisions/                                                           by the seals
     pool parts, partitions, inherited labels, gold, answers                           by their names
 
-A round that is still open has no seal yet; its plan is judged by recomputing it. times.json, identity.json,
-pool/sources.json and posts/ hold times and random words, alerts/ what people were told: they may be there,
-and what they say is no evidence.
+A round that is still open has no seal yet; its plan is judged by recomputing it. identity.json and
+pool/sources.json must be there, times.json, posts/ and alerts/ may be: what they say is no evidence, and is
+read by flows.verify.beside.
 """
 
 from collections.abc import Iterator
 
 from assay.evalcore.plurals import plural
 from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.checks.differences import in_one_sentence
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.checks.seal_fit import check_seals
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.layout import Key
 from assay.tasks.ledger.manifest import Manifest, partition_digest
 from assay.tasks.ledger.owner import Ledger
 
@@ -25,12 +27,13 @@ _STEPS = (layout.plan, layout.design, layout.labels, layout.estimate, layout.sea
 _REVISION_STEPS = (layout.revision_labels, layout.revision_estimate, layout.revision_seal)
 # may be there
 _BESIDE = {
-    layout.begun, layout.identity, layout.pool_sources, layout.times, layout.post, layout.arrived,
+    layout.begun, layout.times, layout.post, layout.arrived,
     layout.closing, layout.annotation, layout.annotators, layout.revision_annotators,
     layout.alert, layout.alert_try, layout.alert_failed, layout.alert_sent,
 }
 # left behind where a freeze was aborted
-_FROZEN = {layout.pool_part, layout.partition, layout.partition_rows, layout.inherited, layout.gold}
+_FROZEN = {layout.pool_part, layout.partition, layout.partition_rows, layout.inherited, layout.outcomes,
+    layout.gold}
 
 
 def check_integrity(ledger: Ledger) -> Integrity:
@@ -74,6 +77,8 @@ def _required(found: Integrity) -> Iterator[str]:
     name = found.ledger.name
     yield layout.spec(name)
     yield layout.manifest(name)
+    yield layout.identity(name)
+    yield layout.pool_sources(name)
     if found.manifest is not None:
         yield from found.manifest.digests
         yield from found.manifest.partition_keys
@@ -113,14 +118,25 @@ def _check_names(found: Integrity) -> None:
 
 def _check_others(found: Integrity, required: set[str]) -> None:
     """Keys nobody asked for."""
-    left_over = 0
+    left_over: list[str] = []
     for key in sorted(found.keys - required):
         known = found.known.get(key)
         if known is not None and known.kind in _FROZEN:
-            left_over += 1
+            left_over.append(key)
+            if not _has_its_name(known, found.ledger.get(key)):
+                found.add(key, "its bytes are not those its name is the digest of")
         elif known is None or known.kind not in _BESIDE:
             found.add(key, "is not a key of an evaluation")
     if left_over:
         found.notes.append(
-            f"{plural(left_over, 'key')} left over by a freeze that was not committed; nothing rests on them"
+            f"{plural(len(left_over), 'key')} left over by a freeze that was not committed; nothing rests on "
+            f"them: {in_one_sentence(left_over)}"
         )
+
+
+def _has_its_name(key: Key, blob: bytes) -> bool:
+    """Whether a frozen file has the digest in its name; that of a partition is of two files."""
+    if key.kind in (layout.partition, layout.partition_rows):
+        return True
+    digest = str(key.values[-1])
+    return layout.digest(blob)[: len(digest)] == digest

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.record import find_bytes
 from assay.tasks.ledger.seals import seal_bytes, sealed_at_the_end, sealed_by_bytes, sealed_in
 
 
@@ -24,30 +25,30 @@ def _check_revision(found: Integrity, number: int, vouched: set[str]) -> None:
     """Which round and answers a revision's seal must cover is judged by recomputing the revision."""
     name = found.ledger.name
     key = layout.revision_seal(name, number)
-    sealed = _read(found, key)
+    sealed = read_seal(found, key)
     if sealed is None:
         return
     wanted = {layout.revision_labels(name, number), layout.revision_estimate(name, number)}
     if number > 1:
         wanted.add(layout.revision_seal(name, number - 1))
-    _say_what_is_odd(found, key, wanted - sealed.keys())
-    _compare(found, key, sealed, vouched)
+    say_what_is_odd(found, key, wanted - sealed.keys())
+    compare(found, key, sealed, vouched)
 
 
 def _check_end(found: Integrity, vouched: set[str]) -> None:
     key = layout.final_seal(found.ledger.name)
-    sealed = _read(found, key)
+    sealed = read_seal(found, key)
     if sealed is None:
         return
     wanted = set(sealed_at_the_end(found.ledger.name, found.rounds))
-    _say_what_is_odd(found, key, sealed.keys() ^ wanted)
-    _compare(found, key, {k: digest for k, digest in sealed.items() if k in wanted}, vouched)
+    say_what_is_odd(found, key, sealed.keys() ^ wanted)
+    compare(found, key, {k: digest for k, digest in sealed.items() if k in wanted}, vouched)
 
 
 def _check_round(found: Integrity, number: int, vouched: set[str]) -> None:
     name = found.ledger.name
     key = layout.seal(name, number)
-    sealed = _read(found, key)
+    sealed = read_seal(found, key)
     if sealed is None:
         return
     answers = {one for one in sealed if one.startswith(layout.annotations(name, number))}
@@ -56,11 +57,11 @@ def _check_round(found: Integrity, number: int, vouched: set[str]) -> None:
         wanted.add(layout.annotators(name, number))
     if layout.closing(name, number) in found.keys | sealed.keys():
         wanted.add(layout.closing(name, number))
-    _say_what_is_odd(found, key, (sealed.keys() - answers) ^ wanted)
-    _compare(found, key, {k: digest for k, digest in sealed.items() if k in wanted | answers}, vouched)
+    say_what_is_odd(found, key, (sealed.keys() - answers) ^ wanted)
+    compare(found, key, {k: digest for k, digest in sealed.items() if k in wanted | answers}, vouched)
 
 
-def _read(found: Integrity, key: str) -> dict[str, str] | None:
+def read_seal(found: Integrity, key: str) -> dict[str, str] | None:
     """Full key -> digest, of a seal; None if it is not there, or cannot be read."""
     if key not in found.keys:
         return None
@@ -78,15 +79,16 @@ def _read(found: Integrity, key: str) -> dict[str, str] | None:
     return sealed
 
 
-def _say_what_is_odd(found: Integrity, seal: str, odd: set[str]) -> None:
+def say_what_is_odd(found: Integrity, seal: str, odd: set[str]) -> None:
+    """Report keys that a seal covers and should not, or should and does not."""
     if odd:
         found.add(seal, f"does not seal what it must: {', '.join(sorted(odd))}")
 
 
-def _compare(found: Integrity, seal: str, sealed: Mapping[str, str], vouched: set[str]) -> None:
+def compare(found: Integrity, seal: str, sealed: Mapping[str, str], vouched: set[str]) -> None:
     """Each key with the digest its seal holds."""
     for key, digest in sorted(sealed.items()):
-        now = layout.digest(found.ledger.get(key)) if key in found.keys else None
+        now = _digest(found, key)
         found.checked.add(key)
         if now == digest:
             vouched.add(key)
@@ -95,3 +97,11 @@ def _compare(found: Integrity, seal: str, sealed: Mapping[str, str], vouched: se
         found.add(key, f"{what}; {seal} was made of {digest}")
         if seal not in vouched:
             found.add(seal, f"does not fit {key}: one of the two was changed, and no later seal says which")
+
+
+def _digest(found: Integrity, key: str) -> str | None:
+    """Of the bytes under a key, which may be another owner's; None if nothing is there."""
+    if key not in found.keys and key.startswith(f"{found.ledger.name}/"):
+        return None
+    blob = find_bytes(found.ledger, key)
+    return None if blob is None else layout.digest(blob)

@@ -27,7 +27,7 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Attempt:
+class Attempt:
     """`posts/0001.json`"""
 
     attempt: int
@@ -37,10 +37,15 @@ class _Attempt:
     creator: str               # a random word
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """`posts/0001.arrived.json`: that it is there says everything."""
+
+
 def read_posts(ledger: Ledger, round: int) -> list[Post]:
     """The attempts to post a round, in order."""
     there = set(ledger.keys(layout.posts(ledger.name, round)))
-    made = [get_record(ledger, key, _Attempt) for key in there if layout.post.match(key)]
+    made = [get_record(ledger, key, Attempt) for key in there if layout.post.match(key)]
     return [
         Post(
             attempt=one.attempt, at=one.at, items=one.items, asking=one.asking,
@@ -59,7 +64,7 @@ def create_post(
     A put that is repeated because its reply was lost finds its own bytes and is still the creator: they hold
     a random word.
     """
-    ours = _Attempt(attempt=attempt, at=at, items=tuple(items), asking=asking, creator=uuid4().hex)
+    ours = Attempt(attempt=attempt, at=at, items=tuple(items), asking=asking, creator=uuid4().hex)
     blob = codec.encode(ours)
     return ledger.put(layout.post(ledger.name, round, attempt), blob) == blob
 
@@ -67,7 +72,7 @@ def create_post(
 @effect("mark-arrived")
 def mark_arrived(ledger: Ledger, round: int, attempt: int) -> None:
     """Write down that everything this attempt carried was seen on the desk."""
-    ledger.put(layout.arrived(ledger.name, round, attempt), codec.to_json({}))
+    ledger.put(layout.arrived(ledger.name, round, attempt), codec.encode(Arrived()))
 
 
 def removed_on_purpose(posts: Sequence[Post]) -> set[str]:

@@ -49,7 +49,10 @@ def open_store(url: str) -> Store:
 def _file(rest: str, url: str) -> Store:
     if not rest.startswith(("/", "./", "../")) and rest not in (".", ".."):
         raise BadInput(f"{url!r} names another machine; the address may be {ACCEPTED}")
-    return LocalStore(Path(unquote(rest)), url=url)
+    path = unquote(rest)
+    if "\0" in path:
+        raise BadInput("the address of the store has a NUL character in it")
+    return LocalStore(Path(path), url=url)
 
 
 def _s3(rest: str, url: str) -> Store:

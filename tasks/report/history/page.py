@@ -1,25 +1,15 @@
-"""A history as a page: a plot of the measure over windows, and a table."""
+"""A history as a page: the newest verdict, a plot of the measure over windows, and a table."""
 
 from dataclasses import dataclass
 
+from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
-from assay.tasks.report.history.record import History, HistoryRow, consequence_of, held_against
-from assay.tasks.report.history.table import interval_of, value_of
-
-_STATES = {
-    "ok": "within the limits",
-    "breach": "in breach",
-    "inconclusive": "inconclusive",
-    "waiting": "people are working",
-    "unlabelled": "not labelled: the month's labels were spent",
-    "missing": "no predictions came",
-    "empty": "no predictions in it",
-    "small": "too few predictions for a verdict",
-    "stale": "people have not finished in time",
-    "failed": "the last run failed",
-}
+from assay.tasks.report.history.record import History, HistoryRow, consequence_of
+from assay.tasks.report.history.rendering import render
+from assay.tasks.report.history.table import interval_of, joined_windows, recent_of, value_of
+from assay.tasks.report.history.words import STATES, first_news, headline, limits_in_words, news_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +20,6 @@ class PlaceCells:
     interval: str
     labels: int
     limit: str
-    evidence: str        # log evidence against each limit
-    needed: str          # log evidence that calls a breach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +27,11 @@ class WindowLine:
     """One window of the table."""
 
     window: str
+    link: str            # to its page; nothing before it is judged
     place: PlaceCells
+    recent: str          # the mean over the last windows
     bought: int
+    state: str
     said: str
     more: int | None     # labels that would decide it
     signals: str
@@ -67,25 +58,35 @@ class SegmentLine:
     place: PlaceCells
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewestVerdict:
+    """The newest window that is judged."""
+
+    window: str
+    name: str            # of what is told: the measure, and the segment if only segments are in breach
+    link: str
+    state: str
+    said: str
+    headline: str
+    known: bool
+    place: PlaceCells
+
+
 def history_html(history: History) -> bytes:
     """The page. Everything from outside is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    loader = PackageLoader("assay.tasks.report", "templates")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    style = loader.get_source(environment, "style.css")[0]
-    page = environment.get_template("history.html.j2").render(
+    newest_first = history.rows[::-1]
+    return render(
+        "history.html.j2",
         told=history,
         w=wording,
-        style=Markup(style),  # noqa: S704  our own file
+        measure=wording.measure_name(history.measure),
+        newest=next((_newest(history, row) for row in newest_first if row.verdict is not None), None),
         figure=windows_figure(history),
-        rows=[_window(row) for row in history.rows],
+        joined=_joined(history),
+        rows=[_window(row) for row in newest_first],
         segments=[
-            SegmentLine(window=row.window, segment=place.segment, place=_place(place))
-            for row in history.rows for place in row.segments if place.verdict == "breach"
+            SegmentLine(window=row.window, segment=place.segment, place=place_cells(place))
+            for row in newest_first for place in row.segments if place.verdict == "breach"
         ],
         changes=[
             ChangeLine(
@@ -95,32 +96,65 @@ def history_html(history: History) -> bytes:
             for one in history.amendments
         ],
     )
-    return page.encode("utf-8", "replace")
+
+
+def page_of(window: str) -> str:
+    """Where a window's page is, below the folder of the history."""
+    return f"windows/{window}.html"
+
+
+def place_cells(place: PlaceVerdict | None) -> PlaceCells:
+    """As it is printed."""
+    return PlaceCells(
+        value=value_of(place),
+        interval=interval_of(place),
+        labels=place.measured.labels if place else 0,
+        limit="" if place is None else limits_in_words(place),
+    )
+
+
+def _newest(history: History, row: HistoryRow) -> NewestVerdict:
+    news = first_news(news_in(history, row))
+    return NewestVerdict(
+        window=row.window,
+        name=news.name,
+        link=page_of(row.window),
+        state=row.state,
+        said=STATES[row.state],
+        headline=headline(news),
+        known=news.place.measured.value is not None,
+        place=place_cells(news.place),
+    )
+
+
+def _joined(history: History) -> str:
+    """Of the newest mean over the last windows, what it is; nothing where there is none."""
+    means = [row.recent for row in history.rows if row.recent is not None]
+    return joined_windows(means[-1]) if means else ""
 
 
 def _window(row: HistoryRow) -> WindowLine:
     return WindowLine(
         window=row.window,
-        place=_place(row.overall),
+        link=page_of(row.window) if row.verdict is not None else "",
+        place=place_cells(row.overall),
+        recent=recent_of(row.recent),
         bought=row.bought,
-        said=_STATES[row.state] + (f"; {_STATES[row.wrong.state]}" if row.verdict and row.wrong else ""),
+        state=row.state,
+        said=STATES[row.state] + (f"; {STATES[row.wrong.state]}" if row.verdict and row.wrong else ""),
         more=row.verdict.labels_to_decide if row.verdict else None,
-        signals=", ".join(f"{s.name} {_figure(s.value)}".rstrip() for s in row.raised),
+        signals=", ".join(map(_signal, row.raised)),
         revision=row.revision,
     )
 
 
-def _place(place: PlaceVerdict | None) -> PlaceCells:
-    limits = [] if place is None else held_against(place)
-    return PlaceCells(
-        value=value_of(place),
-        interval=interval_of(place),
-        labels=place.measured.labels if place else 0,
-        limit=", ".join(f"{limit.name} {wording.limit(limit.value)}" for limit, _ in limits),
-        evidence=", ".join(f"{evidence:.2f}" for _, evidence in limits),
-        needed="" if place is None else f"{place.needed:.2f}",
-    )
+def _signal(signal: Signal) -> str:
+    if signal.level is not None and signal.usual is not None:
+        return f"{signal.name} {_figure(signal.level)} (usually {_figure(signal.usual)})"
+    if signal.why:
+        return f"{signal.name}: {signal.why}"
+    return f"{signal.name} {_figure(signal.value)}".rstrip()
 
 
 def _figure(value: float | None) -> str:
-    return "" if value is None else wording.number(value, 4)
+    return "" if value is None else wording.number(value, 3)

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
+from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
 from assay.evalcore.types import JsonObject
@@ -43,6 +44,16 @@ class HistoryRow:
         return self.verdict.segments if self.verdict else ()
 
     @property
+    def recent(self) -> RecentMean | None:
+        """The mean of the whole pool over the last windows; None where there are not two of them."""
+        return self.recent_of(None)
+
+    def recent_of(self, segment: str | None) -> RecentMean | None:
+        """The mean of a place over the last windows."""
+        found = self.verdict.recent if self.verdict else ()
+        return next((mean for mean in found if mean.segment == segment), None)
+
+    @property
     def bought(self) -> int:
         """Labels paid for."""
         return 0 if self.verdict is None else sum(part.bought for part in self.verdict.parts)
@@ -75,6 +86,7 @@ class History:
     rows: tuple[HistoryRow, ...]
     amendments: tuple[Amendment, ...] = ()
     mutes: tuple[Mute, ...] = ()
+    verdicts: tuple[WindowVerdict, ...] = ()   # all of them, in the order they were given
 
     @property
     def bought(self) -> int:
@@ -129,15 +141,17 @@ def _row_json(row: HistoryRow) -> JsonObject:
         "asked": row.asked,
         "pool": verdict.pool if verdict else None,
         "labels_to_decide": verdict.labels_to_decide if verdict else None,
+        "recent": _recent_json(row.recent),
         "why": row.openings[0].why if row.openings else None,
-        "signals": [
-            {"name": s.name, "value": s.value, "by_chance": s.by_chance, "raised": s.raised}
-            for s in row.signals
-        ],
+        "sizing": _sizing_json(row),
+        "outcomes": row.openings[0].outcomes if row.openings else None,
+        "contradicted": list(row.openings[0].contradicted) if row.openings else [],
+        "signals": [asdict(signal) for signal in row.signals],
         "revision": row.revision,
         "evaluations": [o.evaluation for o in row.openings if o.evaluation],
         "segments": [
-            {"segment": one.segment, "verdict": one.verdict, **_place_json(one)} for one in row.segments
+            {"segment": one.segment, "verdict": one.verdict, **_place_json(one),
+             "recent": _recent_json(row.recent_of(one.segment))} for one in row.segments
         ],
     }
 
@@ -154,6 +168,19 @@ def _amendment_json(one: Amendment) -> JsonObject:
         "changed": list(one.changed), "evidence_begins_anew": list(one.anew), "new_model": one.new_model,
         "reference": one.reference,
     }
+
+
+def _recent_json(mean: RecentMean | None) -> JsonObject | None:
+    if mean is None:
+        return None
+    told = asdict(mean)
+    del told["segment"]
+    return told | {"windows": list(mean.windows)}
+
+
+def _sizing_json(row: HistoryRow) -> JsonObject | None:
+    sizing = row.openings[0].sizing if row.openings else None
+    return None if sizing is None else asdict(sizing) | {"windows": list(sizing.windows)}
 
 
 def _place_json(place: PlaceVerdict | None) -> JsonObject:

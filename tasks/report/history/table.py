@@ -3,9 +3,12 @@
 import io
 from dataclasses import asdict, dataclass
 
+from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
+from assay.tasks.report.history.chart import chart
 from assay.tasks.report.history.record import History, HistoryRow
+from assay.tasks.report.history.words import limits_in_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +25,10 @@ class PlaceRow:
     upper: float | None
     confidence: float | None
     labels: int
+    recent: float | None              # the mean over the last windows,
+    recent_lower: float | None        # with its interval
+    recent_upper: float | None
+    recent_windows: int | None
     limit: float | None               # the first
     log_evidence: float | None        # against the limit that it says most against
     log_evidence_needed: float | None
@@ -42,6 +49,7 @@ def place_rows(history: History) -> list[PlaceRow]:
 def _place_row(history: History, row: HistoryRow, place: PlaceVerdict | None) -> PlaceRow:
     measured = place.measured if place else None
     segment = place.segment if place else None
+    mean = row.recent_of(segment)
     return PlaceRow(
         monitor=history.monitor,
         window=row.window,
@@ -53,6 +61,10 @@ def _place_row(history: History, row: HistoryRow, place: PlaceVerdict | None) ->
         upper=measured.upper if measured else None,
         confidence=measured.confidence if measured else None,
         labels=measured.labels if measured else 0,
+        recent=mean.value if mean else None,
+        recent_lower=mean.lower if mean else None,
+        recent_upper=mean.upper if mean else None,
+        recent_windows=len(mean.windows) if mean else None,
         limit=place.limits[0].value if place and place.limits else None,
         log_evidence=max(place.evidence, default=None) if place else None,
         log_evidence_needed=place.needed if place else None,
@@ -72,6 +84,7 @@ def history_parquet(history: History) -> bytes:
     columns = {
         "monitor": text, "window": text, "measure": text, "segment": text, "verdict": text,
         "value": number, "lower": number, "upper": number, "confidence": number, "labels": count,
+        "recent": number, "recent_lower": number, "recent_upper": number, "recent_windows": count,
         "limit": number, "log_evidence": number, "log_evidence_needed": number, "bought": count,
         "pool": count, "revision": count, "signals": pa.list_(text),
     }
@@ -83,17 +96,42 @@ def history_parquet(history: History) -> bytes:
 
 
 def history_markdown(history: History, last: int = 20) -> str:
-    """The newest windows as a table, for an artifact."""
-    lines = [
-        f"### {history.monitor}: {history.measure} over windows", "",
-        "| window | estimate | interval | labels | bought | verdict |",
-        "| --- | --- | --- | --- | --- | --- |",
+    """The newest windows as a chart and a table, for an artifact."""
+    newest = history.rows[-last:]
+    lines = [f"### {history.monitor}: {wording.measure_name(history.measure)} over windows", ""]
+    drawn = chart(newest)
+    if drawn:
+        lines += ["```text", *drawn, "```", ""]
+    lines += [
+        "| window | verdict | estimate | interval | must be | labels | bought |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for row in history.rows[-last:]:
-        labels = row.overall.measured.labels if row.overall else 0
-        cells = (row.window, value_of(row.overall), interval_of(row.overall), labels, row.bought, row.state)
+    for row in reversed(newest):
+        place = row.overall
+        limit = limits_in_words(place) if place else ""
+        labels = place.measured.labels if place else 0
+        cells = (
+            row.window, row.state, value_of(place), interval_of(place), limit, labels, row.bought
+        )
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) + "\n"
+
+
+def recent_of(mean: RecentMean | None) -> str:
+    """The mean over the last windows, its interval, and how many windows; nothing where there is none."""
+    if mean is None:
+        return ""
+    value = wording.shown(mean.value, mean.lower, mean.upper)
+    return f"{value}, {wording.ends(mean.value, mean.lower, mean.upper)} ({len(mean.windows)})"
+
+
+def joined_windows(mean: RecentMean) -> str:
+    """Which windows a mean is over, and what its interval assumes, as a sentence."""
+    first, last = mean.windows[0], mean.windows[-1]
+    said = f"{first} to {last}, weighted by {wording.plural(mean.labels, 'label')}"
+    if mean.joined == "independent":
+        return f"{said}, errors independent"
+    return f"{said}, errors dependent by warm starts"
 
 
 def value_of(place: PlaceVerdict | None) -> str:

@@ -61,6 +61,11 @@ def list_files(source: str) -> list[SourceFile]:
     return found
 
 
+def is_there(source: str) -> bool:
+    """Whether a source has a file by now. Raises BadInput where it can have none."""
+    return bool(_place(source).listed(source))
+
+
 def is_local(source: str) -> bool:
     """Whether a source is on the local disk."""
     return _PLACES.get(_scheme(source)) is _LOCAL

@@ -5,7 +5,9 @@ import os
 import re
 import stat
 import subprocess
+import sys
 from importlib.metadata import version
+from ipaddress import ip_address, ip_network
 
 import pytest
 import yaml
@@ -38,6 +40,8 @@ def compose():
 
 
 def local():
+    if str(DEPLOYMENTS) not in sys.path:   # as it is for whoever runs the file
+        sys.path.append(str(DEPLOYMENTS))
     spec = importlib.util.spec_from_file_location("local_stack", DEPLOYMENTS / "local.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -84,9 +88,73 @@ def test_no_manifest_holds_a_secret_and_every_reference_is_named_in_config():
 def test_every_pod_may_be_reached_only_by_those_a_policy_names():
     policies = {found["metadata"]["name"]: found["spec"] for _, kind, found in objects()
                 if kind == "NetworkPolicy"}
-    assert policies["closed"] == {"podSelector": {}, "policyTypes": ["Ingress"]}
+    assert policies.pop("closed") == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     serving = {found["metadata"]["name"] for _, kind, found in objects() if kind == "Service"}
-    assert serving == policies.keys() - {"closed"}
+    assert serving == {name for name, spec in policies.items() if spec["policyTypes"] == ["Ingress"]}
+
+
+def test_every_pod_reaches_only_those_a_policy_names_and_label_studio_nothing_outside():
+    reached: dict[str, set] = {}
+    for _, kind, found in objects():
+        if kind == "NetworkPolicy" and found["spec"]["policyTypes"] == ["Egress"]:
+            (selected,) = found["spec"]["podSelector"]["matchExpressions"]
+            for rule in found["spec"]["egress"]:
+                (to,) = rule["to"]
+                for app in selected["values"]:
+                    reached.setdefault(app, set()).add((*to, rule["ports"][0]["port"]))
+    pod, names, outside = "podSelector", ("namespaceSelector", 53), ("ipBlock", 443)
+    assert reached == {
+        "prefect": {names, (pod, 5432), outside}, "label-studio": {names, (pod, 5432), (pod, 8300)},
+        "deploy": {names, (pod, 4200)}, "worker": {names, (pod, 4200), (pod, 8080), outside},
+        "receiver": {names, (pod, 4200), (pod, 8080), outside},
+    }
+
+
+def banned(subnets, address):
+    return any(ip_address(address) in ip_network(subnet) for subnet in subnets.split(","))
+
+
+def test_label_studio_may_call_the_receiver_and_no_other_inside_address():
+    found = compose()
+    environment = found["services"]["label-studio"]["environment"]
+    assert environment["LABEL_STUDIO_SSRF_PROTECTION_ENABLED"] == "true"
+    subnets = environment["LABEL_STUDIO_USER_ADDITIONAL_BANNED_SUBNETS"]
+    (hints,) = (one["subnet"] for one in found["networks"]["hints"]["ipam"]["config"])
+    assert not any(banned(subnets, str(host)) for host in ip_network(hints).hosts())
+    inside = ("127.0.0.1", "10.0.0.1", "172.17.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "::1",
+              "fd00::1", "fe80::1", "::ffff:127.0.0.1")
+    assert all(banned(subnets, address) for address in inside)
+    shared = set(found["services"]["label-studio"]["networks"])
+    assert shared.intersection(found["services"]["receiver"]["networks"]) == {"hints"}
+    (pod,) = (pod for name, pod in pods() if name == "label-studio.yaml")
+    variables = {one["name"]: one.get("value") for one in pod["containers"][0]["env"]}
+    assert variables["LABEL_STUDIO_SSRF_PROTECTION_ENABLED"] == "true"
+    subnets = variables["LABEL_STUDIO_USER_ADDITIONAL_BANNED_SUBNETS"]
+    private = {"10.0.0.1", "172.17.0.1", "192.168.0.1", "100.64.0.1"}   # where a cluster has its Services
+    assert {address for address in inside if not banned(subnets, address)} == private
+
+
+def test_file_systems_are_read_only_but_label_studio_s():
+    writable = {name for name, pod in pods() for one in pod["containers"]
+                if not one["securityContext"].get("readOnlyRootFilesystem")}
+    assert writable == {"label-studio.yaml"}
+    services = compose()["services"]
+    assert {name for name, one in services.items() if not one.get("read_only")} == {"label-studio"}
+    by_group_root = {name for name, one in services.items() if one["user"].endswith(":0")}
+    assert by_group_root == {"label-studio"}
+    group = {name: pod["securityContext"]["runAsGroup"] for name, pod in pods()}
+    assert {name for name, number in group.items() if number == 0} == {"label-studio.yaml"}
+
+
+def test_liveness_of_the_receiver_is_told_on_a_port_of_its_own():
+    (pod,) = (pod for name, pod in pods() if name == "receiver.yaml")
+    (container,) = pod["containers"]
+    assert container["livenessProbe"]["httpGet"]["port"] == "health"
+    assert {"name": "health", "containerPort": 8301} in container["ports"]
+    assert "--health-port" in container["command"]
+    service = compose()["services"]["receiver"]
+    assert "8301/health" in service["healthcheck"]["test"][-1]
+    assert "--health-port" in service["command"]
 
 
 def test_compose_publishes_on_the_loopback_and_keeps_secrets_in_files():
@@ -96,7 +164,7 @@ def test_compose_publishes_on_the_loopback_and_keeps_secrets_in_files():
         assert not service["user"].startswith("0"), name
         assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}, name
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
-        if name not in ("deploy", "worker"):
+        if name != "deploy":     # it runs once
             assert "healthcheck" in service, name
         for variable, value in service.get("environment", {}).items():
             if re.search(r"PASSWORD|SECRET|KEY|TOKEN", variable):
@@ -139,11 +207,17 @@ def stack(monkeypatch):
 def test_credentials_are_generated_once_and_only_their_owner_reads_them(stack, tmp_path):
     path = stack.prepare(tmp_path / "a", any_port=True)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    copied = path.parent / "label-studio" / "ls.sqlite3"
+    copied.touch(0o644)
+    stack.prepare(tmp_path / "a", any_port=False)
+    assert stat.S_IMODE(copied.stat().st_mode) == 0o600
     first = stack.read_env(path)
+    assert first["PREFECT_SERVER_API_AUTH_STRING"] == first["PREFECT_API_AUTH_STRING"]
     assert stack.read_env(stack.prepare(tmp_path / "a", any_port=False)) == first
     other = stack.read_env(stack.prepare(tmp_path / "b", any_port=True))
     for name in ("AWS_SECRET_ACCESS_KEY", "LABEL_STUDIO_API_KEY", "LABEL_STUDIO_PASSWORD",
-                 "ASSAY_WEBHOOK_SECRET"):
+                 "ASSAY_WEBHOOK_SECRET", "PREFECT_API_AUTH_STRING"):
         assert len(first[name]) >= 16
         assert first[name] != other[name]
 

@@ -7,6 +7,7 @@ import re
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
@@ -21,6 +22,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.report.evidence import gather_evidence
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.labelling_config import labelling_config
+from assay.tasks.desks.label_studio.replies import Replies
 from assay.tasks.desks.label_studio.shown_fields import shown_fields, shown_value
 from assay.tasks.desks.protocol import DeskError
 from assay.tasks.ledger import layout, open_store
@@ -116,6 +118,21 @@ def test_a_server_that_repeats_the_token_does_not_get_it_into_an_error(echo, sta
     assert TOKEN not in repr(api)
 
 
+@pytest.mark.parametrize("token", ["f00dface\nf00dface", "f00dface f00dface", "f00dfacé", "f00d\x00face", ""])
+def test_a_token_that_cannot_be_sent_is_refused_without_being_repeated(token):
+    with pytest.raises(DeskError, match="LABEL_STUDIO_API_KEY is no token") as caught:
+        LabelStudioApi("http://127.0.0.1:9", token)
+    said = f"{caught.value} {caught.value!r} {caught.value.__cause__!r} {caught.value.__context__!r}"
+    assert "f00d" not in said
+
+
+def test_a_token_is_masked_in_whatever_form_it_is_written():
+    token = "to/k\\en'\"+"
+    replies = Replies("http://127.0.0.1:9", token)
+    for written in (token, repr(token), json.dumps(token), quote(token, safe="")):
+        assert "k" not in str(replies.unreachable(ValueError(written))).split("(", 1)[1].split(")")[0]
+
+
 @pytest.mark.parametrize("status", [400, 403, 500])
 def test_a_store_that_repeats_the_credentials_does_not_get_them_into_an_error(
     secrets, echo, status, monkeypatch
@@ -151,6 +168,28 @@ def test_nothing_that_was_signed_is_in_a_log_of_everything(secrets, echo, monkey
         read()
     for secret in [*secrets, AWS["AWS_ACCESS_KEY_ID"], "Signature=", "c00kie-of-a-session"]:
         assert secret not in caplog.text
+
+
+@pytest.mark.parametrize("where", ["file:///tmp/a%00b", "file://./a%00b"])
+def test_a_store_with_a_nul_character_is_one_clear_error(where, capsys):
+    assert run_command_line(["status", "--store", where]) == 2
+    said = capsys.readouterr().err
+    assert "NUL character" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("variable", "value"), [
+    ("ASSAY_REPOST_AFTER", "ten"), ("ASSAY_REPOST_AFTER", "inf"), ("ASSAY_REPOST_AFTER", "nan"),
+    ("ASSAY_REPOST_AFTER", "1e300"), ("ASSAY_POLL_FIRST", "0"), ("ASSAY_POLL_LONGEST", ""),
+    ("ASSAY_SWEEP_WORKERS", "1.5"), ("ASSAY_SWEEP_WORKERS", "9" * 5000),
+])
+def test_a_malformed_number_in_the_environment_is_one_clear_error(variable, value, monkeypatch, capsys):
+    monkeypatch.setenv(variable, value)
+    assert run_command_line(["status"]) == 2
+    said = capsys.readouterr().err
+    assert f"the environment variable {variable} cannot be" in said
+    assert said.count("\n") == 1
+    assert len(said) < 300
 
 
 @pytest.mark.parametrize("name", CLIMBS)

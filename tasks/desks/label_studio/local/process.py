@@ -45,11 +45,14 @@ def server_command(venv: Path, data: Path, port: int, token: str) -> tuple[list[
         "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
         "LABEL_STUDIO_SSRF_PROTECTION_ENABLED": "false",   # or no webhook could reach 127.0.0.1
         "LABEL_STUDIO_TASK_LOCK_TTL": "3600",          # an item somebody opened and left: 24 hours if unset
+        # of the first user; not on the command line, which everybody on the machine can read
+        "LABEL_STUDIO_USERNAME": EMAIL,
+        "LABEL_STUDIO_PASSWORD": secrets.token_urlsafe(12),
+        "LABEL_STUDIO_USER_TOKEN": token,
     }
     command = [
         str(venv / "bin" / "label-studio"), "start", "--no-browser", "--internal-host", "127.0.0.1",
-        "-p", str(port), "--username", EMAIL, "--password", secrets.token_urlsafe(12),
-        "--user-token", token, "--enable-legacy-api-token", "--log-level", "WARNING",
+        "-p", str(port), "--enable-legacy-api-token", "--log-level", "WARNING",
     ]
     return command, environment
 

@@ -1,11 +1,14 @@
 """Estimates by segment from the draws of closed rounds, worked by hand: four items, two in each region."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from doubles.rounds import SEGMENTS, a_question, a_round, nothing_labelled
+from doubles.rounds import SEGMENTS, a_question, a_round, four_items, nothing_labelled
 
 from assay.evalcore.evaluation.by_segment import estimates_by_segment, segment_draws
 from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.evaluation.segment_differences import difference_estimates
 
 NORTH, SOUTH = 0, 1
 
@@ -21,8 +24,9 @@ def test_each_draw_is_weighted_by_its_own_probability():
     one = a_round([0, 1], [0, 0], [0.25, 0.5], region=[NORTH, NORTH])
     north, south = by_segment(question, [one])
     assert (north.segment, north.value, north.interval, north.labels) == (
-        "region=north", pytest.approx(0.5), "ais-normal", 2
+        "region=north", pytest.approx(0.5), "too few labels", 2
     )
+    assert (north.lower, north.upper) == (0.0, 1.0)
     assert (south.segment, south.value, south.labels) == ("region=south", None, 0)
     assert "in this segment" in south.undefined_reason
 
@@ -36,15 +40,35 @@ def test_equal_chances_give_the_plain_mean_of_the_segment_s_labels():
     assert {north.interval, south.interval} == {"delta-normal"}
 
 
-def test_under_other_designs_the_reason_is_said_for_every_measure_and_segment():
-    question = a_question("bernoulli", ("f1", "accuracy"))
+def test_under_other_designs_without_replacement_the_segment_s_own_items_are_estimated():
+    # north has one item of each cell.  Cell 0 at π = 1/2, the label 0; the model expects 1/2 of every item:
+    # FN = 1/2 + (0 - 1/2)/(1/2) < 0, kept to the least possible, 0; TP = 1/2 of the one that nobody saw
+    question = a_question("bernoulli", ("accuracy",), by_segment={"region": np.array([[1, 1], [1, 1]])})
+    one = a_round([0], [0], 0.5, replacement=False, unlabelled=[0.5, 0.3], region=[NORTH])
+    north, south = by_segment(question, [one])
+    assert north.value == pytest.approx((1 + 0.5) / 2)
+    assert (north.interval, north.labels, north.lower, north.upper) == ("too few labels", 1, 0.0, 1.0)
+    assert south.value == pytest.approx(0.5)   # what the model expects of two items
+    assert (south.interval, south.labels) == ("too few labels", 0)
+
+
+def test_a_segment_whose_labels_are_all_known_is_exact_while_the_pool_is_not():
+    question = a_question("bernoulli", ("accuracy",), by_segment={"region": np.array([[1, 1], [1, 1]])})
+    one = a_round([0, 1], [0, 0], 0.5, replacement=False, unlabelled=[0.5, 0.3], region=[NORTH, NORTH])
+    north, south = by_segment(question, [one])
+    assert (north.value, north.lower, north.upper, north.interval) == (0.5, 0.5, 0.5, "exact")
+    assert south.interval == "too few labels"
+
+
+def test_a_method_that_leaves_items_out_says_so_for_every_measure_and_segment():
+    question = a_question("topk", ("f1", "accuracy"))
     one = a_round([0, 1], [0, 1], replacement=False, unlabelled=[0.5, 0.3])
     got = by_segment(question, [one])
     assert [(e.measure, e.segment, e.value) for e in got] == [
         ("f1", "region=north", None), ("f1", "region=south", None),
         ("accuracy", "region=north", None), ("accuracy", "region=south", None),
     ]
-    assert {e.undefined_reason for e in got} == {"the method bernoulli gives no estimates by segment"}
+    assert {e.undefined_reason for e in got} == {"the method topk gives no estimates by segment"}
     assert {e.interval for e in got} == {"none"}
 
 
@@ -65,3 +89,27 @@ def test_draws_without_a_label_and_those_of_a_census_are_told_apart():
     assert draws.census.tolist() == [False, True]
     assert draws.made == 2   # the undecided draw was made too
     assert np.array_equal(draws.share, [0.5, 0.5])
+
+
+def test_answered_items_of_a_segment_stand_for_the_unanswered_ones_of_their_cell():
+    # 40 items of one cell in each segment; 20 asked at π = 1/4, every second one answered: 8 right, 2 wrong
+    n = 80
+    cells = replace(four_items(), size=np.array([n, n]))
+    question = replace(
+        a_question("bernoulli", ("specificity",)), cells=cells,
+        by_segment={"region": np.array([[40, 40], [40, 40]])},
+    )
+    label = np.array([0] * 8 + [1] * 2 + [UNANSWERED] * 10)
+    one = a_round([0] * 20, label, 0.25, replacement=False, unlabelled=[0.25, 0.25], region=[NORTH] * 20)
+    design = replace(one.plan.design, size=np.array([[n, n]]), left=np.array([[n, n]]),
+                     model=np.array([[0.2, 0.2]]))
+    one = replace(one, plan=replace(one.plan, design=design))
+    found = difference_estimates(
+        question.measures, cells, [one], "region", question.by_segment["region"], 0.95
+    )[0]
+    # positives among those predicted negative: 40 · 0.2 + (2 - 10 · 0.2) / (1/8) = 8 of 40
+    known = found.labels.tolist()
+    assert known == [10, 0]
+    negatives = 40 - 8, 40 * 0.8
+    assert found.arrays.value[0] == pytest.approx(32 / (32 + 32))
+    assert found.arrays.value[1] == pytest.approx(negatives[1] / (negatives[1] + 32))

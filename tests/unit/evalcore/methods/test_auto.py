@@ -75,15 +75,6 @@ def test_rows_of_another_kind_of_outcome_do_not_count():
     assert choose(tuple(replace(row, outcome="classes") for row in GOOD)).method == DEFAULT
 
 
-def test_with_segments_it_is_a_method_that_estimates_them(monkeypatch):
-    monkeypatch.setattr(registry, "TABLE", GOOD)
-    chosen = auto(by_segment=True)
-    assert chosen.method == DEFAULT
-    assert "recalibrated gives no estimates by segment" in chosen.reason
-    assert auto("auto:depth=6", by_segment=True).method == f"{DEFAULT}:depth=6"
-    assert method("auto", by_segment=True).name == DEFAULT
-
-
 def test_settings_written_for_the_default_keep_the_default(monkeypatch):
     monkeypatch.setattr(registry, "TABLE", GOOD)
     assert method("auto").name == "recalibrated"
@@ -93,7 +84,7 @@ def test_settings_written_for_the_default_keep_the_default(monkeypatch):
 
 
 def test_an_evaluation_keeps_the_method_that_auto_meant_when_it_began(tmp_path, monkeypatch):
-    world = World(tmp_path)
+    world = World(tmp_path, method="auto")
     monkeypatch.setattr(registry, "TABLE", ())
     opened = begin(world.store, world.spec, world.desk)
     assert opened.question.method.name == "dirichlet-tree"

@@ -1,73 +1,137 @@
-"""The signals that cost no label."""
+"""The signals that cost no label: what ordinary windows do is learned from the windows before."""
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
-from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.signals import (
-    Traffic,
-    expected_measure,
-    is_quiet,
-    population_stability,
-    signals,
-)
+from assay.evalcore.monitoring.signals import Signal, Watched, is_quiet, signals
+from assay.evalcore.monitoring.traffic.profile import Traffic, profile_of
+
+F1 = measure("f1")
+FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 
 
-def _traffic(rng, n, shift=0.0):
+def _traffic(rng, n, shift=0.0, **more):
     score = rng.standard_normal(n) + shift
     p = 1 / (1 + np.exp(-2 * score))
-    return Traffic(score=score, probability=p, prediction=(p > 0.5).astype(int))
+    return Traffic(score=score, probability=p, prediction=(p > 0.5).astype(int), **more)
 
 
-def test_the_expected_accuracy_is_the_mean_confidence():
-    # predicted 1 at 0.9 and 0.7, 0 at 0.2: expected right 0.9 + 0.7 + 0.8 of 3
-    p = np.array([0.9, 0.7, 0.2])
-    traffic = Traffic(score=np.zeros(3), probability=p, prediction=np.array([1, 1, 0]))
-    assert expected_measure(traffic, measure("accuracy")) == pytest.approx(0.8)
-    # expected TP 1.6, FP 0.4, FN 0.2: F1 = 3.2/3.8
-    assert expected_measure(traffic, measure("f1")) == pytest.approx(3.2 / 3.8)
+def _windows(traffics, seasons=()):
+    first = profile_of(traffics[0], F1)
+    return [
+        Watched(profile=profile_of(one, F1, first), seasons=(seasons[i],) if seasons else ())
+        for i, one in enumerate(traffics)
+    ]
 
 
-def test_equal_shares_have_no_psi_and_a_moved_half_has_what_the_formula_says():
-    reference = np.arange(1000.0)
-    assert population_stability(reference, reference) == 0.0
-    # all of the window in the upper five bins: shares 0.2 and 0.1 there, half an item of 1000 below
-    upper = np.arange(500.0, 1000.0).repeat(2)
-    expected = 5 * (0.2 - 0.1) * np.log(2) + 5 * (0.0005 - 0.1) * np.log(0.005)
-    assert population_stability(upper, reference) == pytest.approx(expected, rel=0.02)
+def _found(traffics, rate=0.05, fewest=5, seasons=()):
+    found: dict[str, Signal] = {
+        s.name: s for s in signals(_windows(traffics, seasons), rate=rate, fewest=fewest)
+    }
+    return found
+
+
+def _loud(windows, rate, fewest=5):
+    looks = range(fewest + 1, len(windows))
+    return [not is_quiet(signals(windows[:k], rate=rate, fewest=fewest)) for k in looks]
+
+
+def test_the_first_window_has_no_signals_and_the_next_ones_raise_none():
+    rng = np.random.default_rng(1)
+    traffics = [_traffic(rng, 500) for _ in range(4)] + [_traffic(rng, 500, shift=3.0)]
+    assert _found(traffics[:1]) == {}
+    found = _found(traffics)
+    assert found["psi"].value > 1
+    assert not any(signal.raised for signal in found.values())
+    assert found["psi"].why == "4 of 5 windows to compare with"
+    assert found["psi"].by_chance is None
+    assert _found(traffics, fewest=4)["psi"].raised
 
 
 @pytest.mark.statistical
-def test_traffic_that_has_not_moved_is_quiet_and_traffic_that_has_is_not():
+@pytest.mark.parametrize("drift", [0.0, 0.3])
+def test_ordinary_windows_are_raised_at_most_at_the_stated_rate(drift):
+    # sampling alone, and a mean that moves by three tenths of a standard deviation from window to window
     rng = np.random.default_rng(3)
-    f1 = measure("f1")
-    reference = _traffic(rng, 2000)
-    # four signals at 0.001 each: at most 0.4% of 300 windows, 1.2 expected; P(Poisson(1.2) > 7) < 1e-4
-    loud = sum(not is_quiet(signals(_traffic(rng, 1500), reference, f1)) for _ in range(300))
-    assert loud <= 7
-    moved = {s.name: s.raised for s in signals(_traffic(rng, 1500, shift=0.5), reference, f1)}
-    assert moved["psi"]
-    assert moved["ks"]
-    assert moved["predictions"]
+    loud = []
+    for _ in range(8):
+        loud += _loud(_windows([_traffic(rng, 600, drift * rng.standard_normal()) for _ in range(20)]), 0.05)
+    assert sum(loud) <= binom.isf(FALSE_ALARM, len(loud), 0.05)
 
 
-def test_a_small_window_is_not_suspicious_by_its_size():
+def test_a_shift_that_is_beyond_what_the_windows_before_did_is_raised():
     rng = np.random.default_rng(4)
-    reference = _traffic(rng, 2000)
-    found = {s.name: s for s in signals(_traffic(rng, 60), reference, measure("accuracy"))}
-    assert found["psi"].by_chance > 0.4   # 27.9 (1/60 + 1/2000): of 60 items PSI says nothing
-    assert not found["psi"].raised
+    ordinary = [_traffic(rng, 1500, 0.05 * rng.standard_normal()) for _ in range(10)]
+    assert not any(s.raised for s in _found(ordinary).values())
+    found = _found([*ordinary, _traffic(rng, 1500, shift=1.0)])
+    assert found["psi"].raised
+    assert found["ks"].raised
+    assert found["predictions"].raised
+    assert found["predictions"].level == pytest.approx(0.84, abs=0.04)
+    assert found["predictions"].usual == pytest.approx(0.5, abs=0.04)
+
+
+def test_the_same_shift_is_ordinary_where_the_windows_before_moved_as_much():
+    rng = np.random.default_rng(5)
+    moving = [_traffic(rng, 1500, rng.standard_normal()) for _ in range(10)]
+    assert not any(s.raised for s in _found([*moving, _traffic(rng, 1500, shift=1.0)]).values())
+
+
+def test_a_weekend_is_compared_with_weekends_once_there_are_four():
+    rng = np.random.default_rng(6)
+    days = [str(i % 7) for i in range(36)]
+    week = [_traffic(rng, 1500, shift=1.5 if day in "56" else 0.0) for day in days]
+    # a Saturday like a working day, and the Monday after it like a Monday
+    saturday = [*week[:33], _traffic(rng, 1500)]
+    assert days[33] == "5"
+    assert _found(saturday, seasons=days[:34])["predictions"].raised
+    assert is_quiet(list(_found(week[:36], seasons=days).values()))
+    assert not _found(saturday, seasons=["any"] * 34)["predictions"].raised
+
+
+def test_a_small_window_is_not_unusual_by_its_size():
+    rng = np.random.default_rng(7)
+    found = _found([*(_traffic(rng, 2000) for _ in range(8)), _traffic(rng, 60)])
+    assert found["psi"].by_chance > 0.3   # of 60 items PSI says little
+    assert is_quiet(list(found.values()))
 
 
 def test_an_expected_measure_that_does_not_exist_is_told_and_raised():
-    nothing = Traffic(score=np.zeros(5), probability=np.zeros(5), prediction=np.zeros(5, int))
+    nothing = Traffic(score=np.arange(5.0), probability=np.zeros(5), prediction=np.zeros(5, int))
     some = Traffic(score=np.arange(5.0), probability=np.full(5, 0.6), prediction=np.ones(5, int))
-    found = {s.name: s for s in signals(nothing, some, measure("precision"))}
+    found = _found([*[some] * 6, nothing])
     assert found["expected"].value is None
     assert found["expected"].raised
+    assert not _found([nothing] * 7)["expected"].raised, "where it never existed nothing has changed"
 
 
-def test_a_ragged_window_is_refused():
-    with pytest.raises(BadInput, match="do not describe one window"):
-        Traffic(score=np.zeros(3), probability=np.zeros(2), prediction=np.zeros(3))
+def test_features_segments_and_missing_values_have_signals_of_their_own():
+    rng = np.random.default_rng(8)
+
+    def window(age=40.0, half=500, missing=3):
+        return _traffic(
+            rng, 1000, features={"age": age + 10 * rng.standard_normal(1000)},
+            segments={"half": {"a": half, "b": 1000 - half}}, missing={"photo": missing},
+        )
+
+    ordinary = [window(half=500 + i % 3) for i in range(8)]
+    assert is_quiet(list(_found([*ordinary, window()]).values()))
+    for name, new in {
+        "feature age": window(age=48.0),
+        "segment half": window(half=300),
+        "missing photo": window(missing=200),
+    }.items():
+        found = _found([*ordinary, new])
+        assert [s.name for s in found.values() if s.raised] == [name]
+
+
+def test_columns_that_come_go_or_change_their_kind_are_told_from_the_second_window_on():
+    rng = np.random.default_rng(9)
+    before = _traffic(rng, 100, columns={"id": "text", "age": "number", "old": "text", "empty": "nothing"})
+    after = _traffic(rng, 100, columns={"id": "text", "age": "text", "new": "text", "empty": "number"})
+    found = _found([before, after])["schema"]
+    assert found.raised
+    assert found.why == "new is new; old is gone; age holds text values, before number"
+    assert not _found([before, before])["schema"].raised

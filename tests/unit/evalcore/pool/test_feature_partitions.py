@@ -26,7 +26,8 @@ def with_features(tmp_path, **changes):
     lines = [f"{row},{rng.normal():.4f},{rng.integers(5)}" for row in rows]
     predictions.write_text("\n".join([f"{head},length,year", *lines]) + "\n")
     world = World(tmp_path / "elsewhere", n=200)
-    pool = world.spec.pool.model_copy(update={"source": str(predictions), "features": ("length", "year")})
+    changed = {"source": str(predictions), "features": ("length", "year"), "segments": ()}
+    pool = world.spec.pool.model_copy(update=changed)
     world.spec = Spec.from_json(world.spec.model_copy(update={"pool": pool}).to_json() | changes)
     return world
 

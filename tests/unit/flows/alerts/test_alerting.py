@@ -85,7 +85,7 @@ def test_the_message_says_what_moved_from_what_to_what_on_how_many_labels():
         before=Reading(when="the window of 2026-11-13", row=row(0.8123, 0.7441, 0.8661, labels=100)),
         notes=["The pool holds 226,549 predictions."], links=["https://reports.example.com/restaurant"],
     )
-    assert alert.subject == "restaurant: F1 0.712 breached its threshold (at least 0.8)"
+    assert alert.subject == "restaurant: F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8"
     assert alert.body == (
         "F1 is 0.712, 95% interval 0.662 to 0.762 (posterior and design; the window of 2026-11-20). "
         "It must be at least 0.8. The whole interval is outside this range.\n"
@@ -241,7 +241,7 @@ def test_an_inconclusive_end_says_what_would_decide(tmp_path):
     assert world.run().verdict == "inconclusive"
     (alert,) = alerts_of(world.store).values()
     assert (alert.kind, alert.severity) == ("inconclusive", "warning")
-    assert "is inconclusive against its threshold (at least 0.5)" in alert.subject
+    assert "F1 inconclusive: " in alert.subject
 
 
 def test_each_round_tells_sooner(tmp_path):

@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
-from doubles.stream import a_monitor
+import pytest
+from doubles.stream import a_monitor, monitor_data
 
+from assay.evalcore.errors import BadInput
+from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
 from assay.flows.monitor.telling import tell
 from assay.tasks.alerts.alert import Alert
@@ -11,6 +14,7 @@ from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.monitors import SupportingEvaluation, WindowVerdict
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.spec.monitor import MonitorSpec
 
 
 def told(ledger):
@@ -35,34 +39,76 @@ def window_verdict(window, value, lower, upper, verdict):
     )
 
 
-def test_a_monitor_tells_of_a_breach_in_the_words_and_numbers_of_an_evaluation(tmp_path):
+def test_a_monitor_tells_what_moved_how_sure_and_what_to_do(tmp_path):
     ledger, spec = Ledger(MemoryStore(), "stream"), a_monitor(tmp_path)
     before = window_verdict("2026-11-13", 0.8123, 0.7441, 0.8661, "ok")
     now = window_verdict("2026-11-20", 0.7121, 0.6621, 0.7611, "breach")
-    tell(ledger, spec, now, [before, now])
+    moved = Signal(name="psi", value=0.2512, by_chance=0.05, raised=True)
+    still = Signal(name="ks", value=0.01, by_chance=0.05, raised=False)
+    tell(ledger, spec, now, [before, now], signals=[moved, still])
     north, whole = told(ledger)
-    assert whole.subject == "stream: F1 is in breach, window 2026-11-20"
-    assert whole.body == (
-        "F1 is 0.712, 95% interval 0.662 to 0.762 (posterior and design; the window of 2026-11-20).\n"
-        "Before, it was 0.812, 95% interval 0.744 to 0.867 "
-        "(posterior and design; the window of 2026-11-13).\n"
-        "It rests on 175 labels.\n"
-        "It should be at least 0.8 (floor). Log evidence against this: 3.21; a breach is called at 3.00.\n"
-        "It should be at least 0.7812 (reference). Log evidence against this: 0.50; a breach is called at "
-        "3.00.\n"
-        "The evidence is from all windows since the last breach, so this window's own interval may still "
-        "reach the limit.\n"
-        "Evaluations: stream-2026-11-20. More: assay report stream-2026-11-20"
+    assert whole.subject == (
+        "stream: F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8, since 2026-11-20"
     )
-    assert north.subject == "stream: F1 in region=north is in breach, window 2026-11-20"
+    assert whole.body == (
+        "F1 is 0.712 in window 2026-11-20. In the window before, 2026-11-13, it was 0.812 (0.744 to 0.867). "
+        "Before anyone labelled, signals were raised: distribution of scores (PSI) 0.251.\n"
+        "The 95% interval is 0.662 to 0.762, from 175 labels of 1,000 predictions. All of it is below 0.8.\n"
+        "It must be at least 0.8 (floor), at least 0.7812 (reference).\n"
+        "\n"
+        "What to do: look at the labelled items that were predicted wrongly. If labels are wrong, correct "
+        "them on the desk: the window is then judged again. If the model is worse, go back to the last good "
+        "version. A recovery is told by itself.\n"
+        "Labels and answers: assay report stream-2026-11-20. All windows: assay history stream"
+    )
+    assert "evidence" not in whole.body.lower()
+    assert north.subject.startswith("stream: F1 in region=north in breach: 0.712 (0.662 to 0.762)")
+    assert north.group == "region=north"
 
 
-def test_a_recovery_is_told_after_a_breach_and_an_undefined_window_says_so(tmp_path):
+def test_a_breach_says_since_when_and_a_recovery_what_it_ends(tmp_path):
     ledger, spec = Ledger(MemoryStore(), "stream"), a_monitor(tmp_path)
-    breach = replace(window_verdict("2026-11-13", None, None, None, "breach"), segments=())
-    now = replace(window_verdict("2026-11-20", 0.9, 0.85, 0.95, "ok"), segments=())
-    tell(ledger, spec, now, [breach, now])
+    days = [
+        window_verdict("2026-11-10", 0.9, 0.85, 0.95, "ok"),
+        window_verdict("2026-11-11", None, None, None, "breach"),
+        window_verdict("2026-11-12", 0.79, 0.74, 0.84, "inconclusive"),
+        window_verdict("2026-11-13", 0.78, 0.73, 0.83, "breach"),
+        window_verdict("2026-11-14", 0.9, 0.85, 0.95, "ok"),
+        window_verdict("2026-11-15", 0.7, 0.65, 0.75, "breach"),
+    ]
+    days = [replace(day, segments=()) for day in days]
+    for i, day in enumerate(days):
+        tell(ledger, spec, day, days[: i + 1])
+        tell(ledger, spec, day, days)   # again, after a crash: the same
+    first, second, recovery, third = told(ledger)
+    assert first.subject == "stream: F1 in breach: undefined, must be at least 0.8, since 2026-11-11"
+    assert "There is no interval. It rests on 175 labels" in first.body
+    assert second.subject.endswith("since 2026-11-11")
+    assert "This interval alone does not show the breach" in second.body
+    assert "The breach is in 2 windows, from 2026-11-11." in second.body
+    assert recovery.kind == "recovery"
+    assert recovery.subject == (
+        "stream: F1 recovered: 0.900 (0.850 to 0.950), must be at least 0.8, was in breach since 2026-11-11"
+    )
+    assert "In the window before, 2026-11-13, it was 0.780 (0.730 to 0.830)." in recovery.body
+    assert third.subject.endswith("since 2026-11-15")
+
+
+def test_an_alert_links_to_the_page_of_its_window(tmp_path):
+    ledger = Ledger(MemoryStore(), "stream")
+    data = monitor_data(tmp_path) | {
+        "alerts": {"report_url": "https://reports.example.com/{monitor}/windows/{window}.html"}
+    }
+    spec = MonitorSpec.from_data(data, "watch.yaml")
+    now = replace(window_verdict("2026-11-20", 0.7121, 0.6621, 0.7611, "breach"), segments=())
+    tell(ledger, spec, now, [now])
     (alert,) = told(ledger)
-    assert alert.subject == "stream: F1 has recovered, window 2026-11-20"
-    assert "Before, it was undefined: it has no value for these labels, with no interval" in alert.body
-    assert "reach the limit" not in alert.body
+    assert alert.links == ("https://reports.example.com/stream/windows/2026-11-20.html",)
+    of_window = spec.evaluation(spec.first, "stream-2026-11-01", 10, None, 0)
+    assert of_window.alerts.report_url == "https://reports.example.com/stream/windows/2026-11-01.html"
+
+
+def test_a_monitor_does_not_link_to_a_report_that_holds_no_verdict(tmp_path):
+    data = monitor_data(tmp_path) | {"alerts": {"report_url": "https://reports.example.com/{evaluation}"}}
+    with pytest.raises(BadInput, match=r"must hold \{window\}"):
+        MonitorSpec.from_data(data, "watch.yaml")

@@ -24,3 +24,10 @@ def test_the_clock_starts_with_the_first_post(tmp_path, then, hours, overdue, cl
 def test_without_a_deadline_in_the_spec_or_before_the_first_post_there_is_none(tmp_path):
     assert deadline_of(small_spec(tmp_path), POSTS, NEW_YEAR) is None
     assert deadline_of(small_spec(tmp_path, deadline={"round_hours": 1}), [], NEW_YEAR) is None
+
+
+def test_a_first_post_dated_by_a_wrong_clock_does_not_delay_the_deadline_once_there_is_another(tmp_path):
+    spec = small_spec(tmp_path, deadline={"round_hours": 72, "then": "close"})
+    ahead = Post(attempt=1, at=NEW_YEAR + timedelta(days=30), items=("x",), arrived=False)
+    again = Post(attempt=2, at=NEW_YEAR + timedelta(hours=1), items=("x",), arrived=True)
+    assert deadline_of(spec, [ahead, again], NEW_YEAR).at == NEW_YEAR + timedelta(hours=73)

@@ -10,6 +10,7 @@ import pytest
 from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.registry import auto
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.owner import Ledger
@@ -58,7 +59,7 @@ def test_the_manifest_says_what_was_frozen(tmp_path):
     assert manifest.predicted_positives == 2
     assert manifest.score_range == (-1.5, 2.0)
     assert manifest.segments == {"region": {"": 1, "north": 2, "south": 1}}
-    assert manifest.partition.method == "dirichlet-tree"
+    assert manifest.partition.method == auto().method
     assert manifest == load_manifest(Ledger(store, "trial"))
 
 

@@ -173,3 +173,11 @@ def test_a_corrupt_file_among_good_ones(tmp_path):
 
 def test_no_file_at_all(tmp_path):
     assert "pool.source: no file matches" in refused(a_spec(tmp_path / "none.csv"))
+
+
+@pytest.mark.parametrize("column", ["item_id", "region"])
+def test_an_id_or_a_segment_as_long_as_a_text_is_refused(tmp_path, column):
+    row = {"item_id": "d", "region": "x"} | {column: "y" * 1001}
+    rows = GOOD + f"{row['item_id']},1,0.5,1,{row['region']}\n"
+    said = bad_csv(tmp_path, rows, segments=["region"])
+    assert f"column '{column}': values are longer than 1,000 characters: row 4: 'yyy" in said

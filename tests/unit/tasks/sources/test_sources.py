@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -200,3 +202,38 @@ def test_mixed_json_values_become_text():
     assert of_python([1, "a", True, None, {"x": 1}]).to_pylist() == ["1", "a", "true", None, '{"x":1}']
     assert of_python([2**70, 1]).to_pylist() == [str(2**70), "1"]
     assert of_python([None, None]).type == pa.null()
+
+
+BOMB = """
+import sys
+from pathlib import Path
+from assay.tasks.sources.reader import open_source
+rows = sum(batch.columns.num_rows for batch in open_source(sys.argv[1]).batches(["id", "text"]))
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+print(rows, int(status["VmHWM"].split()[0]) // 1024)
+"""
+
+
+def test_a_small_parquet_file_that_stands_for_gigabytes_is_read_in_bounded_memory(tmp_path):
+    path = tmp_path / "bomb.parquet"
+    n = 1 << 15
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * n, pa.int32()), ["x" * (1 << 16)])   # 2 GB of it
+    table = pa.table({"id": [str(i) for i in range(n)], "text": text})
+    pq.write_table(table, path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 200_000
+    done = subprocess.run([sys.executable, "-c", BOMB, path], capture_output=True, text=True, check=True)
+    rows, megabytes = map(int, done.stdout.split())
+    assert rows == n
+    assert megabytes < 700
+
+
+def test_rows_are_numbered_the_same_whatever_the_size_of_batches(tmp_path):
+    path = tmp_path / "pool.parquet"
+    n = 40_000
+    texts = [f"text {i}" * (i % 7) for i in range(n)]
+    pq.write_table(pa.table({"id": list(range(n)), "text": texts}), path, row_group_size=33_000)
+    batches = list(open_source(str(path)).batches(["text", "id"]))
+    assert [batch.first_row for batch in batches] == [0, 32_768, 33_000]
+    assert [t for batch in batches for t in batch.columns.column("text").to_pylist()] == texts
+    wanted = [0, 1_023, 1_024, 32_999, 33_000, 39_999]
+    assert read_rows(str(path), wanted, ["id"]).column("id").to_pylist() == wanted

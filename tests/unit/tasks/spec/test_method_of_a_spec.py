@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from doubles.small_pool import spec_json
 
-from assay.evalcore.methods.registry import auto
+from assay.evalcore.errors import BadInput
+from assay.evalcore.methods.registry import auto, methods_that
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -24,9 +25,22 @@ def test_auto_is_the_certified_method():
 
 def test_with_segments_auto_is_a_method_that_estimates_them():
     spec = _spec(["region"], method="auto")
-    assert spec.chosen_method.name == "dirichlet-tree"
+    assert spec.choice == auto()
     assert not spec.chosen_method.capabilities.whole_pool_only
-    assert "segments are asked for" in spec.choice.reason or auto().method == "dirichlet-tree"
+
+
+@pytest.mark.parametrize("name", methods_that("whole_pool_only"))
+def test_a_method_without_estimates_by_segment_is_refused_where_segments_are_asked_for(name):
+    with pytest.raises(BadInput, match=r"pool\.segments.*cannot be estimated by the method.*recalibrated"):
+        _spec(["region"], method=name)
+    assert _spec(method=name).chosen_method.name == name
+
+
+def test_a_monitor_refuses_it_too():
+    data = spec_json(Path("p-{date}.csv"), Path("l.csv"), threshold={"min": 0.5}, method="stratified")
+    data["pool"] = {**data["pool"], "segments": ["region"]}
+    with pytest.raises(BadInput, match="cannot be estimated by the method 'stratified'"):
+        MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
 
 
 def test_a_method_that_is_named_is_kept():

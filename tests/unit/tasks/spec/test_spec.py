@@ -1,6 +1,7 @@
 """The spec: what is accepted, what is recorded, and one clear message for everything else."""
 
 import json
+import time
 
 import pytest
 from doubles.specs import a_spec, spec_data
@@ -283,3 +284,20 @@ def test_a_smaller_budget_keeps_the_share_of_its_audit():
 ])
 def test_an_audit_that_cannot_be_is_refused(data, said):
     assert said in refused(data)
+
+
+def test_a_value_that_stands_for_billions_is_named_at_once():
+    bomb = ["x"] * 9
+    for _ in range(40):
+        bomb = [bomb] * 9          # 9 to the 41st values, in a few kilobytes
+    started = time.monotonic()
+    with pytest.raises(BadInput, match=r"name must be text, not \[") as caught:
+        Spec.from_json({"name": bomb}, origin="a flow's parameters")
+    assert time.monotonic() - started < 5
+    assert len(str(caught.value)) < 3_000
+
+
+def test_a_very_long_name_is_not_repeated_in_full():
+    with pytest.raises(BadInput, match="cannot be the name") as caught:
+        Spec.from_json({"name": "x" * 1_000_000}, origin="a.yaml")
+    assert len(str(caught.value)) < 5_000

@@ -99,3 +99,21 @@ def test_a_file_of_any_size_costs_the_memory_of_the_longest_that_is_read(tmp_pat
 def test_any_text_is_read_or_refused(text):
     with suppress(BadInput):
         parse(text, "a.yaml")
+
+
+@pytest.mark.parametrize("text", [
+    # short files that stand for a gigabyte of text
+    "a: &a " + "x" * 100_000 + "\nb: [" + ", ".join(["*a"] * 9_000) + "]\n",
+    "? [&a " + "x" * 100_000 + ", " + ", ".join(["*a"] * 9_000) + "]\n: 1\n",
+])
+def test_aliases_cannot_make_a_gigabyte_of_text_of_a_short_file(text):
+    with pytest.raises(BadInput, match=r"more than 1,000,000 characters of text") as caught:
+        parse(text, "a.yaml")
+    assert len(str(caught.value)) < 300
+
+
+def test_a_very_long_key_is_not_repeated_in_full():
+    key = "[" + ", ".join(["x" * 200] * 4_000) + "]"
+    with pytest.raises(BadInput, match="is not text") as caught:
+        parse(f"? {key}\n: 1\n", "a.yaml")
+    assert len(str(caught.value)) < 300

@@ -1,5 +1,7 @@
 """Cells that a spreadsheet neither runs nor rewrites, and that come back exactly."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,27 @@ def test_every_text_comes_back(text):
 @given(st.text())
 def test_no_cell_begins_with_what_a_spreadsheet_runs(text):
     assert not to_cell(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+@given(st.text(alphabet=";,\t\r\n =+-@'\"ax"))
+def test_every_text_of_separators_and_formulas_comes_back(text):
+    assert from_cell(to_cell(text)) == text
+
+
+@given(st.text(alphabet=";,\t\r\n =+-@'\"ax"))
+def test_no_cell_begins_with_it_where_other_separators_cut(text):
+    for cell in re.split("[;\t\r\n]", to_cell(text))[1:]:
+        assert not cell.lstrip(' "').startswith(("=", "+", "-", "@")), cell
+
+
+@pytest.mark.parametrize("text", [
+    "a;=cmd|' /c calc'!A0", "a\t=1+1", "a\n=1+1", 'a;"=1+1', "a; @x", "a\r\n-1",
+])
+def test_a_formula_inside_a_field_is_marked(text):
+    cell = to_cell(text)
+    assert cell.startswith("'")
+    assert re.search("[;\t\r\n][ \"]*'[=@-]", cell)
+    assert from_cell(cell) == text
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))

@@ -2,13 +2,20 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pyarrow.parquet as pq
+import pytest
 from doubles.history import history, opening, place, row
 
-from assay.tasks.report.history.files import history_files
+from assay.evalcore.monitoring.recent import RecentMean
+from assay.evalcore.monitoring.signals import Signal
+from assay.tasks.report import write_files
+from assay.tasks.report.history.chart import chart
+from assay.tasks.report.history.files import history_files, pages_there, window_files
 from assay.tasks.report.history.page import history_html
 from assay.tasks.report.history.table import history_markdown, place_rows
+from assay.tasks.report.history.window import window_html
 
 HOSTILE = "<script>alert(1)</script>"
 SEGMENTS = (place(0.9, "ok", "half=a", -0.5), place(0.6, "breach", "half=b", 4.0))
@@ -65,12 +72,27 @@ def test_files_are_the_same_bytes_again_and_hold_the_same_rows():
     assert [(r["segment"], r["value"]) for r in table[1:4]] == [(None, 0.7), ("half=a", 0.9), ("half=b", 0.6)]
 
 
-def test_markdown_has_the_newest_windows():
+def test_markdown_has_a_chart_and_the_newest_windows():
     lines = history_markdown(DAYS, last=3).splitlines()
-    assert lines[0] == "### stream: f1 over windows"
-    assert [line.split(" | ")[0] for line in lines[4:]] == ["| 2026-11-02", "| 2026-11-03", "| 2026-11-04"]
-    assert lines[4] == "| 2026-11-02 | 0.700 | 0.649 to 0.750 | 100 | 90 | breach |"
-    assert lines[5] == "| 2026-11-03 |  |  | 0 | 0 | waiting |"
+    assert lines[0] == "### stream: F1 over windows"
+    table = lines[-3:]
+    assert [line.split(" | ")[0] for line in table] == ["| 2026-11-04", "| 2026-11-03", "| 2026-11-02"]
+    assert table[2] == (
+        "| 2026-11-02 | breach | 0.700 | 0.649 to 0.750 | at least 0.8 (floor) | 100 | 90 |"
+    )
+    assert table[1] == "| 2026-11-03 | waiting |  |  |  | 0 | 0 |"
+
+
+def test_the_chart_draws_interval_value_and_limit_on_one_scale():
+    scale, first, second, third, _ = chart(DAYS.rows)
+    assert scale.split() == ["0.65", "0.95"]
+    assert [line.split()[-1] for line in (first, second, third)] == ["ok", "breach", "waiting"]
+    assert "●" not in third
+    at = {sign: [line.index(sign) for line in (first, second)] for sign in "├●┤┊"}
+    assert at["┊"][0] == at["┊"][1], "the limit is at the same place"
+    assert at["┤"][1] < at["┊"][1], "a breach lies below its floor"
+    assert at["├"][0] < at["●"][0] < at["┤"][0]
+    assert chart(DAYS.rows[2:]) == []
 
 
 def test_the_page_names_segments_in_breach_and_escapes_what_comes_from_outside():
@@ -79,5 +101,88 @@ def test_the_page_names_segments_in_breach_and_escapes_what_comes_from_outside()
     assert "half=b" in page
     assert "half=a" not in page
     assert "people are working" in page
-    assert "psi 0.2500" in page
+    assert "psi 0.250" in page
     assert "ks" not in page.split("<tbody>")[1]
+    assert "evidence" not in page
+
+
+def test_the_history_shows_the_newest_verdict_first_and_links_the_pages_of_judged_windows():
+    page = history_html(DAYS).decode()
+    assert page.index("window 2026-11-02") < page.index("in breach") < page.index("<table")
+    assert [w for w in ("01", "02", "03") if f'href="windows/2026-11-{w}.html"' in page] == ["01", "02"]
+    rows = page.split("<tbody>")[1]
+    assert rows.index("2026-11-04") < rows.index("2026-11-01")
+
+
+def test_a_window_s_page_says_what_it_rests_on_and_escapes_what_comes_from_outside():
+    page = window_html(history(*DAYS.rows, monitor=HOSTILE), DAYS.rows[1]).decode()
+    assert HOSTILE not in page
+    assert "F1 in breach: 0.700 (0.649 to 0.750), must be at least 0.8, since 2026-11-02." in page
+    assert "F1 in half=b in breach: 0.600 (0.549 to 0.650)" in page
+    assert '<div class="verdict breach">' in page
+    assert "s-2026-11-02: 100 labels, 90 bought" in page
+    assert "distribution of scores (PSI)" in page
+    with pytest.raises(ValueError, match="no verdict"):
+        window_html(DAYS, DAYS.rows[2])
+
+
+def test_where_only_a_segment_is_in_breach_it_is_told_first():
+    only = row("2026-11-02", 0.9, "ok", SEGMENTS)
+    page = window_html(history(DAYS.rows[0], only), only).decode()
+    assert only.state == "breach"
+    assert "<p>F1 in half=b in breach: 0.600" in page
+
+
+def test_a_window_judged_again_shows_its_earlier_verdicts():
+    first = row("2026-11-02", 0.7, "breach")
+    again = row("2026-11-02", 0.9, "ok")
+    again = replace(again, verdict=replace(again.verdict, number=2, revision=1))
+    page = window_html(replace(history(again), verdicts=(first.verdict, again.verdict)), again).decode()
+    assert "F1 recovered: 0.900" in page
+    assert "Verdict 1: F1 in breach: 0.700 (0.649 to 0.750)" in page
+
+
+def test_pages_are_written_again_only_where_the_verdict_is_newer(tmp_path):
+    assert pages_there(tmp_path) == {}
+    first = window_files(DAYS, {})
+    assert list(first) == ["windows/2026-11-01.html", "windows/2026-11-02.html", "windows.json"]
+    write_files(first, tmp_path)
+    there = pages_there(tmp_path)
+    assert list(window_files(DAYS, there)) == ["windows.json"]
+    (tmp_path / "windows" / "2026-11-01.html").unlink()
+    assert next(iter(window_files(DAYS, pages_there(tmp_path)))) == "windows/2026-11-01.html"
+    assert next(iter(window_files(DAYS, {**there, "2026-11-02": 0}))) == "windows/2026-11-02.html"
+
+
+def test_the_mean_over_the_last_windows_is_in_the_json_the_table_and_the_page():
+    def mean(segment, joined):
+        return RecentMean(
+            segment=segment, windows=("2026-11-01", "2026-11-02"), value=0.81, lower=0.77, upper=0.85,
+            confidence=0.95, labels=200, joined=joined,
+        )
+
+    told = history(
+        row("2026-11-01", 0.9, "ok"),
+        row("2026-11-02", 0.7, "breach", SEGMENTS,
+            recent=(mean(None, "dependent"), mean("half=b", "dependent"))),
+    )
+    first, second = told.to_json()["windows"]
+    assert first["recent"] is None
+    assert second["recent"] == {
+        "windows": ["2026-11-01", "2026-11-02"], "value": 0.81, "lower": 0.77, "upper": 0.85,
+        "confidence": 0.95, "labels": 200, "joined": "dependent",
+    }
+    assert [one["recent"] is None for one in second["segments"]] == [True, False]
+    rows = place_rows(told)
+    assert [(r.recent, r.recent_windows) for r in rows] == [(None, None), (0.81, 2), (None, None), (0.81, 2)]
+    page = history_html(told).decode()
+    assert "0.810, 0.770 to 0.850 (2)" in page
+    assert "2026-11-01 to 2026-11-02, weighted by 200 labels, errors dependent by warm starts" in page
+
+
+def test_the_page_says_of_a_raised_share_what_it_is_and_what_is_usual():
+    share = Signal(name="predictions", value=0.3, by_chance=0.1, raised=True, level=0.8, usual=0.5)
+    columns = Signal(name="schema", value=1.0, by_chance=0.0, raised=True, why="age is gone")
+    openings = (opening("2026-11-01", "s-2026-11-01", signals=(share, columns)),)
+    page = history_html(history(row("2026-11-01", 0.9, "ok", openings=openings))).decode()
+    assert "predictions 0.800 (usually 0.500), schema: age is gone" in page

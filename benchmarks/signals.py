@@ -1,0 +1,68 @@
+"""Signals, follow-ups and sizes of windows on real streams: `python -m benchmarks.signals [--repeats 60]`.
+
+Writes docs/monitoring-signals.md.  Signals are measured in windows in which nothing happened, and around a
+change; follow-ups and sizes in windows of employment by passive sampling.
+"""
+
+import argparse
+from pathlib import Path
+
+from benchmarks import window_sizes as sizes
+from benchmarks.unusual_windows import FEWEST, RATE, signals_table
+
+OUT = Path(__file__).parent.parent / "docs" / "monitoring-signals.md"
+PAGE = """\
+# Signals, follow-ups and sizes of windows, measured
+
+Made by `python -m benchmarks.signals`. [monitoring.md](monitoring.md) says what the words mean.
+
+## Signals
+
+Windows in which quality did not change, and one stream whose quality did change. "Before" is the earlier
+rule, which compared every window with the first one. "Now" is today's, with the stated rate of {rate:.0%}
+a window and at least {fewest} windows to learn from. Both are looked at from window {from_window} on.
+
+{seen}
+
+The parts of the employment file are not exchangeable: their traffic moves from one part to the next. In
+random order nothing moves. The governors' candidates are the same every day.
+
+## Follow-ups and sizes
+
+Windows of {items:,} people from employment, accuracy 0.827, a floor of {floor}, passive sampling, error
+rate {error_rate}, a budget of {budget} labels, `quiet_labels: {quiet}`, at most {follow_ups} follow-ups,
+played with the rules of a monitor (normal intervals). After {ordinary} ordinary windows a share of the labels
+is turned round. {repeats} streams each, with {worse} windows after the change; a stream that was not called
+by then counts as {never}.
+
+{bought}
+
+The floor is near on purpose, so that sizes reach the budget; far above its floor a window gets
+`quiet_labels`. Follow-ups beyond the limit bring a large drop forward; a small one is called hardly
+sooner, because its interval lies across the limit most of the time. Sizes decide more ordinary windows,
+with more labels.
+
+## Means over the last windows
+
+With the rule of the last row above, {means}
+"""
+
+
+def main() -> None:
+    """Print the tables, and write them to docs/."""
+    parser = argparse.ArgumentParser(description="Signals, follow-ups and sizes of windows on real streams.")
+    parser.add_argument("--repeats", type=int, default=60)
+    repeats = parser.parse_args().repeats
+    seen = signals_table()
+    bought, means = sizes.buying_table(repeats)
+    OUT.write_text(PAGE.format(
+        seen=seen, bought=bought, means=means, repeats=repeats,
+        rate=RATE, fewest=FEWEST, from_window=FEWEST + 1,
+        ordinary=sizes.ORDINARY, worse=sizes.WORSE, never=sizes.WORSE + 1, items=sizes.ITEMS,
+        floor=sizes.FLOOR.value, error_rate=sizes.ERROR_RATE, budget=sizes.BUDGET, quiet=sizes.QUIET,
+        follow_ups=sizes.FOLLOW_UPS,
+    ), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

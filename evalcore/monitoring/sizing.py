@@ -1,0 +1,126 @@
+"""How many labels would decide: of a window before it is opened, and of one that lies beyond its limit.
+
+By the square-root law, n labels with a half-width h put one label's standard deviation at σ = h √n / z.  At a
+distance d from the limit:
+
+    within the limit   the interval must keep off the limit with the chance POWER:  n = ((z + z_POWER) σ / d)²
+    beyond it          the evidence must reach what calls a breach with the chance POWER.  The log evidence
+                       of n labels at a distance d is taken for that of a normal sample, with mean u²/2 and
+                       variance u², u = √n d / σ.  So with m log evidence missing,
+                       u = z_POWER + √(z_POWER² + 2 m)  and  n = (u σ / d)²
+
+The size of a window is decided from earlier windows alone, before it is opened.  So the evidence in its
+labels is what it would be if the size had been fixed from the start.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from scipy.special import ndtri
+
+from assay.evalcore.monitoring.recent import recent_mean
+from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
+
+POWER = 0.8
+_MOST = 10**9       # labels: a distance of nearly 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizing:
+    """What the size of a window was decided from."""
+
+    verdicts: int                # of the monitor that were known
+    windows: tuple[str, ...]     # whose estimates were used, in order of time
+    value: float                 # their mean
+    limit: str                   # the name of the nearest limit,
+    at: float                    # and its value
+    spread: float                # standard deviation of one label
+    decides: int                 # labels that would decide
+    labels: int                  # the same between the smallest and the largest size
+
+
+def size_of(
+    windows: Mapping[str, PlaceVerdict], *, verdicts: int, smallest: int, largest: int
+) -> Sizing | None:
+    """How many labels the next window should get; None where the windows before say nothing.
+
+    windows    the newest verdicts on the last few windows before it, by name in order of time
+    verdicts   how many verdicts of the monitor are known
+    """
+    told = {name: place for name, place in windows.items() if _spread(place.measured) > 0}
+    if not told:
+        return None
+    newest = list(told.values())[-1]
+    if len(told) == 1:
+        value = newest.measured.value
+    else:
+        mean = recent_mean(None, {name: place.measured for name, place in told.items()}, "independent")
+        value = None if mean is None else mean.value
+    limits = fixed_limits(newest.limits)
+    if value is None or not limits:
+        return None
+    limit = min(limits, key=lambda one: abs(value - one.value))
+    labels = [place.measured.labels for place in told.values()]
+    spread = float(np.sqrt(np.average([_spread(p.measured)**2 for p in told.values()], weights=labels)))
+    decides = _decides(value, limit, spread, newest)
+    return Sizing(
+        verdicts=verdicts, windows=tuple(told), value=value, limit=limit.name, at=limit.value, spread=spread,
+        decides=decides, labels=min(max(decides, smallest), largest),
+    )
+
+
+def labels_to_alarm(place: PlaceVerdict, pool: int) -> int | None:
+    """About how many more labels would call a breach, where the interval lies beyond a limit without one.
+
+    pool: items in the window; with all of them labelled the value is exact.  None where no interval lies
+    beyond a limit, or nothing is left to label.
+    """
+    m = place.measured
+    beyond = [
+        (limit, evidence) for limit, evidence in zip(place.limits, place.evidence, strict=True)
+        if lies_beyond(m, limit)
+    ]
+    if place.verdict != "inconclusive" or not beyond or m.value is None or m.labels >= pool:
+        return None
+    limit, evidence = max(beyond, key=lambda one: one[1])
+    more = _to_alarm(abs(m.value - limit.value), _spread(m), place.needed - evidence)
+    return min(more, pool - m.labels)
+
+
+def lies_beyond(measured: Measured, limit: Limit) -> bool:
+    """Whether all of an interval is where a breach is."""
+    if measured.lower is None or measured.upper is None:
+        return False
+    return measured.upper < limit.value if limit.side == "below" else measured.lower > limit.value
+
+
+def fixed_limits(limits: Sequence[Limit]) -> list[Limit]:
+    """The limits that do not move from window to window, where there are any."""
+    return [limit for limit in limits if limit.name != "previous"] or list(limits)
+
+
+def _decides(value: float, limit: Limit, spread: float, newest: PlaceVerdict) -> int:
+    distance = value - limit.value if limit.side == "below" else limit.value - value
+    if distance > 0:
+        z = float(ndtri(0.5 + newest.measured.confidence / 2) + ndtri(POWER))
+        return _square(z * spread, distance)
+    return _to_alarm(-distance, spread, newest.needed - max((*newest.evidence, 0.0)))
+
+
+def _to_alarm(distance: float, spread: float, missing: float) -> int:
+    z = float(ndtri(POWER))
+    return _square((z + float(np.sqrt(z**2 + 2 * max(missing, 0.0)))) * spread, distance)
+
+
+def _square(spread: float, distance: float) -> int:
+    return max(ceil(min((spread / distance) ** 2, _MOST)), 1) if distance > 0 else _MOST
+
+
+def _spread(measured: Measured) -> float:
+    """σ of one label; 0 where it is not known (an exact value has none)."""
+    if measured.lower is None or measured.upper is None or measured.exact:
+        return 0.0
+    half = (measured.upper - measured.lower) / 2
+    return half * float(np.sqrt(measured.labels) / ndtri(0.5 + measured.confidence / 2))

@@ -1,0 +1,197 @@
+"""A verdict on a window in words: the same in the alert, on the window's page and in Prefect.
+
+`news_of_place` gathers what is to be said of one place (the whole pool, or a segment), from the verdicts
+alone. So an alert and the page it links to cannot differ.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.evalcore.monitoring.signals import Signal
+from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
+from assay.tasks.ledger.monitors import WindowVerdict
+from assay.tasks.report import wording
+from assay.tasks.report.history.record import History, HistoryRow, held_against
+
+STATES = {
+    "ok": "within the limits",
+    "breach": "in breach",
+    "inconclusive": "inconclusive",
+    "waiting": "people are working",
+    "unlabelled": "not labelled: the month's labels were spent",
+    "missing": "no predictions came",
+    "empty": "no predictions in it",
+    "small": "too few predictions for a verdict",
+    "stale": "people have not finished in time",
+    "failed": "the last run failed",
+}
+SIGNALS = {
+    "psi": "distribution of scores (PSI)",
+    "ks": "distribution of scores (Kolmogorov-Smirnov)",
+    "predictions": "share of predicted positives",
+    "expected": "measure that the probabilities expect",
+}
+_MUST = {"below": "at least", "above": "at most"}
+_BEYOND = {"below": "below", "above": "above"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceNews:
+    """What is to be said of one place of a window."""
+
+    verdict: WindowVerdict
+    place: PlaceVerdict
+    before: tuple[str, PlaceVerdict] | None    # the newest verdict on an earlier window
+    breached: tuple[str, ...]    # windows of the breach that stands, or that this verdict ends; sorted
+    raised: tuple[Signal, ...]   # signals
+
+    @property
+    def recovers(self) -> bool:
+        """Whether it ends a breach."""
+        return self.place.verdict == "ok" and bool(self.breached)
+
+    @property
+    def name(self) -> str:
+        """`F1`, `F1 in region=north`."""
+        of = f" in {self.place.segment}" if self.place.segment else ""
+        return wording.measure_name(self.verdict.measure) + of
+
+
+def news_of_place(
+    verdict: WindowVerdict, place: PlaceVerdict, verdicts: Sequence[WindowVerdict],
+    signals: Sequence[Signal] = (),
+) -> PlaceNews:
+    """Gather it. `verdicts`: all of the monitor; those after this one are not looked at."""
+    earlier = [one for one in verdicts if one.number < verdict.number]
+    breached: set[str] = set()
+    before: tuple[str, PlaceVerdict] | None = None
+    for one, same in _of_place(earlier, place.segment):
+        if same.verdict == "breach":
+            breached.add(one.window)
+        elif same.verdict == "ok":
+            breached.clear()
+        if one.window < verdict.window and (before is None or one.window >= before[0]):
+            before = one.window, same
+    if place.verdict == "breach":
+        breached.add(verdict.window)
+    return PlaceNews(
+        verdict=verdict, place=place, before=before, breached=tuple(sorted(breached)),
+        raised=tuple(signal for signal in signals if signal.raised),
+    )
+
+
+def news_in(history: History, row: HistoryRow) -> list[PlaceNews]:
+    """What is to be said of a window of a history: of the whole pool first, then of its segments.
+
+    Nothing for a window without a verdict.
+    """
+    if row.verdict is None:
+        return []
+    places = (row.verdict.overall, *row.verdict.segments)
+    return [news_of_place(row.verdict, place, history.verdicts, row.signals) for place in places]
+
+
+def first_news(several: Sequence[PlaceNews]) -> PlaceNews:
+    """What is told first of a window: the whole pool, or a segment where only segments are in breach."""
+    whole = several[0]
+    in_breach = [news for news in several if news.place.verdict == "breach"]
+    return in_breach[0] if in_breach else whole
+
+
+def headline(news: PlaceNews) -> str:
+    """What, the value with its interval, the limit, and since when.
+
+    `F1 in breach: 0.712 (0.662 to 0.762), must be at least 0.8, since 2026-11-20`
+    """
+    what = "recovered" if news.recovers else news.place.verdict
+    said = {"breach": "in breach"}.get(what, what)
+    parts = [f"{news.name} {said}: {value_in_words(news.place.measured)}", *_limit_in_question(news)]
+    if what == "breach":
+        parts.append(f"since {news.breached[0]}")
+    elif what == "recovered":
+        parts.append(f"was in breach since {news.breached[0]}")
+    return ", ".join(parts)
+
+
+def moved(news: PlaceNews) -> str:
+    """What moved: the window before, and signals."""
+    said = f"{news.name} is {_value(news.place.measured)} in window {news.verdict.window}."
+    if news.before is not None:
+        window, place = news.before
+        said += f" In the window before, {window}, it was {value_in_words(place.measured)}."
+    if news.raised:
+        signals = ", ".join(map(signal_in_words, news.raised))
+        said += f" Before anyone labelled, signals were raised: {signals}."
+    return said
+
+
+def how_sure(news: PlaceNews) -> str:
+    """The interval, what it rests on, and whether it alone would say the same."""
+    m = news.place.measured
+    on = (f"{wording.plural(m.labels, 'label')} of {wording.count(news.verdict.pool)} predictions"
+          if news.place.segment is None else wording.plural(m.labels, "label"))
+    if m.exact:
+        return f"The value is exact: every item is labelled ({on})."
+    if m.lower is None or m.upper is None:
+        return f"There is no interval. It rests on {on}."
+    said = (f"The {wording.percent(m.confidence)} interval is {wording.ends(m.value, m.lower, m.upper)}, "
+            f"from {on}.")
+    if news.place.verdict == "breach":
+        limit = limit_in_question(news.place)
+        if limit is not None and _whole_interval_beyond(m, limit):
+            return f"{said} All of it is {_BEYOND[limit.side]} {wording.limit(limit.value)}."
+        return (f"{said} This interval alone does not show the breach: all windows since the last one that "
+                "was ok do, taken together.")
+    return said
+
+
+def limits_in_words(place: PlaceVerdict) -> str:
+    """`at least 0.8 (floor), at least 0.7812 (reference)`; nothing without a limit."""
+    return ", ".join(map(limit_in_words, place.limits))
+
+
+def limit_in_words(limit: Limit) -> str:
+    """`at least 0.8 (floor)`."""
+    return f"{_MUST[limit.side]} {wording.limit(limit.value)} ({limit.name})"
+
+
+def limit_in_question(place: PlaceVerdict) -> Limit | None:
+    """The limit that the evidence says most against; the first without evidence; None without a limit."""
+    against = held_against(place)
+    return max(against, key=lambda one: one[1])[0] if against else None
+
+
+def value_in_words(m: Measured) -> str:
+    """`0.712 (0.662 to 0.762)`, `0.9 exactly`, `undefined`."""
+    if m.exact and m.value is not None:
+        return f"{_value(m)} exactly"
+    return wording.in_words(m.value, m.lower, m.upper)
+
+
+def signal_in_words(signal: Signal) -> str:
+    """`distribution of scores (PSI) 0.25`."""
+    shown = "" if signal.value is None else f" {wording.number(signal.value, 3)}"
+    return SIGNALS.get(signal.name, signal.name) + shown
+
+
+def _value(m: Measured) -> str:
+    return wording.shown(m.value, m.lower, m.upper)
+
+
+def _limit_in_question(news: PlaceNews) -> list[str]:
+    limit = limit_in_question(news.place)
+    return [] if limit is None else [f"must be {_MUST[limit.side]} {wording.limit(limit.value)}"]
+
+
+def _whole_interval_beyond(m: Measured, limit: Limit) -> bool:
+    end = m.upper if limit.side == "below" else m.lower
+    return end is not None and (end < limit.value if limit.side == "below" else end > limit.value)
+
+
+def _of_place(
+    verdicts: Sequence[WindowVerdict], segment: str | None
+) -> Iterator[tuple[WindowVerdict, PlaceVerdict]]:
+    for verdict in verdicts:
+        for place in (verdict.overall, *verdict.segments):
+            if place.segment == segment:
+                yield verdict, place

@@ -1,0 +1,1 @@
+"""Figures of monitors for other systems: Prometheus and OpenTelemetry. Both are extras."""

@@ -1,0 +1,74 @@
+"""How many labels would decide, worked by hand."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from assay.evalcore.monitoring.sizing import labels_to_alarm, size_of
+from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
+
+FLOOR = Limit(side="below", value=0.8, name="floor")
+HALF = 1.959964 * 0.3 / 10    # 100 labels of standard deviation 0.3
+
+
+def _place(value, half=HALF, labels=100, evidence=0.0, verdict="inconclusive", limits=(FLOOR,), exact=False):
+    lower, upper = (None, None) if value is None else (value - half, value + half)
+    return PlaceVerdict(
+        segment=None,
+        measured=Measured(value=value, lower=lower, upper=upper, confidence=0.95, labels=labels, exact=exact),
+        limits=limits, factors=tuple((0.0,) for _ in limits), evidence=tuple(evidence for _ in limits),
+        needed=3.0, verdict=verdict,
+    )
+
+
+def _size(windows, smallest=1, largest=10_000):
+    return size_of(windows, verdicts=len(windows), smallest=smallest, largest=largest)
+
+
+def test_within_the_limit_the_interval_must_keep_off_it():
+    # (1.96 + 0.84) 0.3 / 0.1 squared: 71 labels
+    found = _size({"1": _place(0.88), "2": _place(0.92)})
+    assert found.value == pytest.approx(0.9)
+    assert found.spread == pytest.approx(0.3, rel=1e-5)
+    assert found.decides == found.labels == int(np.ceil(((1.959964 + norm.ppf(0.8)) * 3) ** 2)) == 71
+    assert (found.windows, found.limit, found.at, found.verdicts) == (("1", "2"), "floor", 0.8, 2)
+
+
+def test_beyond_the_limit_the_evidence_must_reach_what_calls_a_breach():
+    # evidence 1 of 3, 2 missing: u = 0.8416 + √(0.8416² + 4) = 3.0116; (u 0.3 / 0.1)² = 81.6
+    found = _size({"1": _place(0.7, evidence=1.0)}).decides
+    assert found == 82
+    # of so many labels the log evidence u²/2 - 0.8416 u is 2 or more, eight times of ten
+    u = np.sqrt(found) / 3
+    assert norm.sf(2, u**2 / 2, u) == pytest.approx(0.8, abs=0.005)
+
+
+def test_the_size_stays_between_the_smallest_and_the_largest():
+    far, near = {"1": _place(0.99)}, {"1": _place(0.8001)}
+    assert _size(far, smallest=50).labels == 50
+    assert _size(near, largest=200).labels == 200
+    assert _size({"1": _place(0.8)}, largest=200).labels == 200, "no distance at all"
+
+
+def test_windows_that_say_nothing_decide_nothing():
+    assert _size({}) is None
+    assert _size({"1": _place(None)}) is None
+    assert _size({"1": _place(0.9, half=0.0, exact=True)}) is None, "a census has no spread"
+    assert _size({"1": _place(0.9, limits=())}) is None
+    assert _size({"1": _place(0.9), "2": _place(None)}).windows == ("1",)
+
+
+def test_an_interval_beyond_the_limit_asks_for_what_would_call_a_breach():
+    assert labels_to_alarm(_place(0.7, evidence=1.0), pool=1000) == 82
+    assert labels_to_alarm(_place(0.7, evidence=-50.0), pool=300) == 200, "all of the window decides"
+    for place in (
+        _place(0.7, verdict="breach"), _place(0.79), _place(0.9, verdict="ok"), _place(None),
+        _place(0.7, labels=300),
+    ):
+        assert labels_to_alarm(place, pool=300) is None
+
+
+def test_above_a_ceiling_the_same_holds():
+    ceiling = Limit(side="above", value=0.2, name="ceiling")
+    assert labels_to_alarm(_place(0.3, evidence=1.0, limits=(ceiling,)), pool=1000) == 82
+    assert _size({"1": _place(0.1, limits=(ceiling,))}).decides == 71
