@@ -4,7 +4,7 @@
     y_k, f_k   shares of labels and predictions
 
     kappa (Cohen 1960, 1968)     (o - e)/(1 - e),  e = Σ w_jk f_j y_k
-    MCC (Gorodkin 2004, eq. 8)   (o - Σ f y)/√((1 - Σ f²)(1 - Σ y²))
+    MCC (Gorodkin 2004)          (o - Σ f y)/√((1 - Σ f²)(1 - Σ y²))
     Fowlkes-Mallows              the mean over classes of √(precision · recall), of classes that are there
 """
 

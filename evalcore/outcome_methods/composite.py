@@ -26,7 +26,7 @@ from assay.evalcore.outcome_methods.reading import Reading
 from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.types import Floats
 
-NEAR, FAR, DOUBTED = 0.2, 3.0, 0.4
+NEAR, FAR, DOUBTED = 0.2, 1.0, 0.4
 PRIOR_TAU = 0.4     # relative error of a class before any label
 PRIOR_WORTH = 4.0   # classes that the prior counts for
 STEPS = 4
@@ -53,7 +53,9 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
         if m.shape[1] == 1:
             after[:, block] = total[:, None]
         else:
-            after[:, block] = _each(delta, m, _noise(state, reading, e, cell, seen), total)
+            drawn = _each(delta, m, _noise(state, reading, e, cell, seen), total)
+            # what no item can be (a hit of a class never predicted) is known to be none
+            after[:, block] = np.where(reading.modelled[:, block] > 0, drawn, delta)
     return after
 
 

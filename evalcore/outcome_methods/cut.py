@@ -13,6 +13,7 @@ little influence make one cell, few of great influence another.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.stack import Stack
@@ -109,14 +110,18 @@ def sums(stack: Stack, items: Items, found: Profile, cell: Ints) -> OutcomeCells
     c = int(cell.max()) + 1
     size = np.bincount(cell, minlength=c)
     guess = np.zeros((c, len(found.first), stack.size))
-    spread, known = np.zeros((c, len(found.slopes))), 0.0
+    spread: Floats = np.zeros((c, len(found.slopes)))
+    known: Floats = np.zeros(0)
     for where, piece in items.chunks():
         _, loss = guessed(stack, piece)
-        np.add.at(guess, cell[where], loss)
-        np.add.at(spread, cell[where], _spread(stack, piece, found.first, found.slopes)[0])
-        known = known + stack.known(piece).sum(axis=0)
+        n = len(piece)
+        member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))
+        guess += np.asarray(member @ loss.reshape(n, -1)).reshape(guess.shape)
+        spread += np.asarray(member @ _spread(stack, piece, found.first, found.slopes)[0])
+        told = stack.known(piece).sum(axis=0)
+        known = told if where.start == 0 else known + told
     relevant = np.bincount(cell, weights=found.relevant, minlength=c) > 0
     return OutcomeCells(
         size=size, guess=guess, spread=np.maximum(spread / size[:, None], 1e-30), relevant=relevant,
-        known=np.asarray(known), known_sizes=np.array(stack.known_sizes(items), np.int64), first=found.first,
+        known=known, known_sizes=np.array(stack.known_sizes(items), np.int64), first=found.first,
     )

@@ -7,9 +7,13 @@ over the groups (Cochran 1977, ch. 5),
 
 n_g the labels that ē_g rests on.  Few labels of a group are no proof that its items are alike, so s_g² is
 drawn towards what was guessed beforehand (σ_g², scaled by how it fared over the whole pool), which counts for
-PRIOR labels.  The interval is Student's, with the degrees of freedom that the fourth moment of the terms
-leaves (Satterthwaite 1946): a few large residuals widen it.  Of a measure with a least value and no largest
-one (a mean squared error) it is the interval of the logarithm, because such errors are skewed.
+PRIOR labels.
+
+The interval is Student's, with the degrees of freedom that the fourth moment of the terms leaves
+(Satterthwaite 1946): a few large residuals widen it.  Where the terms are skewed, the end on the side of the
+long tail is moved out as Johnson (1978) moves the mean.  Of a measure with one bound (a mean squared
+error, R²) it is the interval of the logarithm of the distance from it; of one between two bounds it spans
+that of the log odds as well, which reaches further away from a bound that is near.
 """
 
 import numpy as np
@@ -17,15 +21,17 @@ from scipy.special import stdtrit
 
 from assay.evalcore.outcome_methods.reading import Reading, sums
 from assay.evalcore.outcome_methods.state import SampleState
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Bools, Floats
 
 PRIOR = 3.0      # labels that the guessed variance of a group counts for
-DOUBT = 4.0      # labels that the guessed scale counts for
+DOUBT = 12.0     # labels that the guessed scale counts for
 LEAST_DF = 3.0
+FURTHEST = 3.0   # log odds from the estimate: beyond it the normal interval alone speaks
+WIDER = 1.08     # of the interval: residuals are a little smaller than the errors of what was fitted to them
 
 
-def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Floats, Floats]:
-    """V (R, Q) and the degrees of freedom (R, Q); slopes (R, Q, D)."""
+def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Floats, Floats, Floats]:
+    """V, the degrees of freedom and the skewness of the error, each (R, Q); slopes (R, Q, D)."""
     pull = np.einsum("rnd,rqd->rnq", reading.residual, slopes)
     centre = np.take_along_axis(
         reading.by_group(reading.share[..., None] * pull), reading.group[..., None], axis=1
@@ -46,7 +52,10 @@ def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Flo
     most = max(state.n - 1.0, LEAST_DF)
     excess = np.maximum(fourth - second / max(state.n, 1), 2 * second / most)
     df = 2 * second / np.where(excess > 0, excess, 1.0)
-    return v, np.clip(np.where(excess > 0, df, most), LEAST_DF, most)
+    signed = np.take_along_axis(np.sqrt(each), reading.group, axis=1)[..., None] * (pull - centre)
+    squares = (signed**2).sum(axis=1)
+    skew = (signed**3).sum(axis=1) / np.where(squares > 1e-200, squares, np.inf) ** 1.5
+    return v, np.clip(np.where(excess > 0, df, most), LEAST_DF, most), skew
 
 
 def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
@@ -66,14 +75,43 @@ def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
 
 
 def ends(
-    value: Floats, variance: Floats, df: Floats, confidence: float, bounds: tuple[Floats, Floats]
+    value: Floats, variance: Floats, df: Floats, skew: Floats, confidence: float,
+    bounds: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
     """Lower and upper (R, Q), inside the bounds (Q,)."""
-    half = stdtrit(df, 0.5 + confidence / 2) * np.sqrt(variance)
-    low, high = bounds
-    above = value - np.where(np.isfinite(low), low, 0.0)
-    skewed = np.isfinite(low) & np.isinf(high) & (above > 0)
-    factor = np.exp(np.minimum(half / np.where(skewed, above, 1.0), 50.0))
-    lower = np.where(skewed, value - above * (1 - 1 / factor), value - half)
-    upper = np.where(skewed, value + above * (factor - 1), value + half)
+    t = stdtrit(df, 0.5 + confidence / 2)
+    half = WIDER * t * np.sqrt(variance)
+    tail = (1 + 2 * t**2) / (6 * t) * skew
+    below, above = half * (1 + np.maximum(-tail, 0)), half * (1 + np.maximum(tail, 0))
+    lower, upper = value - below, value + above
+    low, high = (np.broadcast_to(bound, value.shape) for bound in bounds)
+    lower, upper = _one_bound(value, lower, upper, low, np.isfinite(low) & np.isinf(high))
+    flipped = _one_bound(-value, -upper, -lower, -high, np.isfinite(high) & np.isinf(low))
+    lower, upper = _log_odds(value, half, -flipped[1], -flipped[0], low, high)
     return np.clip(lower, *bounds), np.clip(upper, *bounds)
+
+
+def _one_bound(
+    value: Floats, lower: Floats, upper: Floats, low: Floats, here: Bools
+) -> tuple[Floats, Floats]:
+    """The interval of the logarithm of value - low, where `here`."""
+    distance = np.where(here & (value > low), value - low, 1.0)
+    apply = here & (value > low)
+    down = np.exp(-np.minimum((value - lower) / distance, FURTHEST))
+    up = np.exp(np.minimum((upper - value) / distance, FURTHEST))
+    first, last = value - distance * (1 - down), value + distance * (up - 1)
+    return np.where(apply, first, lower), np.where(apply, last, upper)
+
+
+def _log_odds(
+    value: Floats, half: Floats, lower: Floats, upper: Floats, low: Floats, high: Floats
+) -> tuple[Floats, Floats]:
+    """The interval spread to that of the log odds, of values between two bounds."""
+    span = np.where(np.isfinite(high) & np.isfinite(low), high - low, np.nan)
+    share = (value - low) / span
+    near = (share > 0) & (share < 1)
+    inside = np.where(near, share, 0.5)
+    odds = inside / (1 - inside)
+    factor = np.exp(np.minimum(half / np.where(near, span, 1.0) / (inside * (1 - inside)), FURTHEST))
+    first, last = (low + span * ratio / (1 + ratio) for ratio in (odds / factor, odds * factor))
+    return np.where(near, np.minimum(lower, first), lower), np.where(near, np.maximum(upper, last), upper)

@@ -72,11 +72,11 @@ class Sampled(OutcomeMethod):
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         value = state.stack.value(risk, known)
         slopes = state.stack.slopes(risk, known)
-        variance, df = interval.variances(state, reading, slopes)
+        variance, df, skew = interval.variances(state, reading, slopes)
         # where the design and what was probable beforehand disagree, either may be wrong
         apart = risk[:, : state.stack.size] - (reading.modelled / reading.items[:, None] + reading.correction)
         variance = variance + np.einsum("rqd,rd->rq", slopes, apart) ** 2
         variance = np.where(exact[:, None], 0.0, variance)
         value = np.where(np.isfinite(value), np.clip(value, *bounds), np.nan)
-        lower, upper = interval.ends(value, variance, df, confidence, (bounds[0], bounds[1]))
+        lower, upper = interval.ends(value, variance, df, skew, confidence, (bounds[0], bounds[1]))
         return OutcomeEstimates(value=value, lower=lower, upper=upper, variance=variance, exact=exact)

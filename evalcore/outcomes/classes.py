@@ -111,7 +111,8 @@ class Classes(OutcomeKind):
 
 
 def _powered(probability: Floats, power: float) -> Floats:
-    return np.maximum(probability, 1e-9) ** power
+    floored = np.maximum(probability, 1e-9)
+    return np.asarray({0.5: np.sqrt, 2.0: np.square}.get(power, np.positive)(floored))
 
 
 def _normalised(weight: Floats) -> Floats:

@@ -9,7 +9,7 @@
 The classes are those that occur in labels and predictions, and those that have a column of probabilities.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +47,9 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     Raises BadInput naming the file, the column and the first bad rows, and BadArgument for a kind of outcome
     there is none of.
     """
-    if columns.outcome not in _KINDS:
-        raise BadArgument("outcome", f"is one of {', '.join(_KINDS)}, got {columns.outcome!r}")
+    if columns.outcome not in _READERS:
+        raise BadArgument("outcome", f"is one of {', '.join(_READERS)}, got {columns.outcome!r}")
+    reader = _READERS[columns.outcome]
     path = str(path)
     if is_local(path) and not Path(path).is_file():
         raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
@@ -60,8 +61,8 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     found = _read(path, present, [columns.label, *columns.predictions, *columns.judges, *probabilities])
     spoken = [columns.label, *columns.predictions, *columns.judges]
     named = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
-    kind = _KINDS[columns.outcome](path, {name: found[name] for name in spoken}, named)
-    codes = {name: _codes(path, name, found[name], kind) for name in spoken}
+    kind = reader.kind(path, {name: found[name] for name in spoken}, named)
+    codes = {name: reader.codes(path, name, found[name], kind) for name in spoken}
     n = len(codes[columns.label])
     if not n:
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
@@ -108,20 +109,29 @@ def _number(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> 
     return Numbers()
 
 
-_KINDS = {"classes": _classes, "tags": _tags, "number": _number}
-
-
 def _texts(column: pa.Array) -> Texts:
+    """Text (N,), empty where there is none."""
     return np.array(["" if text is None else str(text) for text in column.to_pylist()], dtype=np.str_)
 
 
-def _codes(path: str, name: str, column: pa.Array, kind: OutcomeKind) -> Floats:
-    """Codes (N,) of a column; tags may be empty, which is no tag."""
-    if isinstance(kind, Numbers):
-        return numbers(path, name, column)
-    text = _texts(column) if isinstance(kind, Tags) else words(path, name, column)
+def _encoded(text: Texts, kind: OutcomeKind) -> Floats:
     written, where = np.unique(text, return_inverse=True)
     return kind.encode(written.tolist())[where]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reader:
+    """How a kind of outcome is read: the kind that the columns show, and a column as codes (N,)."""
+
+    kind: Callable[[str, Mapping[str, pa.Array], Sequence[str]], OutcomeKind]
+    codes: Callable[[str, str, pa.Array, OutcomeKind], Floats]
+
+
+_READERS = {
+    "classes": _Reader(kind=_classes, codes=lambda path, name, c, kind: _encoded(words(path, name, c), kind)),
+    "tags": _Reader(kind=_tags, codes=lambda path, name, c, kind: _encoded(_texts(c), kind)),
+    "number": _Reader(kind=_number, codes=lambda path, name, c, kind: numbers(path, name, c)),
+}
 
 
 def _table(values: Mapping[str, Floats], prefix: str, kind: OutcomeKind) -> Floats:

@@ -1,0 +1,114 @@
+"""`assay replay --outcome`: reading a pool of any kind of outcome, and the table that comes of it."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.main import run_command_line
+from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
+
+N = 80
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.ones(3), N)
+    names = np.array(["ant", "bee", "cat"])
+    said = names[p.argmax(axis=1)]
+    label = np.where(rng.random(N) < 0.7, said, "cat")
+    grade = rng.normal(3, 1, N)
+    table = pa.table({
+        "item_id": np.arange(N),
+        "prediction": said,
+        "newer": np.where(rng.random(N) < 0.8, label, "ant"),
+        "label": label,
+        **{f"p_{name}": p[:, k] for k, name in enumerate(names)},
+        "confidence": p.max(axis=1),
+        "tags": np.where(rng.random(N) < 0.5, "red|blue", ""),
+        "told": np.where(rng.random(N) < 0.5, "red", "blue|red"),
+        "grade": grade,
+        "judge": grade + rng.normal(0, 1, N),
+    })
+    pq.write_table(table, tmp_path / "pool.parquet")
+    return str(tmp_path / "pool.parquet")
+
+
+def test_classes_in_the_order_of_their_probabilities(path):
+    pool = read_outcome_pool(path, OutcomeColumns(outcome="classes", probability="p_"))
+    assert pool.kind.parts == ("ant", "bee", "cat")
+    np.testing.assert_array_equal(pool.items.probability.argmax(axis=1), pool.items.prediction[:, 0])
+
+
+def test_a_confidence_is_that_of_the_predicted_class(path):
+    pool = read_outcome_pool(path, OutcomeColumns(outcome="classes", probability="confidence"))
+    np.testing.assert_allclose(pool.items.probability.sum(axis=1), 1)
+    given = pq.read_table(path)["confidence"].to_numpy()
+    rows = np.arange(N)
+    np.testing.assert_allclose(pool.items.probability[rows, pool.items.prediction[:, 0].astype(int)], given)
+
+
+def test_tags_may_be_empty_and_numbers_need_no_prediction(path):
+    tags = read_outcome_pool(path, OutcomeColumns(outcome="tags", label="tags", predictions=("told",)))
+    assert {tags.kind.decode(c) for c in tags.codes} == {"", "blue|red"}
+    graded = read_outcome_pool(
+        path, OutcomeColumns(outcome="number", label="grade", predictions=(), judges=("judge",))
+    )
+    assert graded.items.systems == 0
+    assert graded.items.judge.shape == (N, 1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"label": "truth"}, "no column 'truth'"),
+        ({"probability": "q_"}, "no column is called 'q_' or starts with it"),
+        ({"outcome": "number"}, "is not a finite number"),
+        ({"outcome": "ranks"}, "is one of classes, tags, number"),
+    ],
+)
+def test_columns_that_cannot_be_used(path, columns, said):
+    with pytest.raises(BadInput, match=said):
+        read_outcome_pool(path, OutcomeColumns(**{"outcome": "classes", **columns}))
+
+
+def test_the_command_tells_every_class_system_and_difference(path, capsys):
+    code = run_command_line([
+        "replay", path, "--outcome", "classes", "--probability", "p_", "--system", "old=prediction",
+        "--system", "new=newer", "--measure", "accuracy,f1(bee)", "--method", "auto,passive",
+        "--budgets", "20,40", "--repeats", "3", "--json",
+    ])
+    assert code == 0
+    told = json.loads(capsys.readouterr().out)
+    assert len(told["methods"]) == 2 * 2 * 3
+    assert told["truth"]["accuracy of new versus old"] == pytest.approx(
+        told["truth"]["accuracy of new"] - told["truth"]["accuracy of old"]
+    )
+    entry = told["methods"][-1]
+    assert (entry["measure"], entry["class"], entry["system"], entry["versus"]) == ("f1", "bee", "new", "old")
+    assert [b["labels"] for b in entry["budgets"]] == [20, 40]
+    assert {"mse", "bias", "coverage", "width", "undefined"} <= entry["budgets"][0].keys()
+    assert len(entry["labels_to"]) == 2
+
+
+def test_the_command_prints_a_table(path, capsys):
+    code = run_command_line([
+        "replay", path, "--outcome", "number", "--label", "grade", "--prediction", "", "--judge", "judge",
+        "--measure", "mean", "--budgets", "20", "--repeats", "3",
+    ])
+    assert code == 0
+    assert "recalibrated, mean (true value" in capsys.readouterr().out
+
+
+def test_flags_that_cannot_be_used_are_named(path, capsys):
+    flags = ["replay", path, "--outcome", "classes", "--measure", "accuracy", "--repeats", "2"]
+    assert run_command_line([*flags, "--budgets", "20,10"]) == 2
+    assert "--budgets: must be rising" in capsys.readouterr().err
+    assert run_command_line([*flags, "--system", "new"]) == 2
+    assert "--system: 'new' is not a name and a column" in capsys.readouterr().err
+    assert run_command_line([*flags[:-4], "--measure", "makro_f1"]) == 2
+    assert "did you mean 'macro_f1'" in capsys.readouterr().err
