@@ -73,7 +73,7 @@ def test_known_items_are_never_drawn_and_the_ledger_recomputes(tmp_path, method)
     assert len(known) > 20
     opened = open_evaluation(store, spec.name)
     assert opened.cut.cells.n_items == 400 - len(known)
-    assert opened.partition.known.sum() == len(known)
+    assert opened.cut.known.sum() == len(known)
     ledger = Ledger(store, spec.name)
     for number in range(1, 4):
         assert not known & set(read_plan(ledger, number).item_id)
