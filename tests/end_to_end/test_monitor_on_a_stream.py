@@ -92,7 +92,7 @@ def test_an_inconclusive_window_buys_what_would_decide(tmp_path):
 
 
 def test_a_window_beyond_its_limit_without_an_alarm_buys_what_would_call_it(tmp_path):
-    write_stream(tmp_path, 2, drop_from=1, worse=0.2)
+    write_stream(tmp_path, 2, drop_from=1, worse=0.3)
     stopped = _watched(a_monitor(tmp_path, quiet_labels=40, follow_ups=0), 2)[2][1]
     measured = stopped.verdict.overall.measured
     assert stopped.state == "inconclusive"
