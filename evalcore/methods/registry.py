@@ -85,14 +85,12 @@ def method(name: str) -> Method:
     return METHODS[base] if written == base else with_options(METHODS[base], written)
 
 
-def auto_in_monitors(name: str = AUTO, *, by_segment: bool = False) -> str:
+def auto_in_monitors(name: str = AUTO) -> str:
     """What `auto`, which may carry settings, means in a monitor.
 
-    Segments, and settings that the monitors' method does not have, are the default's, as in `auto`.
+    Settings that the monitors' method does not have are the default's, as in `auto`.
     """
     settings = name.removeprefix(AUTO)
-    if by_segment and METHODS[MONITORS].capabilities.whole_pool_only:
-        return DEFAULT + settings
     try:
         method(MONITORS + settings)
     except UnknownName:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, Strict, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import Field, Strict, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.errors import BadInput
@@ -142,11 +142,9 @@ class MonitorSpec(Spec):
 
     @field_validator("method")
     @classmethod
-    def _auto_for_monitors(cls, name: str, info: ValidationInfo) -> str:
+    def _auto_for_monitors(cls, name: str) -> str:
         """What `auto` means in a monitor was measured there (docs/monitoring.md)."""
-        pool = info.data.get("pool")
-        by_segment = pool is not None and bool(pool.segments)
-        return auto_in_monitors(name, by_segment=by_segment) if is_auto(name) else name
+        return auto_in_monitors(name) if is_auto(name) else name
 
     @field_validator("name")
     @classmethod

@@ -74,7 +74,7 @@ def test_a_monitor_s_default_is_the_same():
 def test_with_segments_auto_is_a_method_that_estimates_them_in_a_monitor_too():
     data = _watched(method="auto")
     data["pool"]["segments"] = ["region"]
-    assert MonitorSpec.from_data(data | {"monitor": MONITOR}, "test").method == "dirichlet-tree"
+    assert MonitorSpec.from_data(data | {"monitor": MONITOR}, "test").method == "recalibrated"
 
 
 @pytest.mark.parametrize(("wrong", "said"), [
