@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.evalcore.design.round import Design, RoundLabels
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints
 
 MAX_DRAWS_PER_ITEM = 50   # a round of b items makes at most 50 b draws on unlabelled items
 LEAST_NEW_MASS = 1 / 500  # the share of a proposal that unlabelled items keep: 500 draws a label at the worst
@@ -51,7 +51,7 @@ def with_replacement(design: Design, labelled: Ints, size: Ints, rng: np.random.
         active = (found < size) & (turns < limit) & (new_mass > 0)
         if not active.any():
             break
-        cell = _categorical(reach, rng)
+        cell = categorical(reach, rng)
         # uniform over the cell's unlabelled items; any that was not drawn yet becomes the next ordinal
         pick = (rng.random(n_repeats) * design.left[rows, cell]).astype(np.int64)
         ordinal = np.minimum(pick, seen[rows, cell])
@@ -70,7 +70,7 @@ def with_replacement(design: Design, labelled: Ints, size: Ints, rng: np.random.
     )
 
 
-def _categorical(reach: Floats, rng: np.random.Generator) -> Ints:
+def categorical(reach: Floats, rng: np.random.Generator) -> Ints:
     """One category (R,) for each row of cumulative masses (R, C); never one of mass 0."""
     target = rng.random(len(reach)) * reach[:, -1]
     last = np.argmax(reach >= reach[:, -1:], axis=1)            # rounding must not land beyond the last mass
@@ -102,6 +102,19 @@ def without_replacement(counts: Ints) -> Draws:
     return Draws(cell=cell, ordinal=ordinal, known=np.zeros((n_repeats, n_cells, 2), np.int64))
 
 
+def first_draws(draws: Draws) -> Bools:
+    """Whether (R, T) a draw is the first of its item in the round; False for padding."""
+    n_repeats, width = draws.cell.shape
+    rows = np.arange(n_repeats)
+    seen = np.zeros(draws.known.shape[:2], np.int64)
+    first = np.zeros((n_repeats, width), np.bool_)
+    for t in range(width):
+        cell = np.maximum(draws.cell[:, t], 0)
+        first[:, t] = (draws.cell[:, t] >= 0) & (draws.ordinal[:, t] == seen[rows, cell])
+        seen[rows, cell] += first[:, t]
+    return first
+
+
 def either(first: Draws, second: Draws) -> Draws:
     """The draws of both; in each repeat at most one of the two has any."""
     width = max(first.cell.shape[1], second.cell.shape[1])
@@ -130,8 +143,13 @@ def simple_random(left: Ints, size: Ints, rng: np.random.Generator) -> Ints:
 
 def simulate_labels(draws: Draws, left: Ints, rng: np.random.Generator) -> RoundLabels:
     """Label the draws of a replay.  left (R, C, 2): unlabelled items by their true label."""
-    labels, _ = simulate_answers(draws, left, np.array([0.0, 1.0]), rng)
-    return replace(labels, answers=None)
+    return simulate_each(draws, left, rng)[0]
+
+
+def simulate_each(draws: Draws, left: Ints, rng: np.random.Generator) -> tuple[RoundLabels, Ints]:
+    """The same, and the label (R, T) of each draw of an unlabelled item."""
+    labels, _, label = _simulated(draws, left, np.array([0.0, 1.0]), rng)
+    return replace(labels, answers=None), label
 
 
 def simulate_answers(
@@ -143,6 +161,14 @@ def simulate_answers(
     items of each kind.  The majority of an item's answers is its label.  Items of a cell are exchangeable, so
     the kind of its next new item is drawn from the kinds of those not drawn yet.
     """
+    labels, new, _ = _simulated(draws, left, share, rng)
+    return labels, new
+
+
+def _simulated(
+    draws: Draws, left: Ints, share: Floats, rng: np.random.Generator
+) -> tuple[RoundLabels, Ints, Ints]:
+    """As `simulate_answers`, with the kind (R, T) of each draw."""
     n_repeats, n_cells, n_kinds = left.shape
     rows = np.arange(n_repeats)
     new = np.zeros((n_repeats, n_cells, n_kinds), np.int64)
@@ -170,4 +196,7 @@ def simulate_answers(
                 for x in (new, drawn)]
     told = new[..., None] * np.stack([1 - share, share], axis=-1)                # (R, C, K, 2)
     answers = np.stack([told[:, :, ~positive].sum(axis=2), told[:, :, positive].sum(axis=2)], axis=2)
-    return RoundLabels(new=by_label[0], drawn_new=by_label[1], drawn_known=draws.known, answers=answers), new
+    counted = RoundLabels(
+        new=by_label[0], drawn_new=by_label[1], drawn_known=draws.known, answers=answers
+    )
+    return counted, new, label

@@ -29,9 +29,13 @@ class Design:
     model: Floats        # (R, C) the label model's mean of p(y = 1) for an unlabelled item
     gradient: Floats     # (R, C) influence on the first measure of a label 1 instead of 0, times N
     census: Bools        # (R,) every item whose label matters and is still missing is asked
+    # (R, C) the items that a new label of the cell stands for, where items were drawn one at a time
+    # (evalcore.design.one_at_a_time); None where the probabilities say it
+    stands_for: Floats | None = None
 
     def to_columns(self) -> dict[str, Floats | Ints | Bools]:
         """Columns of length C for the ledger (R = 1)."""
+        one_at_a_time = {} if self.stands_for is None else {"stands_for": self.stands_for[0]}
         return {
             "size": self.size[0],
             "left": self.left[0],
@@ -42,6 +46,7 @@ class Design:
             "gradient": self.gradient[0],
             "replacement": np.full(self.size.shape[1], self.replacement),
             "census": np.full(self.size.shape[1], bool(self.census[0])),
+            **one_at_a_time,
         }
 
     @staticmethod
@@ -57,6 +62,7 @@ class Design:
             model=one["model"].astype(np.float64),
             gradient=one["gradient"].astype(np.float64),
             census=one["census"][:, 0].astype(np.bool_),
+            stands_for=one["stands_for"].astype(np.float64) if "stands_for" in one else None,
         )
 
 

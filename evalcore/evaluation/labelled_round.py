@@ -39,6 +39,15 @@ class LabelledRound:
     segment: Mapping[str, Ints]   # column -> (T,) which of the column's values, counted from 0
 
     @property
+    def one_at_a_time(self) -> bool:
+        """Whether each new item was drawn with a known probability, given the draws before it.
+
+        So it is with replacement, and where items were drawn one after the other; a census is no draw.
+        """
+        design = self.plan.design
+        return not self.plan.census and (design.replacement or design.stands_for is not None)
+
+    @property
     def gaps(self) -> bool:
         """Whether some item was not answered."""
         return bool((self.label == UNANSWERED).any())

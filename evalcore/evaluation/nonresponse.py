@@ -110,11 +110,13 @@ def adjusted(design: Design, cells: Cells, found: Response, certain: Bools) -> D
     keep the census: its labels are known, and as a sample they add nothing.
     """
     if not bool(design.census[0]):
-        return replace(design, unlabelled=design.unlabelled * found.rate)
+        told = None if design.stands_for is None else design.stands_for / found.rate
+        return replace(design, unlabelled=design.unlabelled * found.rate, stands_for=told)
     if design.replacement:
         return design
     return replace(
-        design, census=np.zeros_like(design.census), unlabelled=np.where(certain, found.rate, 0.0)[None]
+        design, census=np.zeros_like(design.census), unlabelled=np.where(certain, found.rate, 0.0)[None],
+        stands_for=None,
     )
 
 

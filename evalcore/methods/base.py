@@ -15,6 +15,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, either, without_replacement
+from assay.evalcore.design.one_at_a_time import (
+    draw_one_at_a_time,
+    stands_for,
+    weights,
+    with_cautious_share,
+)
 from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadInput
@@ -98,6 +104,11 @@ class Method(ABC):
 
     # --- what some methods do: see `capabilities` ---
 
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether the items of a batch are drawn one after the other (`evalcore.design.one_at_a_time`)."""
+        return False
+
     def start_from(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
     ) -> Any:
@@ -155,4 +166,13 @@ def draw_round(
     rest = without_replacement(np.where(census[:, None], wanted, 0))
     if census.all():
         return design, rest
-    return design, either(method.draw(state, design, np.where(census, 0, size), rng), rest)
+    sampled = np.where(census, 0, size)
+    if not method.one_at_a_time:
+        return design, either(method.draw(state, design, sampled, rng), rest)
+    planned = with_cautious_share(replace(
+        design, unlabelled=np.where(census[:, None], 0.0, design.unlabelled)
+    ), state.cells.prediction)
+    weight = weights(planned)
+    draws = draw_one_at_a_time(design.left, weight, sampled, rng)
+    told = stands_for(design.left, weight, draws.cell)
+    return replace(design, unlabelled=planned, stands_for=told), either(draws, rest)

@@ -22,6 +22,9 @@ class Capabilities:
     # of its draws without replacement, the indicators of inclusion are negatively associated, as in simple
     # random sampling: the chance to miss a set of items is at most the product of the single chances
     negatively_associated: bool = False
+    # its items are drawn one after the other with known probabilities, as a monitor needs: with
+    # replacement, or without where its setting `one_at_a_time` asks for it
+    single_draws: bool = False
     trusts_probabilities: bool = False   # takes the supplied probabilities at their word
     top_of_ranking: bool = False     # takes every item below a cut in rank for a negative
     whole_pool_only: bool = False    # gives no estimates by segment: a spec with segments is refused

@@ -95,7 +95,7 @@ class Recalibrated(Method):
 
     name: str = "recalibrated"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        starts_warm=True, audits=True, negatively_associated=True, forecast_worlds=12,
+        starts_warm=True, audits=True, negatively_associated=True, single_draws=True, forecast_worlds=12,
     )
     coverage_slack: ClassVar[float] = 0.01
 
@@ -105,6 +105,7 @@ class Recalibrated(Method):
     report_draws: int = 2000
     anytime: bool = False
     spread: Share = 0.0   # of every batch, drawn evenly: an audit for positives the score does not show
+    one_at_a_time: bool = False   # draw the items of a batch one after the other
 
     @property
     def interval(self) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from difflib import get_close_matches
 
-from assay.evalcore.errors import UnknownName
+from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.certified import TABLE
-from assay.evalcore.methods.choice import DEFAULT, Choice, choose
+from assay.evalcore.methods.choice import DEFAULT, MONITORS, Choice, choose
 from assay.evalcore.methods.dirichlet.flat import DirichletFlat
 from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
 from assay.evalcore.methods.dirichlet.tree import DirichletTreeMethod
@@ -83,6 +83,32 @@ def method(name: str) -> Method:
         hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join(method_names())}"
         raise UnknownName(f"unknown method {written!r}; {hint}")
     return METHODS[base] if written == base else with_options(METHODS[base], written)
+
+
+def auto_in_monitors(name: str = AUTO) -> str:
+    """What `auto`, which may carry settings, means in a monitor.
+
+    Settings that the monitors' method does not have are the default's, as in `auto`.
+    """
+    settings = name.removeprefix(AUTO)
+    try:
+        method(MONITORS + settings)
+    except UnknownName:
+        return DEFAULT + settings
+    return MONITORS + settings
+
+
+def with_single_draws(name: str) -> str:
+    """The name of this method with its items drawn one at a time, where a setting says so.
+
+    Raises UnknownName as `method`, and BadInput for a method whose single draws have no known probability.
+    """
+    chosen = method(name)
+    if not chosen.capabilities.single_draws:
+        able = ", ".join(methods_that("single_draws"))
+        raise BadInput(f"{name!r} does not draw its items one after the other; methods that do: {able}")
+    settable = any(f.name == "one_at_a_time" for f in fields(chosen))
+    return name if chosen.one_at_a_time or not settable else f"{name}:one-at-a-time=true"
 
 
 def is_auto(name: str) -> bool:

@@ -1,155 +1,173 @@
-"""Evidence from draws: bets that a measure is beyond its limit, fair or losing for us if it is not.
+"""Evidence from single draws: bets that a measure is beyond its limit, which lose on average if it is not.
 
 "The measure is at or above m" is a statement about a mean wherever the measure is a ratio g(R) = R₀/R₁ (or
-the accuracy): the pool's mean of  above − m·below  is at or above 0.  Draw j of an importance-weighted design
-gives X_j = k + w_j t(f_j, y_j), whose mean, given everything before it, *is* that pool mean, whatever
-proposal was in force and whatever prior it came from.  So with a bound b_j that no draw of the round can
-exceed, known before the draw, and a fixed share λ in (0, 1),
+the accuracy): with the worth v = k + t[f, y] of an item (`Measure.margin`), the mean of v over the pool's N
+items is at or above 0.  For a limit from above the signs of v are turned.
 
-    K = Π_j (1 − λ X_j / b_j)
+An evaluation labels one item after the other.  Draw j takes an item i that has no label yet, with a
+probability q_i that is known given the draws before it.  With m_i, what the label model expected v to be when
+the round was planned,
 
-is a non-negative supermartingale while the measure is fine, and grows when it is not (Waudby-Smith & Ramdas
-2024, "Estimating means of bounded random variables by betting"; Ramdas et al. 2023, section 5).  No interval,
-no normal approximation and no number of labels is involved, and looking after every round is allowed.  The
-best λ depends on how bad things are: a grid of them is carried along and mixed in the end.
+    X_j = (Σ_labelled v + Σ_unlabelled m + (v_i − m_i)/q_i) / N
 
-For a simple random sample without replacement, of a size fixed beforehand, K is an e-value too: its mean is
-an elementary symmetric mean of the pool's factors, at most their arithmetic mean to that power (Maclaurin).
+has the mean of v for its own mean, given everything before the draw, whatever the probabilities and the label
+model are, and wherever they came from.  b_j, the largest value that X_j can take, is known before the draw.
+So for any λ_j known before the draw, with λ_j b_j < 1,
 
-Where only an interval is known, its distance to the limit takes the place of the draws: with z such that the
-interval's end lies at its confidence, exp(λ z − λ²/2) is an e-value *if the interval is right at every level,
-as a normal one is*.  Intervals from few labels are not, and this module cannot correct that.
+    K = Π_j (1 − λ_j X_j)
 
-    G   shares on the grid;  the logarithm of a factor for each of them is what a window leaves behind
+is a non-negative supermartingale while the limit is kept, and grows when it is not (Waudby-Smith & Ramdas
+2024, "Estimating means of bounded random variables by betting"; for weighted sampling without replacement
+Shekhar, Xu, Lipton, Liang & Ramdas 2023).  No interval, no normal approximation and no number of labels is
+involved.
+
+The λ that gains most at a mean of −e standard deviations s of X is about e/(s (1 + e²)).  s is what the label
+model predicts, corrected by the draws so far.  How bad things are is not known, so a grid of e is carried
+along, and mixed in the end.
+
+    draws with replacement   those on items that have a label already are passed over.  The others take an
+                             unlabelled item with probability proportional to its q
+    undecided items          v = 0: the mean over the items that can be decided has the same sign
+    unanswered items         count with the largest v they may have: X is then too large, and the bet cautious
+    out of reach             so do items that have a part in the measure and no chance to be drawn
+
+    R   repeats;  C   cells;  T   draws, in order
+    G   the grid;  the logarithm of K for each e is what a window leaves behind
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri
 
-from assay.evalcore.design.round import Design, RoundLabels
+from assay.evalcore.design.one_at_a_time import weights
+from assay.evalcore.design.round import Design
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Floats, Ints
 
 Side = Literal["below", "above"]   # what a breach is: the measure below its limit, or above it
 
-SHARES: Floats = np.array([0.004, 0.008, 0.016, 0.03, 0.06, 0.1, 0.17, 0.27, 0.4, 0.55, 0.75, 0.95])
-TILTS: Floats = np.array([0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.6, 2.1, 2.8, 3.6])
-CERTAIN = 60.0    # log of the factor when a breach is known and not inferred
-_FARTHEST = 8.0   # standard errors beyond which a distance says nothing more
-_LEAST = 1e-3     # a bound is at least this share of the largest |X|
+EFFECTS: Floats = np.array([0.05, 0.08, 0.13, 0.2, 0.32, 0.5, 0.8, 1.3])
+_USUAL = 0.2       # a drop of 0.05 to 0.1 is about so many standard deviations of a draw
+PRIOR: Floats = 1 / (1 + np.log(EFFECTS / _USUAL) ** 2)
+PRIOR /= PRIOR.sum()
+CERTAIN = 60.0     # log of the factor when a breach is known and not inferred
+_MOST = 0.9        # of what a draw may cost: no bet risks everything
+_PREDICTED = 10.0  # draws that the predicted standard deviation counts as
+_FAR = 25.0        # squared standard deviations beyond which a draw says nothing more of the deviation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Bet:
-    """X = constant + weight · table[prediction, label]; its pool mean is ≥ 0 while the limit is kept."""
+def worth(measure: Measure, limit: float, side: Side, cells: Cells) -> Floats | None:
+    """v (C, 2) of an item by cell and label: its pool mean is ≥ 0 while the limit is kept.
 
-    constant: float
-    table: Floats   # (2, 2)
-
-
-def bet_against(measure: Measure, limit: float, side: Side) -> Bet | None:
-    """The bet that the measure is beyond its limit; None for measures that no mean decides about."""
+    None for measures that no mean decides about.
+    """
     form = measure.margin(limit)
     if form is None:
         return None
     constant, table = form
-    return Bet(constant=constant, table=table) if side == "below" else Bet(constant=-constant, table=-table)
+    sign = 1.0 if side == "below" else -1.0
+    return np.asarray(sign * (constant + table)[cells.prediction])
 
 
-def log_factors(x: Floats, bound: Floats, count: Floats | Ints | float = 1.0) -> Floats:
-    """Σ over the last axis of count · log(1 − λ x / bound), for each λ of the grid: (..., G).
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Expected:
+    """What v of an unlabelled item may be, by cell, before the labels of a round; (R, C) each."""
 
-    x, bound, count broadcast to (..., n), x ≤ bound where count > 0.
+    mean: Floats       # m
+    variance: Floats   # of v, as the label model has it
+    best: Floats       # the largest v
+
+
+def expected(value: Floats, model: Floats, share: float = 1.0) -> Expected:
+    """From v (R or 1, C, 2) and the model's rates of positives (R, C).
+
+    share: of the items that count at all, in a segment; v is 0 for the others.
     """
-    times = np.broadcast_to(np.asarray(count), x.shape)
-    safe = np.where(times > 0, x / bound, 0.0)
-    terms = np.log1p(-SHARES[:, None] * np.minimum(safe, 1.0)[..., None, :])
-    return np.asarray((times[..., None, :] * terms).sum(axis=-1))
+    rate = np.stack([1 - model, model], axis=-1)
+    mean = share * (rate * value).sum(axis=-1)
+    second = share * (rate * value**2).sum(axis=-1)
+    best = np.broadcast_to(np.maximum(value.max(axis=-1), 0.0), mean.shape)
+    return Expected(mean=mean, variance=np.maximum(second - mean**2, 0.0), best=best)
 
 
-def largest_gain(bet: Bet, cells: Cells, design: Design, labelled: Ints) -> Floats:
-    """b (R,): no draw of the round can have a larger X.  labelled (R, C, 2): items labelled before it."""
-    new, known = draw_values(bet, cells, design)
-    possible = (design.left > 0) & (design.unlabelled > 0)
-    highest = np.maximum(
-        np.where(possible[..., None], new, -np.inf).max(axis=(1, 2)),
-        np.where((labelled > 0) & (design.labelled > 0), known, -np.inf).max(axis=(1, 2)),
-    )
-    deepest = np.maximum(
-        np.where(possible[..., None], np.abs(new), 0.0).max(axis=(1, 2)),
-        np.where(labelled > 0, np.abs(known), 0.0).max(axis=(1, 2)),
-    )
-    # draws of items nobody could decide count as `undecided_value`
-    highest = np.maximum(highest, undecided_value(bet))
-    return np.asarray(np.maximum(highest, _LEAST * np.maximum(deepest, 1e-12)))
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Account:
+    """The bets of an evaluation so far."""
+
+    factors: Floats     # (R, G) log K
+    labelled: Floats    # (R,) Σ v of the labelled items
+    deviation: Floats   # (R,) Σ of the squared deviations of X, in units of the predicted variance
+    draws: Ints         # (R,)
+
+    @staticmethod
+    def new(repeats: int) -> "Account":
+        """Before the first draw."""
+        nothing = np.zeros(repeats)
+        return Account(
+            factors=np.zeros((repeats, len(EFFECTS))), labelled=nothing, deviation=nothing,
+            draws=np.zeros(repeats, np.int64),
+        )
 
 
-def undecided_value(bet: Bet) -> float:
-    """X of a draw that fell on an item people could not decide: never evidence of a breach."""
-    return max(bet.constant, 0.0)
+def draw_weights(design: Design) -> Floats:
+    """The weights (R, C) of unlabelled items that the draws of a round are proportional to.
 
-
-def draw_values(bet: Bet, cells: Cells, design: Design) -> tuple[Floats, Floats]:
-    """X of a draw on an unlabelled item by cell and label, and on one labelled before; each (R, C, 2)."""
-    table = bet.table[cells.prediction]                                        # (C, 2)
-    if not design.replacement:                                # equal chances: every weight is 1
-        plain = np.broadcast_to(bet.constant + table, (len(design.left), *table.shape))
-        return plain, plain
-    with np.errstate(divide="ignore"):
-        w_new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
-        w_known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
-    return bet.constant + w_new * table, bet.constant + w_known * table
-
-
-def round_log_factors(bet: Bet, cells: Cells, design: Design, labelled: Ints, labels: RoundLabels) -> Floats:
-    """(R, G) log factors of one round.  labelled (R, C, 2): items labelled before it.
-
-    0 for a census, which is no sample; once it is complete the measure is known exactly.
+    Those of a design with replacement are its probabilities; without, its items were drawn one at a time.
     """
-    bound = largest_gain(bet, cells, design, labelled)
-    new, known = draw_values(bet, cells, design)
-    said: Floats = np.zeros((len(bound), len(SHARES)))
-    for x, drawn in ((new, labels.drawn_new), (known, labels.drawn_known)):
-        r, c, y = np.nonzero(drawn)                                           # few of many cells were drawn
-        np.add.at(said, r, log_factors(x[r, c, y, None], bound[r, None], drawn[r, c, y, None]))
-    if labels.undecided:
-        said = said + log_factors(np.full((len(bound), 1), undecided_value(bet)), bound[:, None],
-                                  labels.undecided)
-    return np.where(design.census[:, None], 0.0, said)
+    return design.unlabelled if design.replacement else weights(design.unlabelled)
 
 
-def interval_log_factors(
-    value: float, lower: float, upper: float, confidence: float, limit: float, side: Side
-) -> Floats:
-    """(G,) log factors of an estimate with its interval, taken for normal on the side of the limit.
+def bet_on_round(
+    account: Account, said: Expected, weight: Floats, left: Ints, cell: Ints, value: Floats
+) -> Account:
+    """The account after the draws of a round.
 
-    An interval without width on that side is taken for certain.
+    weight, left (R, C) of unlabelled items before the round; cell (R, T), −1 after the last draw; value
+    (R, T): v of the drawn items.
     """
-    distance, reach = (limit - value, upper - value) if side == "below" else (value - limit, value - lower)
-    if reach <= 0:
-        return np.full(len(TILTS), CERTAIN if distance > 0 else -CERTAIN)
-    z = float(np.clip(distance / reach * ndtri(0.5 + confidence / 2), -_FARTHEST, _FARTHEST))
-    return np.asarray(TILTS * z - TILTS**2 / 2)
+    items = left.astype(np.float64)
+    n_items_left = items.sum(axis=1)
+    reachable = weight > 0
+    # an item that cannot be drawn counts with the largest v it may have
+    sure = said.variance <= 0
+    mean = np.where(reachable | sure, said.mean, said.best)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        upward = np.where(reachable & (left > 0), (said.best - mean) / weight, -np.inf).max(axis=1)
+        scatter = np.where(reachable, items * said.variance / weight, 0.0).sum(axis=1)
+    base = account.labelled + (items * mean).sum(axis=1)
+    total = (items * weight).sum(axis=1)
+    factors, deviation = account.factors.copy(), account.deviation.copy()
+    labelled, draws = account.labelled.copy(), account.draws.copy()
+    rows = np.arange(len(left))
+    for t in range(cell.shape[1]):
+        r = rows[cell[:, t] >= 0]
+        c, v = cell[r, t], value[r, t]
+        w, m = weight[r, c], mean[r, c]
+        # all of these are N times what the top of this module has: a common factor has no effect
+        x = base[r] + (v - m) * np.maximum(total[r] / w, 1.0)
+        bound = base[r] + upward[r] * total[r]
+        predicted = np.maximum(total[r] * scatter[r], 1e-9 * n_items_left[r] ** 2)
+        spread = np.sqrt(predicted * (_PREDICTED + deviation[r]) / (_PREDICTED + draws[r]))
+        stake = EFFECTS / (1 + EFFECTS**2) / spread[:, None]
+        most = np.where(bound > 0, _MOST / np.maximum(bound, 1e-300), np.inf)
+        stake = np.minimum(stake, most[:, None])
+        factors[r] += np.log1p(-stake * np.minimum(x, bound)[:, None])
+        deviation[r] += np.minimum((x - base[r]) ** 2 / predicted, _FAR)
+        draws[r] += 1
+        labelled[r] += v
+        base[r] += v - m
+        total[r] -= w
+    return Account(factors=factors, labelled=labelled, deviation=deviation, draws=draws)
 
 
-def interval_surprise(
-    value: float, lower: float, upper: float, confidence: float, limit: float, side: Side
-) -> Floats:
-    """(G,) −log p of a one-sided normal test on the interval, the same for every share.
-
-    For alpha-spending, which looks at each window by itself: a p-value needs no bet.  Not to be multiplied.
-    """
-    distance, reach = (limit - value, upper - value) if side == "below" else (value - limit, value - lower)
-    if reach <= 0:
-        return np.full(len(TILTS), CERTAIN if distance > 0 else 0.0)
-    return np.full(len(TILTS), -float(log_ndtr(-distance / reach * ndtri(0.5 + confidence / 2))))
+def mixed(logs: Floats) -> Floats:
+    """log of the mean over the grid of exp(logs), weighted by PRIOR; logs (..., G)."""
+    return np.asarray(np.logaddexp.reduce(logs + np.log(PRIOR), axis=-1))
 
 
 def known_log_factors(value: float, limit: float, side: Side) -> Floats:
     """(G,) log factors of an exact value: CERTAIN for a breach, −CERTAIN where the limit is kept."""
     breached = value < limit if side == "below" else value > limit
-    return np.full(len(SHARES), CERTAIN if breached else -CERTAIN)
+    return np.full(len(EFFECTS), CERTAIN if breached else -CERTAIN)

@@ -1,11 +1,18 @@
 """What one evaluation of a window says to a monitor: an estimate, and evidence that it is beyond a limit.
 
-Where single draws say what they stand for (`evalcore.evaluation.labelled_round`), the evidence is made of the
-draws and is right whatever the interval is worth.  Under other designs, after labels were revised, and where
-items went unanswered, the interval is all there is, and it is taken at its word
-(`evalcore.monitoring.betting` says what that means).
+The evidence is made of the draws, one after the other (`evalcore.monitoring.betting`), and of nothing else:
+it is right whatever the estimate and its interval are worth.  It rests on this alone: the label of an item
+does not depend on which items were drawn.  So
 
-    T   draws of one round;  C cells;  G shares of the betting grid
+    follow-ups     a further evaluation of the same window draws anew: given the first, each of its draws has
+                   the mean it should.  Their factors are multiplied, though they may share items and labels
+    warm starts    earlier labels say what the label model expects, and decide nothing about X's mean
+    revisions      count with the labels of now
+    rounds that were not drawn one at a time give no evidence, and neither does a census that was not finished
+
+A complete census, or anything else that leaves the value exact, decides by itself.
+
+    T   draws of one round;  C cells;  G effects of the betting grid;  K   values of a measure
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,26 +22,28 @@ from functools import cached_property
 import numpy as np
 
 from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.evaluation.labelled_round import Chances, LabelledRound, Segments, chances_of
-from assay.evalcore.evaluation.state import UNDECIDED
+from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments
+from assay.evalcore.evaluation.nonresponse import UNANSWERED
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.monitoring import betting
-from assay.evalcore.monitoring.verdicts import Limit, Measured
+from assay.evalcore.monitoring.betting import Side
+from assay.evalcore.monitoring.verdicts import Limit, Measured, Source
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Bools, Floats
+
+_STEPS = 400       # values of a measure that are tried when an end is looked for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WindowSample:
-    """A finished evaluation of a window: one sample of its items, independent of its other samples."""
+    """A finished evaluation of a window."""
 
     measure: Measure                 # the one that is watched
     cells: Cells
     confidence: float                # of the intervals
     estimates: Sequence[Estimate]    # of the pool and of its segments
-    rounds: Sequence[LabelledRound]
+    rounds: Sequence[LabelledRound]  # with the labels of now
     segments: Segments
-    revised: bool = False            # labels changed after their rounds were closed
 
     @cached_property
     def places(self) -> Mapping[str, tuple[str, int]]:
@@ -55,83 +64,104 @@ class WindowSample:
             exact=e.interval == "exact",
         )
 
-    def speaks_by_draws(self, limit: Limit) -> bool:
-        """Whether the evidence against this limit is made of draws, and not of the interval."""
-        return self.chances is not None and self._bet(limit) is not None
+    def source(self, segment: str | None) -> Source:
+        """What the evidence is made of."""
+        if self.measured(segment).exact:
+            return "exact"
+        drawn = any(one.one_at_a_time for one in self.rounds)
+        return "draws" if drawn and self.measure.margin(0.5) is not None else "none"
 
     def log_factors(self, limit: Limit, segment: str | None) -> Floats:
         """(G,) the evidence that the measure is beyond the limit; zeros where nothing can be said."""
-        measured = self.measured(segment)
-        if measured.exact:
-            if measured.value is None:
-                return np.zeros(len(betting.SHARES))
-            return betting.known_log_factors(measured.value, limit.value, limit.side)
-        bet = self._bet(limit)
-        if bet is not None and self.chances is not None:
-            return self._from_draws(bet, segment, weighted=self.chances == "weighted")
-        return from_interval(measured, limit)
+        return np.asarray(self.log_factors_at(np.array([limit.value]), limit.side, segment)[0])
 
-    @cached_property
-    def chances(self) -> Chances | None:
-        """How likely single draws were; None where draws alone are no evidence."""
-        if self.revised or any(one.gaps for one in self.rounds):
-            return None
-        return chances_of(self.rounds)
+    def log_factors_at(self, values: Floats, side: Side, segment: str | None) -> Floats:
+        """(K, G) the same for several limits (K,)."""
+        nothing = np.zeros((len(values), len(betting.EFFECTS)))
+        match self.source(segment):
+            case "none":
+                return nothing
+            case "exact":
+                known = self.measured(segment).value
+                if known is None:
+                    return nothing
+                return np.stack([betting.known_log_factors(known, x, side) for x in values.tolist()])
+            case "draws":
+                return self._from_draws(values, side, segment)
 
-    def _bet(self, limit: Limit) -> betting.Bet | None:
-        return betting.bet_against(self.measure, limit.value, limit.side)
-
-    def _from_draws(self, bet: betting.Bet, segment: str | None, *, weighted: bool) -> Floats:
-        """(G,) every round against the largest value that a draw of it could have had."""
-        if segment is not None and weighted:
-            # X is averaged over the whole pool, of which the segment is this share
-            column, i = self.places[segment]
-            share = list(self.segments[column].values())[i] / self.cells.n_items
-            bet = replace(bet, constant=bet.constant * share)
-        labelled: Ints = np.zeros((1, self.cells.n_cells, 2), np.int64)
-        total: Floats = np.zeros(len(betting.SHARES))
+    def _from_draws(self, values: Floats, side: Side, segment: str | None) -> Floats:
+        tables = [betting.worth(self.measure, x, side, self.cells) for x in values.tolist()]
+        value = np.stack([table for table in tables if table is not None])          # (K, C, 2)
+        account = betting.Account.new(len(values))
         for one in self.rounds:
-            plan = one.plan
-            if not plan.census:
-                bound = betting.largest_gain(bet, self.cells, plan.design, labelled)[0]
-                total = total + betting.log_factors(self._values(bet, one, segment, weighted=weighted), bound)
-            asked = plan.ask & (one.label != UNDECIDED)
-            np.add.at(labelled[0], (plan.cell[asked], one.label[asked]), 1)
-        return total
+            if one.one_at_a_time:
+                account = self._bet(account, value, one, segment)
+            else:
+                new = self._counted(value, one, segment).sum(axis=1)
+                account = replace(account, labelled=account.labelled + new)
+        return account.factors
 
-    def _values(
-        self, bet: betting.Bet, one: LabelledRound, segment: str | None, *, weighted: bool
-    ) -> Floats:
-        """X (T,) of every draw of a round; draws outside the segment count 0."""
-        decided = one.label != UNDECIDED
-        y = np.where(decided, one.label, 0)
-        weight = 1 / (self.cells.n_items * one.plan.probability) if weighted else 1.0
-        inside = self._inside(one, segment)
-        value_of = inside * weight * bet.table[one.prediction, y]
-        constant = bet.constant if weighted else bet.constant * inside
-        return np.where(decided, constant + value_of, betting.undecided_value(bet))
+    def _bet(
+        self, account: betting.Account, value: Floats, one: LabelledRound, segment: str | None
+    ) -> betting.Account:
+        """The account after a round whose items were drawn one at a time."""
+        design, n_values = one.plan.design, len(value)
+        said = betting.expected(value, design.model, self._share(segment))
+        cell = one.plan.cell[one.plan.ask]
+        counted = self._counted(value, one, segment)
+        gaps = one.label[one.plan.ask] == UNANSWERED
+        counted[:, gaps] = said.best[:, cell[gaps]]
+        after = betting.bet_on_round(
+            account, said,
+            np.broadcast_to(betting.draw_weights(design), said.mean.shape),
+            np.broadcast_to(design.left, said.mean.shape),
+            np.broadcast_to(cell, (n_values, len(cell))), counted,
+        )
+        # an unanswered item goes back to the unlabelled ones
+        return replace(after, labelled=after.labelled - counted[:, gaps].sum(axis=1))
 
-    def _inside(self, one: LabelledRound, segment: str | None) -> Floats:
-        """(T,) 1 for draws in the segment, or for all where there is none."""
+    def _counted(self, value: Floats, one: LabelledRound, segment: str | None) -> Floats:
+        """v (K, T) of the items asked in a round; 0 where undecided, unanswered or outside the segment."""
+        asked = one.plan.ask
+        label = one.label[asked]
+        v = value[:, one.plan.cell[asked], np.maximum(label, 0)]
+        counts = (label >= 0) & self._inside(one, segment)[asked]
+        return np.where(counts, v, 0.0)
+
+    def _share(self, segment: str | None) -> float:
+        """The share of the window's items that count."""
         if segment is None:
-            return np.ones(len(one.label))
+            return 1.0
         column, i = self.places[segment]
-        return np.asarray(one.segment[column] == i, dtype=np.float64)
+        return list(self.segments[column].values())[i] / self.cells.n_items
+
+    def _inside(self, one: LabelledRound, segment: str | None) -> Bools:
+        """(T,) whether a draw's item is in the segment; all are where there is none."""
+        if segment is None:
+            return np.ones(len(one.label), np.bool_)
+        column, i = self.places[segment]
+        return np.asarray(one.segment[column] == i)
 
 
-def from_interval(measured: Measured, limit: Limit) -> Floats:
-    """(G,) what an interval says; zeros where there is none."""
-    if measured.value is None or measured.lower is None or measured.upper is None:
-        return np.zeros(len(betting.TILTS))
-    return betting.interval_log_factors(
-        measured.value, measured.lower, measured.upper, measured.confidence, limit.value, limit.side
-    )
+def sure_end(samples: Sequence[WindowSample], segment: str | None, side: Side, error: float) -> float | None:
+    """What the measure of a window is at least (side "below"), or at most ("above"), by its draws.
 
-
-def surprise(measured: Measured, limit: Limit) -> Floats:
-    """(G,) −log p of an interval; zeros where there is none."""
-    if measured.value is None or measured.lower is None or measured.upper is None:
-        return np.zeros(len(betting.TILTS))
-    return betting.interval_surprise(
-        measured.value, measured.lower, measured.upper, measured.confidence, limit.value, limit.side
-    )
+    The claim is wrong with a chance of at most `error`, however many labels there are and whenever it is
+    looked at: every value beyond the end was rejected by a bet at that rate.  The exact value where there is
+    one; None where there is no evidence.
+    """
+    sources = {sample.source(segment) for sample in samples}
+    if "exact" in sources:
+        return next(s.measured(segment).value for s in samples if s.source(segment) == "exact")
+    if sources != {"draws"}:
+        return None
+    lowest, highest = samples[0].measure.bounds
+    tried: Floats = np.linspace(lowest, highest, _STEPS + 1, dtype=np.float64)
+    # "at least x" is rejected from above by the bet that the measure is above x, and so on
+    against: Side = "above" if side == "below" else "below"
+    factors = np.sum([sample.log_factors_at(tried, against, segment) for sample in samples], axis=0)
+    kept = tried[betting.mixed(factors) < -np.log(error)]
+    if not len(kept):
+        return None
+    step = (highest - lowest) / _STEPS
+    return float(max(kept[0] - step, lowest) if side == "below" else min(kept[-1] + step, highest))

@@ -1,26 +1,36 @@
 """Many windows, one error rate: from the evidence of each window to an alarm or none.
 
-A window leaves log factors f (G,), one for each share of the betting grid; given the windows before it,
-E exp(f) ≤ 1 while its measure is within the limit.  Three rules turn a sequence of them into alarms.
+A window leaves log factors f (G,), one for each effect of the betting grid; given the windows before it,
+E exp(f) ≤ 1 while its measure is within the limit.  Four rules turn a sequence of them into alarms.
 
-**e-process** (the default).  Trouble may begin at any window k, so the bets of every possible beginning are
-carried along, with prior weights ω_k = 1/(k(k + 1)) that sum to 1:
+**e-detector** (the default).  Trouble may begin at any window.  At each window the bets of those who began
+before it are carried on, a share ρ of them begins anew, and all are mixed over the grid:
+
+    M_w = Σ_g π_g M_w,g        M_w,g = exp(f_w,g) ((1 − ρ) M_{w−1,g} + ρ)        M_0 = 1
+
+While all is well E M_w ≤ 1 at every w, and M_w + ρ (s + H − w) is a non-negative supermartingale from any
+window s on.  By Ville's inequality the chance that M reaches c in the H windows after s is at most
+(E M_s + ρ H)/c ≤ (1 + ρ H)/c.  So with c = (1 + ρ H)/α: **in any H windows of a life, however long and
+whenever they begin, the chance of a false alarm is at most α**.  The past costs nothing: after a thousand
+quiet windows M is distributed as after twenty.  ρ = 4/H is about best for delays of 2 to 40 windows.  (A
+Shiryaev-Roberts e-detector with forgetting: Shin, Ramdas & Rinaldo 2023, "E-detectors: a nonparametric
+framework for sequential change detection".)
+
+**e-process**.  The same for a whole life of any length: a beginning at window k has the prior weight
+ω_k = 1/(k (k + 1)), and these sum to 1:
 
     S_w = exp(f_w) (S_{w−1} + ω_w)        M_w = mean over the grid of S_w  +  1/(w + 1)
 
-M_0 = 1 and M is a non-negative supermartingale while all is well, so by Ville's inequality the chance that it
-*ever* reaches 1/α is at most α, over a life of any length, whenever anybody looks.  Evidence of small drops
-adds up over windows, and the past weighs no more than log k² in the way of a change at k.  (Mixtures over the
-time of change: Shin, Ramdas & Rinaldo 2022, "E-detectors".)
+M_0 = 1 and M is a non-negative supermartingale while all is well, so the chance that it *ever* reaches 1/α is
+at most α.  The price is log k² in the way of a change at window k: the longer all was well, the later.
 
-**alpha-spending**.  Window w is tested by itself at ω_w α.  Also at most α in all, by the union bound,
-whatever depends on what; nothing adds up over windows.
+**alpha-spending**.  Each window is tested by itself, at α/H.  The promise of the e-detector, by the union
+bound; nothing adds up over windows.
 
-**cusum**.  C_w = max(C_{w−1}, 1) · mean exp(f_w), alarm at 1/α (the e-CUSUM of the same paper).  It promises
-less: at least 1/α windows between false alarms on average, so at most α of them a window.
+**cusum**.  C_w = max(C_{w−1}, 1) · mean exp(f_w), alarm at 1/α.  It promises less: at least 1/α windows
+between false alarms on average, so at most α of them a window.
 
-After an alarm every rule begins anew.  So for the first two the chance of even one false alarm between two
-real ones is at most α, and on a stream that is fine for ever α/(1 − α) of them are expected in all.
+After an alarm every rule begins anew.  All four need factors with E exp(f) ≤ 1: intervals have none.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -30,11 +40,31 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.monitoring.betting import mixed
 from assay.evalcore.monitoring.multiplicity import Correction, called_out
 from assay.evalcore.types import Floats
 
-Test = Literal["e-process", "alpha-spending", "cusum"]
+Test = Literal["e-detector", "e-process", "alpha-spending", "cusum"]
 Member = TypeVar("Member", bound=Hashable)
+
+HORIZON = 200        # windows that the error rate is about, unless said otherwise
+_BEGINNINGS = 4.0    # ρ H: of the bets, so many begin anew in the horizon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """The chance of a false alarm, and in how many windows."""
+
+    error_rate: float
+    test: Test = "e-detector"
+    horizon: int = HORIZON     # windows; a whole life for the e-process, and each window for cusum
+
+    def __post_init__(self) -> None:
+        """Raises BadInput for an error rate outside (0, 1), or a horizon below 1."""
+        if not 0 < self.error_rate < 1:
+            raise BadInput(f"an error rate lies between 0 and 1, got {self.error_rate}")
+        if self.horizon < 1:
+            raise BadInput(f"a horizon is at least one window, got {self.horizon}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,38 +72,44 @@ class Life:
     """The evidence since the beginning, or since the last alarm."""
 
     windows: int      # w
-    wealth: Floats    # (G,) log S_w; for cusum (1,) log C_w
+    wealth: Floats    # (..., G) log of what the bets are worth; for cusum (..., 1) log C_w
 
     @staticmethod
-    def new(test: Test, shares: int) -> "Life":
+    def new(test: Test, effects: int) -> "Life":
         """Before the first window."""
-        return Life(windows=0, wealth=np.full(1 if test == "cusum" else shares, -np.inf))
+        match test:
+            case "cusum":
+                return Life(windows=0, wealth=np.full(1, -np.inf))
+            case "e-detector":
+                return Life(windows=0, wealth=np.zeros(effects))
+            case _:
+                return Life(windows=0, wealth=np.full(effects, -np.inf))
 
 
-def step(test: Test, life: Life, factors: Floats, error_rate: float) -> tuple[Life, float]:
-    """One more window: the life after it and its log evidence; an alarm is due at −log(error_rate).
+def step(promise: Promise, life: Life, factors: Floats) -> tuple[Life, Floats]:
+    """One more window: the life after it and its log evidence (...); an alarm is due at −log(error_rate).
 
-    factors (G,).  Raises BadInput for an error rate outside (0, 1).
+    factors (..., G): of one life, or of many side by side.
     """
-    if not 0 < error_rate < 1:
-        raise BadInput(f"an error rate lies between 0 and 1, got {error_rate}")
     w = life.windows + 1
-    match test:
-        case "cusum":
-            carried = max(float(life.wealth[0]), 0.0) + mean_exp(factors)
-            return Life(windows=w, wealth=np.array([carried])), carried
+    match promise.test:
+        case "e-detector":
+            share = min(_BEGINNINGS / promise.horizon, 1.0)
+            with np.errstate(divide="ignore"):
+                carried = np.logaddexp(life.wealth + np.log1p(-share), np.log(share))
+            wealth = factors + carried
+            evidence = mixed(wealth) - np.log1p(share * promise.horizon)
+            return Life(windows=w, wealth=np.asarray(wealth)), np.asarray(evidence)
         case "e-process":
             wealth = factors + np.logaddexp(life.wealth, -np.log(w * (w + 1)))
-            evidence = float(np.logaddexp(mean_exp(wealth), -np.log(w + 1)))
-            return Life(windows=w, wealth=np.asarray(wealth)), evidence
+            evidence = np.logaddexp(mixed(wealth), -np.log(w + 1))
+            return Life(windows=w, wealth=np.asarray(wealth)), np.asarray(evidence)
         case "alpha-spending":
-            # held against ω_w α: the price of being one of many is taken off the evidence
-            return Life(windows=w, wealth=life.wealth), mean_exp(factors) - float(np.log(w * (w + 1)))
-
-
-def mean_exp(logs: Floats) -> float:
-    """log of the mean of exp(logs); logs (G,)."""
-    return float(np.logaddexp.reduce(logs) - np.log(len(logs)))
+            # held against α/H: the price of being one of many is taken off the evidence
+            return Life(windows=w, wealth=life.wealth), np.asarray(mixed(factors) - np.log(promise.horizon))
+        case "cusum":
+            value = np.maximum(life.wealth[..., 0], 0.0) + mixed(factors)
+            return Life(windows=w, wealth=np.asarray(value[..., None])), np.asarray(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,23 +121,24 @@ class EvidenceSoFar:
 
 
 def family_evidence(
-    test: Test, windows: Sequence[Mapping[Member, Floats]], error_rate: float,
-    correction: Correction = "e-bh",
+    promise: Promise, windows: Sequence[Mapping[Member, Floats]], correction: Correction = "e-bh",
+    members: int | None = None,
 ) -> list[dict[Member, EvidenceSoFar]]:
     """The rule applied to several members (segments, say) side by side, window after window.
 
-    windows: for each, member -> factors (G,); a member may be missing from some.  The correction decides
-    which of several alarms to believe; a member in breach begins anew.  With one member this is the plain
-    rule.  Raises BadInput for an error rate outside (0, 1).
+    windows: for each, member -> factors (G,); a member may be missing from some.  members: how many share the
+    error rate; those of the window unless given.  The correction decides which of several alarms to believe;
+    a member in breach begins anew.  With one member this is the plain rule.
     """
     lives: dict[Member, Life] = {}
     result: list[dict[Member, EvidenceSoFar]] = []
     for factors in windows:
         evidence: dict[Member, float] = {}
         for name, f in factors.items():
-            life = lives.get(name) or Life.new(test, len(f))
-            lives[name], evidence[name] = step(test, life, f, error_rate)
-        alarms = called_out(list(evidence.values()), error_rate, correction)
+            life = lives.get(name) or Life.new(promise.test, len(f))
+            lives[name], at = step(promise, life, f)
+            evidence[name] = float(at)
+        alarms = called_out(list(evidence.values()), promise.error_rate, correction, members)
         here = {
             name: EvidenceSoFar(evidence=evidence[name], alarm=bool(alarm))
             for name, alarm in zip(evidence, alarms, strict=True)
@@ -113,9 +150,7 @@ def family_evidence(
     return result
 
 
-def evidence_by_window(test: Test, windows: Sequence[Floats], error_rate: float) -> list[EvidenceSoFar]:
-    """The rule applied to windows, the factors (G,) of one after the other, beginning anew after each alarm.
-
-    Raises BadInput for an error rate outside (0, 1).
-    """
-    return [one[""] for one in family_evidence(test, [{"": f} for f in windows], error_rate)]
+def evidence_by_window(promise: Promise, windows: Sequence[Floats]) -> list[EvidenceSoFar]:
+    """The rule applied to windows, the factors (G,) of one after the other, beginning anew after each
+    alarm."""
+    return [one[""] for one in family_evidence(promise, [{"": f} for f in windows])]

@@ -4,22 +4,24 @@
     reference        worse than one chosen window by more than `by`
     previous         worse than the mean of the last few windows by more than `by`
 
-The limits of one place share its error rate evenly.  A reference window is known from labels only, so half of
-that limit's share pays for how well it is known: the limit starts at the end of the reference's interval
-that makes a breach hardest to call.  The mean of the windows before is as uncertain as the window itself;
-there the two intervals are joined instead.
+The limits of one place share its error rate evenly.  Other windows are known from labels only, so half of
+such a limit's share pays for how well they are known: the limit starts at what their measure is at least (or
+at most), by their own draws (`evalcore.monitoring.evidence.sure_end`).  That half is spent once for a
+reference.
+Windows before come again and again: there it is shared by all windows of the horizon, and by the windows that
+make the mean.  The other half pays for the windows themselves.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from assay.evalcore.monitoring.betting import Side
-from assay.evalcore.monitoring.lifetime import Test
+from assay.evalcore.monitoring.lifetime import HORIZON, Promise, Test
 from assay.evalcore.monitoring.multiplicity import Correction
-from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict, cautious, pooled
+from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
 
 NewestVerdicts = Mapping[str, Mapping[str | None, PlaceVerdict]]   # by window and place
 
@@ -32,6 +34,13 @@ class DropRule:
     than: Literal["reference", "previous"]
     windows: int = 1         # with previous: how many windows before
 
+    def knowing(self, rate: float, horizon: int) -> float:
+        """The error rate at which one window's measure must be known, to be compared with.
+
+        rate: of the limit, half of which is for this.
+        """
+        return rate / 2 if self.than == "reference" else rate / 2 / horizon / self.windows
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
@@ -41,8 +50,9 @@ class Rules:
     ceiling: float | None = None
     drop: DropRule | None = None
     reference: str           # the window that a drop from the reference is told against
-    error_rate: float        # chance of one false breach between two real ones
-    test: Test = "e-process"
+    error_rate: float        # chance of a false breach in `horizon` windows
+    horizon: int = HORIZON
+    test: Test = "e-detector"
     correction: Correction = "e-bh"
 
     @property
@@ -50,14 +60,22 @@ class Rules:
         """On which side of a limit a breach lies: above, where a ceiling is all that is fixed."""
         return "above" if self.ceiling is not None and self.floor is None else "below"
 
+    @property
+    def limits(self) -> int:
+        """How many limits share the error rate of a place."""
+        return (self.floor is not None) + (self.ceiling is not None) + (self.drop is not None)
+
+    def promise(self, error_rate: float) -> Promise:
+        """What is promised of one limit, or of a family of them, at this rate."""
+        return Promise(error_rate=error_rate, test=self.test, horizon=self.horizon)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Against:
-    """A limit, and the share of the error rate that is spent on it."""
+    """A limit, and the share of the error rate that is spent on the windows held against it."""
 
     limit: Limit
     error_rate: float
-    compared: Measured | None = None   # the windows before, where the limit is as uncertain as the window
 
 
 def limits_of(
@@ -65,70 +83,33 @@ def limits_of(
 ) -> list[Against]:
     """What one place of a window is held against, `error_rate` dealt out among its limits.
 
-    A drop from a window without an estimate is no limit yet; the share kept for it is not spent.
+    A drop from a window of which nothing is sure is no limit yet; the share kept for it is not spent.
     """
-    fixed = []
+    rate = error_rate / max(rules.limits, 1)
+    found = []
     if rules.floor is not None:
-        fixed.append(Limit(side="below", value=rules.floor, name="floor"))
+        found.append(Against(limit=Limit(side="below", value=rules.floor, name="floor"), error_rate=rate))
     if rules.ceiling is not None:
-        fixed.append(Limit(side="above", value=rules.ceiling, name="ceiling"))
-    rate = error_rate / max(len(fixed) + (rules.drop is not None), 1)
-    found = [Against(limit=limit, error_rate=rate) for limit in fixed]
+        found.append(Against(limit=Limit(side="above", value=rules.ceiling, name="ceiling"), error_rate=rate))
     if rules.drop is None:
         return found
-    if rules.drop.than == "previous":
-        worse = _worse_than_before(rules, rules.drop, window, segment, standing, rate)
-    else:
-        worse = _worse_than_reference(rules, rules.drop, window, segment, standing, rate)
-    return found if worse is None else [*found, worse]
-
-
-def _worse_than_reference(
-    rules: Rules, drop: DropRule, window: str, segment: str | None, standing: NewestVerdicts, rate: float
-) -> Against | None:
-    if window == rules.reference:
-        return None
-    reference = _estimate_of(standing, rules.reference, segment)
-    # half of the rate is spent on how well the reference is known, half on the windows
-    edge = None if reference is None else cautious(reference, rules.worse, rate / 2)
+    edge = _sure_of(compared_with(rules, rules.drop, window, standing), segment, standing)
     if edge is None:
-        return None
-    limit = Limit(side=rules.worse, value=_worse_by(drop.by, edge, rules.worse), name="reference")
-    return Against(limit=limit, error_rate=rate / 2)
+        return found
+    value = edge - rules.drop.by if rules.worse == "below" else edge + rules.drop.by
+    limit = Limit(side=rules.worse, value=value, name=rules.drop.than)
+    return [*found, Against(limit=limit, error_rate=rate / 2)]
 
 
-def _worse_than_before(
-    rules: Rules, drop: DropRule, window: str, segment: str | None, standing: NewestVerdicts, rate: float
-) -> Against | None:
-    names = sorted(name for name in standing if name < window)[-drop.windows:]
-    estimates = [m for name in names if (m := _estimate_of(standing, name, segment)) is not None]
-    mean = pooled(estimates) if estimates else None
-    if mean is None or mean.value is None:
-        return None
-    limit = Limit(side=rules.worse, value=_worse_by(drop.by, mean.value, rules.worse), name="previous")
-    return Against(limit=limit, error_rate=rate, compared=mean)
+def compared_with(rules: Rules, drop: DropRule, window: str, standing: NewestVerdicts) -> Sequence[str]:
+    """The windows that a drop of this one is told against."""
+    if drop.than == "reference":
+        return [] if window == rules.reference else [rules.reference]
+    return sorted(name for name in standing if name < window)[-drop.windows:]
 
 
-def _worse_by(by: float, value: float, side: Side) -> float:
-    return value - by if side == "below" else value + by
-
-
-def _estimate_of(standing: NewestVerdicts, window: str, segment: str | None) -> Measured | None:
-    place = standing.get(window, {}).get(segment)
-    return None if place is None or place.measured.value is None else place.measured
-
-
-def widened(measured: Measured, other: Measured) -> Measured:
-    """The window's estimate with the other's uncertainty added, as for a difference of the two.
-
-    Without a value and interval of both, one without any.
-    """
-    values = (measured.value, measured.lower, measured.upper, other.value, other.lower, other.upper)
-    if None in values:
-        return replace(measured, value=None, lower=None, upper=None)
-    value, lower, upper, o_value, o_lower, o_upper = (float(x) for x in values if x is not None)
-    return replace(
-        measured,
-        lower=value - float(np.hypot(value - lower, o_upper - o_value)),
-        upper=value + float(np.hypot(upper - value, o_value - o_lower)),
-    )
+def _sure_of(windows: Sequence[str], segment: str | None, standing: NewestVerdicts) -> float | None:
+    """What the mean of these windows is at least (or at most); None if nothing is sure of any of them."""
+    places = [standing.get(name, {}).get(segment) for name in windows]
+    known = [place.sure for place in places if place is not None and place.sure is not None]
+    return float(np.mean(known)) if known else None

@@ -1,7 +1,7 @@
 """What is said of a window: ok, breach or inconclusive.
 
-    breach          the evidence since the last breach reached 1/error_rate (`evalcore.monitoring.lifetime`).
-                    The chance of one or more false breaches between two real ones is at most error_rate.
+    breach          the evidence since the last breach is enough (`evalcore.monitoring.lifetime`).  In any
+                    `horizon` windows, the chance of one or more false breaches is at most error_rate.
                     After a breach, a window whose own interval lies beyond the limit confirms it
     ok              this window's interval lies within the limits.  This speaks of one window, at the
                     confidence of its interval; it is not controlled over the life of a monitor
@@ -13,11 +13,12 @@ An exact value decides by itself.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-
-from scipy.special import ndtri
+from typing import Literal
 
 from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.monitoring.betting import Side
+
+Source = Literal["draws", "exact", "none"]   # what the evidence of a window is made of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,9 @@ class PlaceVerdict:
     evidence: tuple[float, ...]              # for each limit, log, over the life since the last breach
     needed: float                            # log evidence that makes a breach
     verdict: Verdict
+    source: Source = "none"                  # what the evidence of this window is made of
+    # with a drop: what the measure is at least (or at most), by its draws; later windows are held against it
+    sure: float | None = None
 
 
 def pooled(parts: Sequence[Measured]) -> Measured:
@@ -105,17 +109,3 @@ def verdict_of(
         for limit in limits
     )
     return "ok" if inside else "inconclusive"
-
-
-def cautious(measured: Measured, side: Side, error: float) -> float | None:
-    """The end of a one-sided interval of another window, to compare this one with.
-
-    error: the chance that the interval misses its value; side: of a breach.  The end is the one that makes a
-    breach hardest to call.  None without an estimate and an interval.
-    """
-    if measured.value is None or measured.lower is None or measured.upper is None:
-        return None
-    scale = float(ndtri(1 - error) / ndtri(0.5 + measured.confidence / 2))
-    if side == "below":
-        return measured.value - scale * (measured.value - measured.lower)
-    return measured.value + scale * (measured.upper - measured.value)

@@ -9,6 +9,10 @@ and the rounds are combined with weights 1/V_t.  Because the weights are fixed b
 Σ w_t (T_t − θ) is a martingale: its mean is zero.  Two variances are kept, predicted by the model and
 empirical, Σ batch (y − m)² (1/π)(1/π − 1).
 
+Where the items of a batch were drawn one at a time, the number of items that a label stands for takes the
+place of 1/π (`evalcore.design.one_at_a_time`); the weights and the predicted variance rest on what was
+planned.
+
 An item that people could not decide counts as no positive and is out of the pool.
 """
 
@@ -66,12 +70,13 @@ class RoundSums:
         sampled = ~design.census[:, None]
         pi, m, left = design.unlabelled, design.model, design.left.astype(np.float64)
         inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
+        told = inverse if design.stands_for is None else design.stands_for
         positive, negative = labels.new[..., 1], labels.new[..., 0] + excluded
-        residual = (positive - (positive + negative) * m) * inverse
+        residual = (positive - (positive + negative) * m) * told
         estimate = by_prediction(labelled[..., 1] + left * m + residual, predicted_positive)      # (R, 2)
         spread = np.where(pi > 0, left * (inverse - 1) * np.maximum(m * (1 - m), 1e-12), 0.0)
         predicted = by_prediction(spread, predicted_positive)
-        seen = inverse * (inverse - 1) * (positive * (1 - m) ** 2 + negative * m**2)
+        seen = told * np.maximum(told - 1, 0.0) * (positive * (1 - m) ** 2 + negative * m**2)
         empirical = by_prediction(seen, predicted_positive)
         expected = by_prediction(labelled[..., 1] + left * m, predicted_positive)
         items = by_prediction((cells.size - gone).astype(np.float64), predicted_positive)

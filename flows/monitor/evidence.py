@@ -1,16 +1,20 @@
 """Reading the evidence in the finished evaluations of a window."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.evalcore.evaluation.labelled_round import chances_of
 from assay.evalcore.monitoring.evidence import WindowSample
 from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.reissued import reissued_at
+from assay.flows.revisions.recompute import revised_fold
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import SupportingEvaluation
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
+from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 
 
@@ -44,21 +48,24 @@ def read_part(ledger: Ledger) -> PartEvidence:
     opened = open_evaluation(ledger.store, ledger.name)
     folded = fold(ledger, opened.question)
     known = folded.looks[-1]
-    reissued = reissued_at(ledger, known)
-    if reissued is None:
-        return _part(opened, folded, known, revision=0)
-    return _part(opened, folded, reissued.known, revision=reissued.number)
+    reissued, revision = reissued_at(ledger, known), last_revision(ledger)
+    if reissued is None or revision is None:
+        return _part(opened, folded, folded.closed, known, revision=0)
+    now = revised_fold(opened, folded, revision).closed
+    return _part(opened, folded, now, reissued.known, revision=reissued.number)
 
 
-def _part(opened: Opened, folded: Fold, known: RoundEstimate, revision: int) -> PartEvidence:
+def _part(
+    opened: Opened, folded: Fold, closed: Sequence[ClosedRound], known: RoundEstimate, revision: int
+) -> PartEvidence:
+    """closed: the rounds, with the labels of now."""
     sample = WindowSample(
         measure=opened.question.measures[0],
         cells=opened.question.cells,
         confidence=opened.question.confidence,
         estimates=(*known.estimates, *known.segments),
-        rounds=[closed.labelled(opened.segments) for closed in folded.closed],
+        rounds=[one.labelled(opened.segments) for one in closed],
         segments=opened.segments,
-        revised=revision > 0,
     )
     return PartEvidence(
         part=SupportingEvaluation(
@@ -68,5 +75,5 @@ def _part(opened: Opened, folded: Fold, known: RoundEstimate, revision: int) -> 
         sample=sample,
         pool=opened.manifest.rows,
         interval=known.estimates[0].interval,
-        dependent=opened.manifest.inherited is not None and sample.chances is None,
+        dependent=opened.manifest.inherited is not None and chances_of(sample.rounds) is None,
     )

@@ -28,6 +28,7 @@ def read_monitor_history(store: Store, name: str) -> History:
         monitor=spec.name,
         measure=spec.measures[0].name,
         error_rate=spec.monitor.error_rate,
+        horizon=spec.monitor.horizon,
         test=spec.monitor.test,
         rows=tuple(
             _row(window, versions.of(window), openings.get(window, []), standing.get(window),

@@ -144,6 +144,7 @@ def rules_of(spec: MonitorSpec) -> Rules:
         drop=None if drop is None else DropRule(by=drop.by, than=drop.than, windows=drop.windows),
         reference=spec.reference.name,
         error_rate=watch.error_rate,
+        horizon=watch.horizon,
         test=watch.test,
         correction=watch.correction,
     )

@@ -20,11 +20,10 @@ from pydantic import Field, Strict, ValidationError, field_validator, model_vali
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.choice import MONITORS
-from assay.evalcore.methods.registry import AUTO, is_auto
+from assay.evalcore.methods.registry import AUTO, auto_in_monitors, is_auto, with_single_draws
 from assay.evalcore.monitoring.calendar import Kind, Window, kind_of, named
 from assay.evalcore.monitoring.days_off import DaysOff, days_off
-from assay.evalcore.monitoring.lifetime import Test
+from assay.evalcore.monitoring.lifetime import HORIZON, Test
 from assay.evalcore.monitoring.multiplicity import Correction
 from assay.evalcore.monitoring.signals import LEAST_WINDOWS
 from assay.tasks.schema import Part, wrong
@@ -89,9 +88,14 @@ class Watch(Part):
     )
     drop: Drop | None = Field(default=None, description="what counts as worse than before: {by: 0.03}")
     error_rate: float = Field(
-        default=0.05, gt=0, lt=0.5, description="chance of one false breach between two real ones"
+        default=0.05, gt=0, lt=0.5, description="chance of a false breach in `horizon` windows"
     )
-    test: Test = Field(default="e-process", description="e-process, alpha-spending or cusum")
+    horizon: int = Field(
+        default=HORIZON, ge=1, le=100_000, description="windows that the error rate is about"
+    )
+    test: Test = Field(
+        default="e-detector", description="e-detector, e-process, alpha-spending or cusum"
+    )
     correction: Correction = Field(default="e-bh", description="for segments: e-bh or bonferroni")
     sizing: SizedBy = Field(
         default="decide",
@@ -133,14 +137,14 @@ class MonitorSpec(Spec):
         default=None, description="which model makes the predictions; another one begins anew"
     )
     method: MethodName = Field(
-        default=MONITORS, description=f"how items are chosen; auto is {MONITORS} here: its draws are evidence"
+        default=AUTO, validate_default=True, description="how items are chosen; auto is what suits monitors"
     )
 
     @field_validator("method")
     @classmethod
     def _auto_for_monitors(cls, name: str) -> str:
-        """A monitor's error rate over its life needs evidence from draws: biases of intervals add up."""
-        return MONITORS + name.removeprefix(AUTO) if is_auto(name) else name
+        """What `auto` means in a monitor was measured there (docs/monitoring.md)."""
+        return auto_in_monitors(name) if is_auto(name) else name
 
     @field_validator("name")
     @classmethod
@@ -163,6 +167,14 @@ class MonitorSpec(Spec):
                              "a monitor's alert links to the page of its window, which has its verdict; the "
                              "report of an {evaluation} has none"))
         problems += self._wrong_windows()
+        try:
+            with_single_draws(self.method)
+        except BadInput as error:
+            problems.append(("method", f"{error}; a breach is called on evidence from single draws"))
+        if self.measures[0].margin(0.5) is None:
+            problems.append(("measure", f"{self.measures[0].name} cannot be watched: no mean over items "
+                             "decides whether it is beyond a limit; accuracy, F1, precision, recall and "
+                             "specificity can be"))
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
@@ -274,6 +286,7 @@ class MonitorSpec(Spec):
         data.pop("threshold", None)
         data["name"] = name
         data["pool"]["source"] = window.fill(self.pool.source)
+        data["method"] = with_single_draws(self.method)
         data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
         for field in data["desk"].keys() & set(self.desk.by_window):

@@ -56,10 +56,11 @@ monitor:
   monthly_labels: 2000           # the most labels to buy in a calendar month, all windows together
   quiet_labels: 50               # a window without a signal gets at least so many; another the full budget
   follow_ups: 2                  # further batches for a window that stays inconclusive
-  error_rate: 0.05               # chance of even one false breach between two real ones
+  error_rate: 0.05               # chance of a false breach in `horizon` windows
   # drop: {by: 0.03}             # worse than the first window by more than this; or, than those before:
   # drop: {by: 0.03, than: previous, windows: 4}
-  # test: e-process              # or alpha-spending, cusum
+  # horizon: 200
+  # test: e-detector             # or e-process, alpha-spending, cusum
   # carry_over: 0.5              # what a label of the window before is worth to the label model
   # recent: 4                    # windows whose mean is shown, and says how many labels would decide
   # sizing: fixed                # a window without a signal always gets quiet_labels

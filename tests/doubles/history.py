@@ -51,4 +51,4 @@ def row(window, value, state, segments=(), recent=(), **changed):
 
 def history(*rows, monitor="stream"):
     """Of F1."""
-    return History(monitor=monitor, measure="f1", error_rate=0.05, test="e-process", rows=rows)
+    return History(monitor=monitor, measure="f1", error_rate=0.05, horizon=200, test="e-detector", rows=rows)

@@ -35,7 +35,8 @@ def nothing_labelled(question):
 
 
 def a_round(
-    cell, label, probability=0.25, *, replacement=True, census=False, region=None, new=None, unlabelled=None
+    cell, label, probability=0.25, *, replacement=True, census=False, region=None, new=None, unlabelled=None,
+    one_at_a_time=False,
 ):
     """One closed round; probability: one for all draws, or one for each; region: 0 north, 1 south."""
     cell = np.array(cell)
@@ -43,7 +44,7 @@ def a_round(
     design = Design(
         replacement=replacement, size=np.array([[2, 2]]), left=np.array([[2, 2]]), unlabelled=chances[None],
         labelled=np.zeros((1, 2, 2)), model=np.full((1, 2), 0.5), gradient=np.ones((1, 2)),
-        census=np.array([census]),
+        census=np.array([census]), stands_for=np.ones((1, 2)) if one_at_a_time else None,
     )
     n = len(cell)
     plan = RoundPlan(

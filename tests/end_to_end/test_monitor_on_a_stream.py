@@ -78,7 +78,8 @@ def test_the_months_labels_are_never_exceeded_and_what_is_left_out_says_so(tmp_p
 
 def test_an_inconclusive_window_buys_what_would_decide(tmp_path):
     write_stream(tmp_path, 1)
-    store, _, rows = _watched(a_monitor(tmp_path, follow_ups=1), 1)
+    spec = {**monitor_data(tmp_path, follow_ups=1), "threshold": {"min": 0.87}}
+    store, _, rows = _watched(MonitorSpec.from_data(spec, "x"), 1)
     verdicts = read_verdicts(monitors_ledger(store))
     if verdicts[0].verdict == "inconclusive":
         assert [v.revision for v in verdicts] == [0, 1]
@@ -91,7 +92,7 @@ def test_an_inconclusive_window_buys_what_would_decide(tmp_path):
 
 
 def test_a_window_beyond_its_limit_without_an_alarm_buys_what_would_call_it(tmp_path):
-    write_stream(tmp_path, 2, drop_from=1, worse=0.2)
+    write_stream(tmp_path, 2, drop_from=1, worse=0.3)
     stopped = _watched(a_monitor(tmp_path, quiet_labels=40, follow_ups=0), 2)[2][1]
     measured = stopped.verdict.overall.measured
     assert stopped.state == "inconclusive"
@@ -232,14 +233,17 @@ def test_a_drop_from_the_reference_is_told_against_what_the_reference_surely_was
     assert rows[0].verdict.overall.limits == ()
     limit = rows[1].verdict.overall.limits[0]
     assert limit.name == "reference"
-    # half of 5% on one side is the lower end of a 95% interval; the other half is left for the life
-    assert limit.value == pytest.approx(rows[0].verdict.overall.measured.lower - 0.02)
+    # what its own draws leave sure of it, at half of the error rate, and not an end of its interval
+    sure = rows[0].verdict.overall.sure
+    assert limit.value == pytest.approx(sure - 0.02)
+    assert sure < rows[0].verdict.overall.measured.value
     assert [row.state for row in rows[2:]] == ["breach", "breach"]
 
 
-def test_a_drop_from_the_windows_before_needs_the_evidence_of_one_window(tmp_path):
-    write_stream(tmp_path, 5, drop_from=4, worse=0.45)
-    data = monitor_data(tmp_path, quiet_labels=100, drop={"by": 0.0, "than": "previous", "windows": 3})
+def test_a_drop_from_the_windows_before_is_told_against_what_they_surely_were(tmp_path):
+    write_stream(tmp_path, 5, drop_from=4, worse=0.7)
+    drop = {"by": 0.0, "than": "previous", "windows": 3}
+    data = monitor_data(tmp_path, quiet_labels=100, drop=drop, horizon=5)
     del data["threshold"]
     _, _, rows = _watched(MonitorSpec.from_data(data, "x"), 5)
     assert [row.state == "breach" for row in rows] == [False] * 4 + [True]

@@ -39,7 +39,9 @@ class StaticImportance(Method):
     """A method with a fixed proposal.  Subclasses say how the interval is made."""
 
     interval_kind: ClassVar[IntervalKind]
-    capabilities: ClassVar[Capabilities] = Capabilities(reuses_labels=True, trusts_probabilities=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        reuses_labels=True, trusts_probabilities=True, single_draws=True
+    )
 
     self_normalised: bool          # the estimator: Σ w ℓ / Σ w, or Σ w ℓ / n
     trust: Share = 1.0             # λ: how far the supplied probabilities are believed

@@ -59,7 +59,9 @@ class Oasis(Method):
         + covered((81, 73, 72, 88), (99, 94, 80, 87))
         + " Below a thousand labels on a rare class, do not rely on it."
     )
-    capabilities: ClassVar[Capabilities] = Capabilities(reuses_labels=True, cuts_by_features=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        reuses_labels=True, cuts_by_features=True, single_draws=True
+    )
 
     strata: int = 256
     partition: PartitionKind = "csf"   # how the pool is cut

@@ -34,7 +34,9 @@ class PassiveWithReplacement(StaticImportance):
         + covered((5, 9, 22, 63), (2, 3, 9, 28))
         + " With few positives in the sample it is too narrow, and with none the measure is undefined."
     )
-    capabilities: ClassVar[Capabilities] = Capabilities(reuses_labels=True, spreads_evenly=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        reuses_labels=True, spreads_evenly=True, single_draws=True
+    )
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """One stratum: a uniform sample needs no more."""

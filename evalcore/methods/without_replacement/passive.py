@@ -32,6 +32,7 @@ class Passive(Method):
     """Uniform sampling without replacement, with normal intervals."""
 
     name: str = "passive"
+    one_at_a_time: bool = False   # draw the items of a batch one after the other
     interval: ClassVar[str] = "delta-normal"
     interval_note: ClassVar[str] = (
         "Nominal normal intervals of a simple random sample; with few positives in the sample they are too "
@@ -42,7 +43,7 @@ class Passive(Method):
         "chance. The model's scores played no part."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, negatively_associated=True, spreads_evenly=True
+        reuses_labels=True, negatively_associated=True, spreads_evenly=True, single_draws=True
     )
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:

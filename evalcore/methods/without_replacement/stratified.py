@@ -55,10 +55,12 @@ class Stratified(Method):
         "the measure's whole range."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, cuts_by_features=True, spreads_evenly=True, whole_pool_only=True
+        reuses_labels=True, cuts_by_features=True, spreads_evenly=True, whole_pool_only=True,
+        single_draws=True,
     )
     allocation: Allocation = "proportional"
     strata: int = 32
+    one_at_a_time: bool = False        # draw the items of a batch one after the other
     partition: PartitionKind = "csf"   # how the pool is cut
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:

@@ -82,6 +82,7 @@ class History:
     monitor: str
     measure: str
     error_rate: float
+    horizon: int                      # windows that the error rate is about
     test: str                         # the rule that calls a breach
     rows: tuple[HistoryRow, ...]
     amendments: tuple[Amendment, ...] = ()
@@ -99,6 +100,7 @@ class History:
             "monitor": self.monitor,
             "measure": self.measure,
             "error_rate": self.error_rate,
+            "horizon": self.horizon,
             "test": self.test,
             "labels": self.bought,
             "amendments": [_amendment_json(one) for one in self.amendments],

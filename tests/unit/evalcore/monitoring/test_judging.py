@@ -10,10 +10,11 @@ from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.evidence import WindowSample
 from assay.evalcore.monitoring.judging import judge_places
-from assay.evalcore.monitoring.lifetime import evidence_by_window, family_evidence
+from assay.evalcore.monitoring.lifetime import Promise, evidence_by_window, family_evidence
 from assay.evalcore.monitoring.limits import DropRule, Rules
-from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
+from assay.evalcore.monitoring.verdicts import Limit
 
+PROMISE = Promise(error_rate=0.05)
 RULES = Rules(floor=0.5, reference="w1", error_rate=0.05)
 FLOOR = Limit(side="below", value=0.5, name="floor")
 NORTH, SOUTH = 0, 1
@@ -26,14 +27,28 @@ def an_estimate(value, lower, upper, segment=None):
     )
 
 
-def a_sample(labels, region=None, segments=None, ends=(0.45, 0.95)):
-    """`labels` of items predicted negative: 1 is an error."""
+def a_sample(labels, region=None, segments=None, ends=(0.45, 0.95), items=40):
+    """`labels` of items predicted negative: 1 is an error; of so many items."""
     places = [None] + [f"region={name}" for name in (segments or {}).get("region", ())]
     return WindowSample(
-        measure=measure("accuracy"), cells=four_items(), confidence=0.95,
+        measure=measure("accuracy"), cells=of_size(items), confidence=0.95,
         estimates=[an_estimate(sum(ends) / 2, *ends, place) for place in places],
-        rounds=[a_round([0] * len(labels), labels, region=region)], segments=segments or {},
+        rounds=[a_larger_round(labels, region, items)],
+        segments={} if segments is None else {"region": {"north": items // 2, "south": items // 2}},
     )
+
+
+def of_size(items):
+    """Half of so many items predicted negative, then half predicted positive."""
+    return replace(four_items(), size=np.array([items // 2, items // 2]))
+
+
+def a_larger_round(labels, region, items):
+    """A round of such a pool."""
+    one = a_round([0] * len(labels), labels, region=region)
+    half = np.array([[items // 2, items // 2]])
+    design = replace(one.plan.design, size=half, left=half, unlabelled=np.full((1, 2), 1 / items))
+    return replace(one, plan=replace(one.plan, design=design))
 
 
 def judged(window, sample, standing, rules=RULES, in_breach=()):
@@ -50,18 +65,18 @@ def test_the_evidence_is_a_fold_over_the_windows_in_the_order_they_were_first_ju
     first = judged("w1", bad, {})
     second = judged("w2", good, {"w1": places_of(first)})
     expected = evidence_by_window(
-        "e-process", [bad.log_factors(FLOOR, None), good.log_factors(FLOOR, None)], 0.05
+        PROMISE, [bad.log_factors(FLOOR, None), good.log_factors(FLOOR, None)]
     )
     assert [first[0].evidence[0], second[0].evidence[0]] == pytest.approx([x.evidence for x in expected])
     assert first[0].needed == pytest.approx(np.log(20))
     # judged again with other labels, the first window takes the place it had
     again = judged("w1", good, {"w1": places_of(first), "w2": places_of(second)})
-    alone = evidence_by_window("e-process", [good.log_factors(FLOOR, None)], 0.05)
+    alone = evidence_by_window(PROMISE, [good.log_factors(FLOOR, None)])
     assert again[0].evidence[0] == pytest.approx(alone[0].evidence)
 
 
 def test_enough_wrong_labels_are_a_breach_and_few_are_not():
-    assert judged("w1", a_sample([1] * 10), {})[0].verdict == "breach"
+    assert judged("w1", a_sample([1] * 20, items=400), {})[0].verdict == "breach"
     assert judged("w1", a_sample([1]), {})[0].verdict == "inconclusive"
     assert judged("w1", a_sample([0], ends=(0.6, 0.9)), {})[0].verdict == "ok"
 
@@ -87,28 +102,32 @@ def test_evidence_of_several_limits_is_said_on_the_scale_of_the_whole_rate():
     assert half[0].evidence[0] == pytest.approx(alone[0].evidence[0] - np.log(2))
 
 
-def test_segments_are_a_family_corrected_for_its_number():
-    sample = a_sample([1] * 8 + [0], [NORTH] * 8 + [SOUTH], SEGMENTS)
-    _, (north, south) = judged("w1", sample, {})
-    found = family_evidence("e-process", [{
+def test_segments_are_one_family_with_half_of_the_error_rate():
+    sample = a_sample([1] * 20 + [0], [NORTH] * 20 + [SOUTH], SEGMENTS, items=400)
+    pool, (north, south) = judged("w1", sample, {})
+    found = family_evidence(Promise(error_rate=0.025), [{
         place: sample.log_factors(FLOOR, place) for place in ("region=north", "region=south")
-    }], 0.05)[0]
+    }])[0]
     assert (north.segment, south.segment) == ("region=north", "region=south")
     assert north.evidence[0] == pytest.approx(found["region=north"].evidence)
     assert south.evidence[0] == pytest.approx(found["region=south"].evidence)
-    assert north.needed == pytest.approx(np.log(2 / 0.05))
+    assert north.needed == pytest.approx(np.log(2 / 0.025))
     assert (north.verdict, south.verdict) == ("breach", "inconclusive")
+    alone = evidence_by_window(PROMISE, [sample.log_factors(FLOOR, None)])
+    assert pool.evidence[0] == pytest.approx(alone[0].evidence - np.log(2))   # the pool has the other half
 
 
-def test_a_comparison_with_the_windows_before_is_not_multiplied_up_and_not_made_for_segments():
+def test_a_drop_is_counted_from_what_is_sure_of_the_window_before_in_segments_too():
     rules = Rules(drop=DropRule(by=0.0, than="previous"), reference="w1", error_rate=0.05)
-    before = PlaceVerdict(
-        segment=None, measured=a_sample([0]).measured(None), limits=(), factors=(), evidence=(), needed=3.0,
-        verdict="ok",
-    )
-    standing = {"w1": {None: before, "region=north": replace(before, segment="region=north")}}
-    pool, segments = judged("w2", a_sample([0, 1], [NORTH, SOUTH], SEGMENTS), standing, rules)
-    # the same estimate as before: p = 1/2, and the first window of alpha-spending is held against α/2
-    assert pool.factors[0] == pytest.approx(np.full(len(pool.factors[0]), np.log(2)))
-    assert pool.evidence[0] == pytest.approx(np.log(2) - np.log(2))
-    assert [place.limits for place in segments] == [(), ()]
+    first = judged("w1", a_sample([0] * 30, [NORTH, SOUTH] * 15, SEGMENTS, items=400), {}, rules)
+    assert first[0].limits == ()
+    assert first[0].sure is not None
+    pool, segments = judged("w2", a_sample([0, 1], [NORTH, SOUTH], SEGMENTS), {"w1": places_of(first)}, rules)
+    assert pool.limits == (Limit(side="below", value=first[0].sure, name="previous"),)
+    assert [place.limits[0].value for place in segments] == [place.sure for place in first[1]]
+    # a floor needs no such thing
+    assert judged("w1", a_sample([0]), {})[0].sure is None
+
+
+def test_a_verdict_says_what_its_evidence_is_made_of():
+    assert judged("w1", a_sample([0]), {})[0].source == "draws"

@@ -1,55 +1,89 @@
-"""Three rules that turn the evidence of many windows into alarms, worked by hand."""
+"""Four rules that turn the evidence of many windows into alarms, worked by hand."""
 
 import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.lifetime import Life, evidence_by_window, family_evidence, mean_exp, step
+from assay.evalcore.monitoring.betting import EFFECTS
+from assay.evalcore.monitoring.lifetime import Life, Promise, evidence_by_window, family_evidence, step
+
+G = len(EFFECTS)
+
+
+def worth(*values):
+    """Windows whose factors are the same for every effect."""
+    return [np.full(G, np.log(value)) for value in values]
+
+
+def evidence(test, windows, error_rate=0.05, **given):
+    return np.exp([look.evidence for look in evidence_by_window(
+        Promise(error_rate=error_rate, test=test, **given), windows)])
+
+
+def test_the_e_detector_begins_anew_with_a_share_of_its_bets_at_every_window():
+    # horizon 8: ρ = 4/8; M₁ = 3 (1/2 + 1/2), M₂ = 2 (3/2 + 1/2) = 4; the price is 1 + ρ H = 5
+    assert evidence("e-detector", worth(3, 2), horizon=8) == pytest.approx([3 / 5, 4 / 5])
+
+
+def test_quiet_windows_cost_an_e_detector_nothing():
+    after = [evidence("e-detector", worth(*[0.5] * quiet, 40, 40))[-1] for quiet in (20, 1000)]
+    assert after[0] == pytest.approx(after[1], rel=1e-3)
+    late = [evidence("e-process", worth(*[0.5] * quiet, 40, 40))[-1] for quiet in (20, 1000)]
+    assert late[1] < late[0] / 100
 
 
 def test_the_first_window_of_an_e_process_weighs_half():
-    # M₁ = mean(exp f) · ω₁ + 1/2 with ω₁ = 1/2; exp f = 3 for every share: 1.5 + 0.5
-    life, evidence = step("e-process", Life.new("e-process", 4), np.full(4, np.log(3)), 0.05)
-    assert np.exp(evidence) == pytest.approx(2.0)
+    # M₁ = mean(exp f) · ω₁ + 1/2 with ω₁ = 1/2; exp f = 3: 1.5 + 0.5
     # S₁ = 1.5; the second window doubles: S₂ = 2 (1.5 + 1/6), M₂ = S₂ + 1/3
-    _, evidence = step("e-process", life, np.full(4, np.log(2)), 0.05)
-    assert np.exp(evidence) == pytest.approx(2 * (1.5 + 1 / 6) + 1 / 3)
+    assert evidence("e-process", worth(3, 2)) == pytest.approx([2.0, 2 * (1.5 + 1 / 6) + 1 / 3])
 
 
 def test_windows_that_say_nothing_leave_the_evidence_at_one():
-    for look in evidence_by_window("e-process", [np.zeros(3)] * 50, 0.05):
-        assert look.evidence == pytest.approx(0.0, abs=1e-12)
+    assert evidence("e-process", worth(*[1] * 50)) == pytest.approx(np.ones(50))
+    assert evidence("e-detector", worth(*[1] * 50)) == pytest.approx(np.full(50, 1 / 5))
 
 
-def test_alpha_spending_charges_each_window_for_its_place():
-    # window w is held against α/(w(w+1)): evidence 6/2, then 6/6
-    first, second = evidence_by_window("alpha-spending", [np.full(2, np.log(6))] * 2, 0.05)
-    assert (np.exp(first.evidence), np.exp(second.evidence)) == pytest.approx((3.0, 1.0))
+def test_alpha_spending_holds_each_window_against_its_part_of_the_horizon():
+    assert evidence("alpha-spending", worth(6, 6), horizon=3) == pytest.approx([2.0, 2.0])
 
 
 def test_a_cusum_never_falls_below_where_it_began():
-    got = evidence_by_window("cusum", [np.full(2, -5.0), np.full(2, np.log(4)), np.full(2, np.log(3))], 0.05)
-    assert np.exp([x.evidence for x in got]) == pytest.approx([np.exp(-5), 4, 12])
+    assert evidence("cusum", worth(np.exp(-5), 4, 3)) == pytest.approx([np.exp(-5), 4, 12])
 
 
 def test_after_an_alarm_the_evidence_begins_anew():
-    # mean exp f = 100: M = 50.5 ≥ 20 every time, and never more
-    got = evidence_by_window("e-process", [np.full(3, np.log(100))] * 3, 0.05)
+    # M = 100 / 2 + 1 / 2 ≥ 20 every time, and never more
+    got = evidence_by_window(Promise(error_rate=0.05, test="e-process"), worth(100, 100, 100))
     assert [x.alarm for x in got] == [True] * 3
     assert np.exp([x.evidence for x in got]) == pytest.approx([50.5] * 3)
 
 
-def test_an_error_rate_of_one_is_refused():
-    with pytest.raises(BadInput, match="error rate"):
-        step("cusum", Life.new("cusum", 1), np.zeros(1), 1.0)
+@pytest.mark.parametrize("wrong", [{"error_rate": 1.0}, {"error_rate": 0.05, "horizon": 0}])
+def test_an_error_rate_of_one_and_an_empty_horizon_are_refused(wrong):
+    with pytest.raises(BadInput, match=r"error rate|horizon"):
+        Promise(**wrong)
 
 
 def test_a_segment_that_is_missing_from_a_window_keeps_its_evidence():
-    f = np.full(2, np.log(4.0))
-    family = family_evidence("e-process", [{"a": f, "b": f}, {"b": f}, {"a": f, "b": f}], 0.01)
-    alone = evidence_by_window("e-process", [f, f], 0.01)
+    f = worth(4)[0]
+    promise = Promise(error_rate=0.01, test="e-process")
+    family = family_evidence(promise, [{"a": f, "b": f}, {"b": f}, {"a": f, "b": f}])
+    alone = evidence_by_window(promise, [f, f])
     assert family[2]["a"].evidence == pytest.approx(alone[1].evidence)
 
 
-def test_mean_exp_is_the_log_of_the_mean():
-    assert mean_exp(np.log([1.0, 3.0])) == pytest.approx(np.log(2.0))
+def test_members_that_are_not_there_keep_their_share_of_the_error_rate():
+    promise = Promise(error_rate=0.5, test="cusum")
+    few, many = (family_evidence(promise, [{"a": worth(3)[0]}], members=n)[0]["a"].alarm for n in (1, 2))
+    assert (few, many) == (True, False)
+
+
+@pytest.mark.parametrize("test", ["e-detector", "e-process", "alpha-spending", "cusum"])
+def test_lives_side_by_side_are_those_alone(test):
+    promise = Promise(error_rate=0.05, test=test)
+    several = np.log([[2.0] * G, [0.5] * G])
+    new = Life.new(test, G)
+    beside = Life(windows=0, wealth=np.broadcast_to(new.wealth, (2, len(new.wealth))))
+    for _ in range(3):
+        beside, both = step(promise, beside, several)
+    assert np.exp(both) == pytest.approx([evidence(test, worth(*[x] * 3))[-1] for x in (2, 0.5)])

@@ -49,17 +49,47 @@ def test_a_method_that_is_named_is_kept():
     assert spec.choice.reason == "the spec asks for it"
 
 
+def _watched(**changes):
+    data = spec_json(Path("p-{date}.csv"), Path("l.csv"), threshold={"min": 0.5}, **changes)
+    data["pool"] = {**data["pool"], "segments": []}
+    return data
+
+
 @pytest.mark.parametrize(("asked", "recorded"), [
-    ("auto", "dirichlet-tree"), ("auto:depth=6", "dirichlet-tree:depth=6"), ("passive", "passive"),
+    ("auto", "recalibrated"), ("auto:depth=6", "dirichlet-tree:depth=6"), ("passive", "passive"),
 ])
 def test_a_monitor_records_the_method_that_auto_means_for_monitors(asked, recorded):
-    data = spec_json(Path("p-{date}.csv"), Path("l.csv"), threshold={"min": 0.5}, method=asked)
+    data = _watched(method=asked)
     spec = MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
     assert spec.method == recorded
     assert spec.to_json()["method"] == recorded
 
 
 def test_a_monitor_s_default_is_the_same():
-    data = spec_json(Path("p-{date}.csv"), Path("l.csv"), threshold={"min": 0.5})
+    data = _watched()
     data.pop("method", None)
-    assert MonitorSpec.from_data(data | {"monitor": MONITOR}, "test").method == "dirichlet-tree"
+    assert MonitorSpec.from_data(data | {"monitor": MONITOR}, "test").method == "recalibrated"
+
+
+def test_with_segments_auto_is_a_method_that_estimates_them_in_a_monitor_too():
+    data = _watched(method="auto")
+    data["pool"]["segments"] = ["region"]
+    assert MonitorSpec.from_data(data | {"monitor": MONITOR}, "test").method == "recalibrated"
+
+
+@pytest.mark.parametrize(("wrong", "said"), [
+    ({"method": "topk"}, "does not draw its items one after the other"),
+    ({"measure": ["mcc"]}, "mcc cannot be watched"),
+])
+def test_a_monitor_refuses_what_leaves_no_evidence(wrong, said):
+    data = _watched(**wrong)
+    with pytest.raises(BadInput, match=said):
+        MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
+
+
+def test_the_evaluations_of_a_monitor_draw_one_item_at_a_time():
+    data = _watched(method="auto")
+    spec = MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
+    one = spec.evaluation(spec.first, "watch-1", 50, None, 0.0)
+    assert one.method == "recalibrated:one-at-a-time=true"
+    assert one.chosen_method.one_at_a_time

@@ -1,0 +1,127 @@
+"""Windows of a stream, simulated with the methods' own code, and what they say to a monitor."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit
+
+from assay.evalcore.design.draws import first_draws, simulate_each
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.base import Method, draw_round
+from assay.evalcore.methods.exact import with_exact_values
+from assay.evalcore.methods.registry import method, with_single_draws
+from assay.evalcore.monitoring.betting import Account, bet_on_round, draw_weights, expected, worth
+from assay.evalcore.monitoring.inheritance import Inherited, evidence_by_cell
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.randomness import stream
+from assay.evalcore.replay.pool import LabelledPool, prepare
+from assay.evalcore.types import Floats, Ints
+
+BATCH = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Windows:
+    """W simulated windows of one stream, all of the same pool."""
+
+    truth: float
+    value: Floats      # (W,)
+    lower: Floats      # (W,)
+    upper: Floats      # (W,)
+    factors: Floats    # (W, G) log factors of the bets that the measure is below the limit
+
+    def covers(self) -> float:
+        """The share of intervals that cover the truth."""
+        return float(((self.lower <= self.truth) & (self.truth <= self.upper)).mean())
+
+
+def monitored(name: str) -> Method:
+    """The method as a monitor runs it."""
+    return method(with_single_draws(name))
+
+
+def simulate(
+    name: str, what: Measure, data: LabelledPool, limit: float, count: int, labels: int,
+    before: LabelledPool | None = None,
+) -> Windows:
+    """`count` windows of one pool, of `labels` labels each.
+
+    before: the pool of the windows before.  Where the method starts warm, it does so from as many labels,
+    spread evenly: what half of the last window's, a quarter of those of the one before and so on add up to.
+    """
+    how = monitored(name)
+    cells, by_label = prepare(how, data)
+    value = worth(what, limit, "below", cells)
+    if value is None:
+        raise ValueError(f"{what.name} cannot be watched")
+    rng = stream(1, f"monitoring/{name}/{what.name}/{limit:.6f}/{labels}", len(data.label))
+    state, account = how.start(cells, [what], count), Account.new(count)
+    if before is not None and how.capabilities.starts_warm:
+        n = len(before.label)
+        taken = Inherited(
+            score=before.score, prediction=before.prediction, label=before.label,
+            weight=np.full(n, labels / n),
+        )
+        partition, _ = build_partition(how, data.score, data.probability, data.prediction, None, None)
+        state = how.start_from(cells, [what], count, evidence_by_cell(partition, taken))
+    for at in range(0, labels, BATCH):
+        left = state.left
+        design, draws = draw_round(how, state, np.full(count, min(BATCH, labels - at)), rng)
+        outcome, label = simulate_each(draws, by_label - state.labelled, rng)
+        cell: Ints = np.where(first_draws(draws), draws.cell, -1)
+        account = bet_on_round(
+            account, expected(value[None], design.model), draw_weights(design), left, cell,
+            value[np.maximum(cell, 0), label],
+        )
+        state = how.observe(state, design, outcome, np.zeros_like(state.excluded))
+    (e,) = with_exact_values(state, how.estimate(state, 0.95, rng))
+    return Windows(
+        truth=float(what.of_confusion(data.confusion())), value=e.value, lower=e.lower, upper=e.upper,
+        factors=account.factors,
+    )
+
+
+def even_pool(drop: float, what: Measure, items: int = 4000, sharpness: float = 1.0) -> LabelledPool:
+    """A balanced pool with calibrated probabilities, or one whose measure is lower by `drop`.
+
+    Labels are turned round at random until it is.  sharpness: what the log odds are multiplied with.
+    """
+    rng = stream(7, "monitoring pool")
+    p = rng.beta(0.35, 0.5, items)
+    label = (rng.random(items) < p).astype(np.int64)
+    order = rng.permutation(items)
+    told = expit(sharpness * logit(np.clip(p, 1e-9, 1 - 1e-9)))
+
+    def turned(n: int) -> LabelledPool:
+        y = label.copy()
+        y[order[:n]] = 1 - y[order[:n]]
+        return LabelledPool(score=told, probability=told, prediction=(p > 0.5).astype(np.int64), label=y)
+
+    goal = float(what.of_confusion(turned(0).confusion())) - drop
+    low, high = 0, items // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if what.of_confusion(turned(middle).confusion()) > goal else (low, middle)
+    return turned(high if drop else 0)
+
+
+def rare_pool(
+    value: float, what: Measure, items: int = 4000, rate: float = 0.17, share: float = 0.05
+) -> LabelledPool:
+    """Few items are predicted positive (`share`), and the ranking is as good as gives this value."""
+    rng = stream(7, "monitoring rare pool")
+    label = (rng.random(items) < rate).astype(np.int64)
+    noise = rng.standard_normal(items)
+
+    def ranked(gap: float) -> LabelledPool:
+        score = noise + gap * label
+        p = expit(logit(rate) + score - 0.5)
+        prediction = (score >= np.quantile(score, 1 - share)).astype(np.int64)
+        return LabelledPool(score=p, probability=p, prediction=prediction, label=label)
+
+    low, high = -1.0, 4.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        under = what.of_confusion(ranked(middle).confusion()) < value
+        low, high = (middle, high) if under else (low, middle)
+    return ranked(high)
