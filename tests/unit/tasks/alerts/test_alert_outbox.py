@@ -218,7 +218,7 @@ def test_verify_knows_what_an_outbox_holds(tmp_path):
     world.run()
     channel = FakeChannel()
     channel.down = 1
-    raised(world.store, an_alert(), owner="small")
+    raised(world.store, an_alert(key="failure-0123456789abcdef"), owner="small")
     for now in (NOON, NOON + HOUR):
         deliver_due(Ledger(world.store, "small"), [channel], now)
     assert len(list(world.store.keys("small/alerts/"))) == 5   # the alert, two tries, a failure, the note
