@@ -28,7 +28,7 @@ measure: f1                      # or a list; the first is watched
 target: {half_width: 0.05, confidence: 0.95}     # of one window: stop when it is met,
 budget: {labels: 200}                            # and never ask for more items than this in one batch
 batch_size: 25
-method: dirichlet-tree
+method: auto                     # recalibrated; docs/monitoring.md says which methods a monitor can use
 
 desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 # desk: {kind: simulated, labels: "labels/dt={date}.csv"}
