@@ -10,6 +10,7 @@ from assay.flows.cli.output import file_link, json_option, print_json, store_nam
 from assay.flows.cli.standing import print_standing, with_outlook
 from assay.flows.record.opened import begun_evaluations, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.ledger.monitors import monitors
 from assay.tasks.ledger.stores.protocol import Store
 
 
@@ -19,6 +20,8 @@ from assay.tasks.ledger.stores.protocol import Store
 @json_option
 def status(name: str | None, where: str | None, as_json: bool) -> int:
     """Say where an evaluation stands, or all of them, from the ledger alone; no desk is asked.
+
+    Without a NAME, monitors are listed too; `assay history` shows their windows.
 
     With a NAME the exit code is the evaluation's (5 while it is not finished); without one it is 0,
     or 1 if the record of one of them cannot be read.
@@ -54,13 +57,19 @@ def _all(store: Store, as_json: bool) -> int:
             standings.append(current_standing(open_evaluation(store, name)))
         except AssayError as error:   # one damaged record must not hide the others
             damaged[name] = str(error)
+    watching = monitors(store)
     if as_json:
         listed: list[JsonObject] = [standing.to_json() for standing in standings]
-        print_json({"store": store.url, "evaluations": listed, **({"damaged": damaged} if damaged else {})})
-    elif not standings and not damaged:
+        print_json({
+            "store": store.url, "evaluations": listed, **({"monitors": watching} if watching else {}),
+            **({"damaged": damaged} if damaged else {}),
+        })
+    elif not standings and not damaged and not watching:
         click.echo(f"no evaluation has begun in {store.url}")
     for standing in standings if not as_json else []:
         print_standing(standing, note=False)
+    for name in watching if not as_json else []:
+        click.echo(f"{name}: a monitor; see assay history {name}")
     for name, message in damaged.items():
         click.echo(f"{name}: cannot be read: {message}", err=True)
     return 1 if damaged else 0
