@@ -103,13 +103,16 @@ def labels_to_decide(
     edges                 of what is allowed; those within the interval count
     pool                  items in the pool
 
-    By the square-root law: n labels gave half-width h, the estimate is d away, and n (h/d)² labels give d.
+    By the square-root law: n labels gave an interval that reaches h from the estimate on the edge's side, the
+    edge is d away, and n (h/d)² labels give d.  Intervals of rare events are lopsided, so the side matters.
     None where there is no interval, no edge within it, or no distance, and where the pool holds too few.
     """
     if value is None or lower is None or upper is None or not labels:
         return None
-    distance = min((abs(value - edge) for edge in edges if lower <= edge <= upper), default=0.0)
-    if not distance:
+    nearest = min((edge for edge in edges if lower <= edge <= upper), key=lambda edge: abs(value - edge),
+                  default=value)
+    if nearest == value:
         return None
-    needed = ceil(labels * ((upper - lower) / 2 / distance) ** 2)
+    reach = value - lower if nearest < value else upper - value
+    needed = ceil(labels * (reach / abs(value - nearest)) ** 2)
     return max(needed - labels, 1) if needed <= pool else None
