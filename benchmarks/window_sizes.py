@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring import betting
-from assay.evalcore.monitoring.lifetime import evidence_by_window
+from assay.evalcore.monitoring.lifetime import Promise, evidence_by_window
 from assay.evalcore.monitoring.recent import recent_mean
 from assay.evalcore.monitoring.sizing import labels_to_alarm, size_of
 from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict, pooled, verdict_of
@@ -26,6 +26,7 @@ ORDINARY, WORSE = 6, 20             # windows before the change, and after it
 ITEMS, BUDGET, QUIET = 5000, 200, 50
 FLOOR = Limit(side="below", value=0.78, name="floor")
 ERROR_RATE, RECENT, FOLLOW_UPS = 0.05, 4, 2
+PROMISE = Promise(error_rate=ERROR_RATE, test="e-process")
 TURNED = {0.1: "0.76", 0.15: "0.73", 0.3: "0.63"}   # share of labels turned round -> accuracy
 
 
@@ -77,7 +78,7 @@ def judged(samples: Sequence[tuple[int, int]], lives: Sequence[Floats]) -> tuple
         betting.log_factors(np.array([right, wrong]), np.array([right, right]), np.array([n - k, k]))
         for n, k in samples
     )
-    life = evidence_by_window("e-process", [*lives, np.asarray(factors)], ERROR_RATE)[-1]
+    life = evidence_by_window(PROMISE, [*lives, np.asarray(factors)])[-1]
     parts = []
     for n, k in samples:
         p = (k + 2) / (n + 4)
@@ -97,7 +98,9 @@ def play(rule: Rule, right: Array, rng: np.random.Generator) -> list[PlaceVerdic
     lives: list[Floats] = []
     for w, items in enumerate(right):
         last = dict(list(told.items())[-RECENT:])
-        sizing = size_of(last, verdicts=len(told), smallest=QUIET, largest=BUDGET) if rule.sized else None
+        sizing = size_of(
+            last, promise=PROMISE, verdicts=len(told), smallest=QUIET, largest=BUDGET,
+        ) if rule.sized else None
         n = BUDGET if w == 0 else QUIET if sizing is None else sizing.labels
         samples: list[tuple[int, int]] = []
         while True:
