@@ -1,5 +1,6 @@
 """Windows of a stream, simulated with the methods' own code, and what they say to a monitor."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,18 +45,27 @@ def simulate(
     name: str, what: Measure, data: LabelledPool, limit: float, count: int, labels: int,
     before: LabelledPool | None = None,
 ) -> Windows:
-    """`count` windows of one pool, of `labels` labels each.
+    """`count` windows of one pool, of `labels` labels each, held against one limit."""
+    (found,) = simulate_against(name, what, data, [limit], count, labels, before)
+    return found
+
+
+def simulate_against(
+    name: str, what: Measure, data: LabelledPool, limits: Sequence[float], count: int, labels: int,
+    before: LabelledPool | None = None,
+) -> list[Windows]:
+    """`count` windows of one pool, of `labels` labels each: the same ones held against each of the limits.
 
     before: the pool of the windows before.  Where the method starts warm, it does so from as many labels,
     spread evenly: what half of the last window's, a quarter of those of the one before and so on add up to.
     """
     how = monitored(name)
     cells, by_label = prepare(how, data)
-    value = worth(what, limit, "below", cells)
-    if value is None:
+    values = [value for limit in limits if (value := worth(what, limit, "below", cells)) is not None]
+    if len(values) < len(limits):
         raise ValueError(f"{what.name} cannot be watched")
-    rng = stream(1, f"monitoring/{name}/{what.name}/{limit:.6f}/{labels}", len(data.label))
-    state, account = how.start(cells, [what], count), Account.new(count)
+    rng = stream(1, f"monitoring/{name}/{what.name}/{limits[0]:.6f}/{labels}", len(data.label))
+    state, accounts = how.start(cells, [what], count), [Account.new(count) for _ in limits]
     if before is not None and how.capabilities.starts_warm:
         n = len(before.label)
         taken = Inherited(
@@ -69,16 +79,20 @@ def simulate(
         design, draws = draw_round(how, state, np.full(count, min(BATCH, labels - at)), rng)
         outcome, label = simulate_each(draws, by_label - state.labelled, rng)
         cell: Ints = np.where(first_draws(draws), draws.cell, -1)
-        account = bet_on_round(
-            account, expected(value[None], design.model), draw_weights(design), left, cell,
-            value[np.maximum(cell, 0), label],
-        )
+        accounts = [
+            bet_on_round(
+                account, expected(value[None], design.model), draw_weights(design), left, cell,
+                value[np.maximum(cell, 0), label],
+            )
+            for account, value in zip(accounts, values, strict=True)
+        ]
         state = how.observe(state, design, outcome, np.zeros_like(state.excluded))
     (e,) = with_exact_values(state, how.estimate(state, 0.95, rng))
-    return Windows(
-        truth=float(what.of_confusion(data.confusion())), value=e.value, lower=e.lower, upper=e.upper,
-        factors=account.factors,
-    )
+    truth = float(what.of_confusion(data.confusion()))
+    return [
+        Windows(truth=truth, value=e.value, lower=e.lower, upper=e.upper, factors=account.factors)
+        for account in accounts
+    ]
 
 
 def even_pool(drop: float, what: Measure, items: int = 4000, sharpness: float = 1.0) -> LabelledPool:

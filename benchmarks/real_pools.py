@@ -56,11 +56,12 @@ def real_pool(name: str) -> LabelledPool:
             return _from_probability("employment-ma", "probability", "prediction", "label")
         case "governors":
             return _from_probability("governors-regression", "probability_win", None, "label_win")
-    score, prediction, label = _columns(name, "score", "prediction", "label")
+    score, prediction, label = columns_of(name, "score", "prediction", "label")
     return _pool(score, expit(score), prediction, label)
 
 
-def _columns(name: str, *columns: str) -> list[Array]:
+def columns_of(name: str, *columns: str) -> list[Array]:
+    """Columns of a file in the folder of pools."""
     import pyarrow.parquet as pq
 
     path = Path(os.environ.get("ASSAY_POOLS", "../shared/pools")) / f"{name}.parquet"
@@ -78,10 +79,15 @@ def _pool(score: Array, probability: Array, prediction: Array, label: Array) -> 
 
 
 def _from_probability(name: str, probability: str, prediction: str | None, label: str) -> LabelledPool:
-    p, truth = _columns(name, probability, label)
-    p = np.clip(p.astype(np.float64), _EDGE, 1 - _EDGE)
-    predicted = p > 0.5 if prediction is None else _columns(name, prediction)[0]
-    return _pool(logit(p), p, predicted, truth)
+    p, truth = columns_of(name, probability, label)
+    predicted = p.astype(np.float64) > 0.5 if prediction is None else columns_of(name, prediction)[0]
+    return logit_pool(p, predicted, truth)
+
+
+def logit_pool(probability: Array, prediction: Array, label: Array) -> LabelledPool:
+    """The pool whose score is the log odds of its probability."""
+    p = np.clip(probability.astype(np.float64), _EDGE, 1 - _EDGE)
+    return _pool(logit(p), p, prediction, label)
 
 
 def _febrl() -> LabelledPool:

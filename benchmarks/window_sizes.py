@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring import betting
-from assay.evalcore.monitoring.lifetime import evidence_by_window
+from assay.evalcore.monitoring.lifetime import Promise, evidence_by_window
 from assay.evalcore.monitoring.recent import recent_mean
 from assay.evalcore.monitoring.sizing import labels_to_alarm, size_of
 from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict, pooled, verdict_of
@@ -26,6 +26,8 @@ ORDINARY, WORSE = 6, 20             # windows before the change, and after it
 ITEMS, BUDGET, QUIET = 5000, 200, 50
 FLOOR = Limit(side="below", value=0.78, name="floor")
 ERROR_RATE, RECENT, FOLLOW_UPS = 0.05, 4, 2
+EXPECTED = 0.8   # what a label model thinks of the accuracy
+PROMISE = Promise(error_rate=ERROR_RATE, test="e-detector")
 TURNED = {0.1: "0.76", 0.15: "0.73", 0.3: "0.63"}   # share of labels turned round -> accuracy
 
 
@@ -64,20 +66,28 @@ def day(number: int) -> datetime:
     return FIRST + timedelta(days=number)
 
 
+def log_factors(n: int, errors: int) -> Floats:
+    """(G,) the evidence of n random labels of a window, so many of them errors, in any order."""
+    form = measure("accuracy").margin(FLOOR.value)
+    if form is None:
+        raise AssertionError("accuracy is a mean")
+    constant, table = form
+    wrong, right = constant + table[1, 0], constant + table[1, 1]
+    worth = np.where(np.random.default_rng([n, errors]).permutation(n) < errors, wrong, right)
+    account = betting.bet_on_round(
+        betting.Account.new(1), betting.expected(np.array([[[wrong, right]]]), np.array([[EXPECTED]])),
+        np.ones((1, 1)), np.array([[ITEMS]]), np.zeros((1, n), np.int64), worth[None],
+    )
+    return account.factors[0]
+
+
 def judged(samples: Sequence[tuple[int, int]], lives: Sequence[Floats]) -> tuple[PlaceVerdict, Floats]:
     """The verdict on a window of which samples of so many labels had so many errors; and its log factors.
 
     Intervals are normal, with two right and two wrong labels added to the variance.
     """
-    bet = betting.bet_against(measure("accuracy"), FLOOR.value, "below")
-    if bet is None:
-        raise AssertionError("accuracy is a mean")
-    right, wrong = bet.constant + bet.table[1, 1], bet.constant + bet.table[1, 0]
-    factors = sum(
-        betting.log_factors(np.array([right, wrong]), np.array([right, right]), np.array([n - k, k]))
-        for n, k in samples
-    )
-    life = evidence_by_window("e-process", [*lives, np.asarray(factors)], ERROR_RATE)[-1]
+    factors = sum(log_factors(n, k) for n, k in samples)
+    life = evidence_by_window(PROMISE, [*lives, np.asarray(factors)])[-1]
     parts = []
     for n, k in samples:
         p = (k + 2) / (n + 4)
@@ -97,7 +107,9 @@ def play(rule: Rule, right: Array, rng: np.random.Generator) -> list[PlaceVerdic
     lives: list[Floats] = []
     for w, items in enumerate(right):
         last = dict(list(told.items())[-RECENT:])
-        sizing = size_of(last, verdicts=len(told), smallest=QUIET, largest=BUDGET) if rule.sized else None
+        sizing = size_of(
+            last, promise=PROMISE, verdicts=len(told), smallest=QUIET, largest=BUDGET,
+        ) if rule.sized else None
         n = BUDGET if w == 0 else QUIET if sizing is None else sizing.labels
         samples: list[tuple[int, int]] = []
         while True:

@@ -112,6 +112,26 @@ def step(promise: Promise, life: Life, factors: Floats) -> tuple[Life, Floats]:
             return Life(windows=w, wealth=np.asarray(value[..., None])), np.asarray(value)
 
 
+def carried(promise: Promise, evidence: float) -> float:
+    """The log evidence that the next window begins with, after one with this evidence and no alarm.
+
+    It is what `step` returns for a window that says nothing (all factors 0).  The e-detector carries most of
+    the evidence on and begins anew with ρ: log((1 − ρ) M + ρ) − log(1 + ρ H).
+    """
+    match promise.test:
+        case "e-detector":
+            share = min(_BEGINNINGS / promise.horizon, 1.0)
+            anew = np.log(share) - np.log1p(share * promise.horizon)
+            with np.errstate(divide="ignore"):
+                return float(np.logaddexp(evidence + np.log1p(-share), anew))
+        case "e-process":
+            return evidence
+        case "alpha-spending":
+            return float(-np.log(promise.horizon))
+        case "cusum":
+            return max(evidence, 0.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EvidenceSoFar:
     """What a rule says after a window."""

@@ -8,6 +8,12 @@ distance d from the limit:
                        of n labels at a distance d is taken for that of a normal sample, with mean u²/2 and
                        variance u², u = √n d / σ.  So with m log evidence missing,
                        u = z_POWER + √(z_POWER² + 2 m)  and  n = (u σ / d)²
+    in breach          beyond the limit an interval that keeps off it confirms the breach: as within it
+
+What is missing includes the price of the horizon, log(1 + ρ H) with the e-detector: the evidence of a place
+has it taken off.  A new window begins with what the test carries on (`lifetime.carried`), which after quiet
+windows is far below 0.  Limits that share an error rate then begin lower still, by the logarithm of their
+share; that is left out.
 
 The size of a window is decided from earlier windows alone, before it is opened.  So the evidence in its
 labels is what it would be if the size had been fixed from the start.
@@ -20,6 +26,7 @@ from math import ceil
 import numpy as np
 from scipy.special import ndtri
 
+from assay.evalcore.monitoring.lifetime import Promise, carried
 from assay.evalcore.monitoring.recent import recent_mean
 from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
 
@@ -42,11 +49,12 @@ class Sizing:
 
 
 def size_of(
-    windows: Mapping[str, PlaceVerdict], *, verdicts: int, smallest: int, largest: int
+    windows: Mapping[str, PlaceVerdict], *, promise: Promise, verdicts: int, smallest: int, largest: int
 ) -> Sizing | None:
     """How many labels the next window should get; None where the windows before say nothing.
 
     windows    the newest verdicts on the last few windows before it, by name in order of time
+    promise    what the monitor tests with
     verdicts   how many verdicts of the monitor are known
     """
     told = {name: place for name, place in windows.items() if _spread(place.measured) > 0}
@@ -64,7 +72,7 @@ def size_of(
     limit = min(limits, key=lambda one: abs(value - one.value))
     labels = [place.measured.labels for place in told.values()]
     spread = float(np.sqrt(np.average([_spread(p.measured)**2 for p in told.values()], weights=labels)))
-    decides = _decides(value, limit, spread, newest)
+    decides = _decides(value, limit, spread, newest, promise)
     return Sizing(
         verdicts=verdicts, windows=tuple(told), value=value, limit=limit.name, at=limit.value, spread=spread,
         decides=decides, labels=min(max(decides, smallest), largest),
@@ -101,12 +109,13 @@ def fixed_limits(limits: Sequence[Limit]) -> list[Limit]:
     return [limit for limit in limits if limit.name != "previous"] or list(limits)
 
 
-def _decides(value: float, limit: Limit, spread: float, newest: PlaceVerdict) -> int:
+def _decides(value: float, limit: Limit, spread: float, newest: PlaceVerdict, promise: Promise) -> int:
     distance = value - limit.value if limit.side == "below" else limit.value - value
-    if distance > 0:
+    if distance > 0 or newest.verdict == "breach":
         z = float(ndtri(0.5 + newest.measured.confidence / 2) + ndtri(POWER))
-        return _square(z * spread, distance)
-    return _to_alarm(-distance, spread, newest.needed - max((*newest.evidence, 0.0)))
+        return _square(z * spread, abs(distance))
+    evidence = newest.evidence[newest.limits.index(limit)]
+    return _to_alarm(-distance, spread, newest.needed - carried(promise, evidence))
 
 
 def _to_alarm(distance: float, spread: float, missing: float) -> int:

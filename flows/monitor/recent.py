@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from assay.evalcore.monitoring.recent import RecentMean, recent_mean
 from assay.evalcore.monitoring.sizing import Sizing, size_of
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
-from assay.flows.monitor.versions import Versions
+from assay.flows.monitor.versions import Versions, rules_of
 from assay.tasks.ledger.monitors import WindowVerdict, latest
 
 
@@ -46,6 +46,7 @@ def size_for(versions: Versions, window: str, verdicts: Sequence[WindowVerdict])
     newest = latest(verdicts)
     return size_of(
         {name: newest[name].overall for name in _last(versions, newest, window)},
+        promise=rules_of(spec).promise(spec.monitor.error_rate),
         verdicts=len(verdicts), smallest=spec.quiet_labels, largest=spec.budget.labels,
     )
 

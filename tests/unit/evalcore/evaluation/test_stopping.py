@@ -98,5 +98,7 @@ def test_labels_to_decide_follow_the_square_root_law():
     assert more(0.875, 0.8, 0.95) is None                    # no edge within the interval
     assert more(0.875, 0.625, 1.125, edges=(0.75, 0.9375)) is None     # the nearest: 1/16, 1,600 labels
     assert more(0.875, 0.625, 1.125, edges=(0.75, 0.9375), pool=1600) == 1500
+    # a lopsided interval: what counts is how far it reaches towards the edge, 3/16 and 1/8 away
+    assert more(0.875, 0.6875, 0.9375) == 125
     assert more(None, None, None) is None
     assert more(0.5, 0.0, 1.0, labels=0) is None

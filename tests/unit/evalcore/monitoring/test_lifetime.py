@@ -5,7 +5,14 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.lifetime import Life, Promise, evidence_by_window, family_evidence, step
+from assay.evalcore.monitoring.lifetime import (
+    Life,
+    Promise,
+    carried,
+    evidence_by_window,
+    family_evidence,
+    step,
+)
 
 G = len(EFFECTS)
 
@@ -41,6 +48,14 @@ def test_the_first_window_of_an_e_process_weighs_half():
 def test_windows_that_say_nothing_leave_the_evidence_at_one():
     assert evidence("e-process", worth(*[1] * 50)) == pytest.approx(np.ones(50))
     assert evidence("e-detector", worth(*[1] * 50)) == pytest.approx(np.full(50, 1 / 5))
+
+
+@pytest.mark.parametrize("test", ["e-detector", "e-process", "alpha-spending", "cusum"])
+@pytest.mark.parametrize("before", [worth(3, 2), worth(0.1, 0.01)])
+def test_what_is_carried_on_is_what_a_window_that_says_nothing_leaves(test, before):
+    promise = Promise(error_rate=0.001, test=test, horizon=8)
+    last, after = evidence_by_window(promise, [*before, *worth(1)])[-2:]
+    assert carried(promise, last.evidence) == pytest.approx(after.evidence)
 
 
 def test_alpha_spending_holds_each_window_against_its_part_of_the_horizon():

@@ -1,9 +1,12 @@
 """How many labels would decide, worked by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
+from assay.evalcore.monitoring.lifetime import Promise
 from assay.evalcore.monitoring.sizing import labels_to_alarm, size_of
 from assay.evalcore.monitoring.verdicts import Limit, Measured, PlaceVerdict
 
@@ -21,8 +24,9 @@ def _place(value, half=HALF, labels=100, evidence=0.0, verdict="inconclusive", l
     )
 
 
-def _size(windows, smallest=1, largest=10_000):
-    return size_of(windows, verdicts=len(windows), smallest=smallest, largest=largest)
+def _size(windows, smallest=1, largest=10_000, test="e-process"):
+    promise = Promise(error_rate=np.exp(-3.0), test=test)
+    return size_of(windows, promise=promise, verdicts=len(windows), smallest=smallest, largest=largest)
 
 
 def test_within_the_limit_the_interval_must_keep_off_it():
@@ -41,6 +45,28 @@ def test_beyond_the_limit_the_evidence_must_reach_what_calls_a_breach():
     # of so many labels the log evidence u²/2 - 0.8416 u is 2 or more, eight times of ten
     u = np.sqrt(found) / 3
     assert norm.sf(2, u**2 / 2, u) == pytest.approx(0.8, abs=0.005)
+
+
+def test_after_quiet_windows_the_price_of_the_horizon_is_missing_too():
+    # e-detector, 200 windows: ρ = 0.02, the price is log 5.  Evidence of nearly nothing begins anew with
+    # log(0.02 / 5) = -5.52, so 8.52 are missing: u = 0.8416 + √(0.8416² + 17.04) = 5.055; (u 3)² = 230
+    assert _size({"1": _place(0.7, evidence=-30.0)}, test="e-detector").decides == 230
+    # just below its alarm hardly anything is missing
+    assert _size({"1": _place(0.7, evidence=2.99)}, test="e-detector").decides < 30
+    # each window by itself, against 1/200 of the rate: 3 + log 200 = 8.30 are missing, whatever came before
+    alone = [_size({"1": _place(0.7, evidence=e)}, test="alpha-spending").decides for e in (-30.0, 2.0)]
+    assert alone[0] == alone[1] == int(np.ceil((norm.ppf(0.8) + np.sqrt(0.8416**2 + 16.597)) ** 2 * 9)) == 226
+
+
+def test_of_several_limits_the_evidence_against_the_nearest_counts():
+    ceiling = Limit(side="above", value=0.99, name="ceiling")
+    place = replace(_place(0.7, limits=(FLOOR, ceiling)), evidence=(1.0, 2.9))
+    assert _size({"1": place}).decides == 82
+
+
+def test_a_breach_that_stands_needs_an_interval_that_keeps_off_the_limit():
+    # the evidence reached the alarm and begins anew; the next window confirms the breach by its interval
+    assert _size({"1": _place(0.7, evidence=9.0, verdict="breach")}).decides == 71
 
 
 def test_the_size_stays_between_the_smallest_and_the_largest():
