@@ -59,19 +59,25 @@ def _is_monitor(store: Store, name: str) -> bool:
     return not store.exists(layout.spec(name)) and store.exists(layout.spec(layout.monitor(name)))
 
 
+def _recomputed(result: "Verification") -> str:
+    if result.evaluation.startswith(layout.MONITORS_PREFIX):
+        return wording.plural(result.rounds, "verdict")
+    revised = f", {wording.plural(result.revisions, 'revision')}" if result.revisions else ""
+    return f"{wording.plural(result.rounds, 'round')} and {wording.plural(result.labels, 'label')}{revised}"
+
+
 def _print(result: "Verification") -> None:
     state = "finished" if result.finished else "not finished"
+    if result.evaluation.startswith(layout.MONITORS_PREFIX):
+        state = "monitor"
     if result.verified:
         click.echo(f"{result.evaluation}: verified ({state})")
     else:
         click.echo(f"{result.evaluation}: NOT VERIFIED ({state})")
         for found in result.differences:
             click.echo(f"  {found.key}: {found.difference}")
-    rounds = wording.plural(result.rounds, "round", "rounds")
-    labels = wording.plural(result.labels, "label", "labels")
-    revised = f", {wording.plural(result.revisions, 'revision', 'revisions')}" if result.revisions else ""
     click.echo(
-        f"  {rounds} and {labels}{revised} recomputed; "
+        f"  {_recomputed(result)} recomputed; "
         f"{result.keys_checked} of {wording.plural(result.keys, 'key')} compared with digests; the others "
         "are times, posts and what is not sealed yet"
     )

@@ -56,9 +56,9 @@ def _open_new(run: MonitorRun, window: Window) -> Opening | None:
         _leave_out(run, name, Found(state=error.state, why=str(error), files=error.files))
     except NoFile as error:
         spec = run.spec_of(name)
-        grace = timedelta(hours=spec.monitor.grace_hours)
-        if run.now <= window.end.astimezone(UTC) + spec.settle + grace:
-            run.done.awaited[name] = str(error)
+        until = window.end.astimezone(UTC) + spec.settle + timedelta(hours=spec.monitor.grace_hours)
+        if run.now <= until:
+            run.done.awaited[name] = f"no predictions yet; waited for until {until:%Y-%m-%d %H:%M} UTC"
         else:
             _leave_out(run, name, Found(state="missing", why=str(error)))
     return None

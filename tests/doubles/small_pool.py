@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.evalcore.methods.registry import METHODS
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -30,8 +31,11 @@ def write_small_pool(folder: Path, n: int = 400, seed: int = 5) -> tuple[Path, P
 
 
 def spec_json(predictions: Path, labels: Path, **changes: Any) -> dict[str, Any]:
-    """A spec for the small pool with a simulated desk; `changes` replace its keys."""
-    return {
+    """A spec for the small pool with a simulated desk; `changes` replace its keys.
+
+    With segments, unless the method gives no estimates by segment.
+    """
+    data: dict[str, Any] = {
         "name": "small",
         "pool": {
             "source": str(predictions), "id": "item_id", "score": "score", "prediction": "prediction",
@@ -46,6 +50,10 @@ def spec_json(predictions: Path, labels: Path, **changes: Any) -> dict[str, Any]
         "desk": {"kind": "simulated", "labels": str(labels)},
         "seed": 3,
     } | changes
+    named = METHODS.get(data["method"].partition(":")[0])
+    if "pool" not in changes and named is not None and named.capabilities.whole_pool_only:
+        del data["pool"]["segments"]
+    return data
 
 
 def small_spec(folder: Path, n: int = 400, **changes: Any) -> Spec:

@@ -21,7 +21,8 @@ KEYS = {
     "estimates", "method", "method_reason", "forecast",
 }
 ESTIMATE_KEYS = {
-    "measure", "system", "class", "segment", "value", "undefined_reason", "lower", "upper", "confidence",
+    "measure", "system", "versus", "class", "at", "segment", "value", "undefined_reason", "lower", "upper",
+    "confidence",
     "interval", "labels", "revision",
     "random_labels", "random_labels_reason", "not_excluded",
 }
