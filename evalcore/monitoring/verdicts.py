@@ -91,7 +91,7 @@ def verdict_of(
 ) -> Verdict:
     """The verdict on a place of a window.
 
-    alarm      the evidence over the monitor's life is enough for a breach
+    alarm      the evidence of the windows so far is enough for a breach
     standing   a breach was called before, and nothing has been ok since
     """
     if alarm:
