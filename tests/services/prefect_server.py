@@ -48,10 +48,19 @@ class PrefectServer:
         return self._ask("GET", path).json()
 
     def _ask(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Asked again on a 503, as Prefect's own client does: its SQLite was busy, and nothing was done."""
+        """Asked again on a 503, as Prefect's own client does: its SQLite was busy, and nothing was done.
+
+        So are reads that got no answer in time.
+        """
         give_up = time.monotonic() + BUSY
+        reads = method == "GET" or path.endswith("/filter")
         while True:
-            reply = httpx.request(method, f"{self.api}/{path}", timeout=30, trust_env=False, **more)
+            try:
+                reply = httpx.request(method, f"{self.api}/{path}", timeout=30, trust_env=False, **more)
+            except httpx.ReadTimeout:
+                if reads and time.monotonic() < give_up:
+                    continue
+                raise
             if reply.status_code != 503 or time.monotonic() > give_up:
                 assert reply.status_code < 300, f"{path}: {reply.status_code} {reply.text[:1000]}"
                 return reply
