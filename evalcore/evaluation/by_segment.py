@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.evalcore.design.round import EstimateArrays
 from assay.evalcore.estimators.effective_number import KIND, TOO_FEW, interval_of
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimates import Estimate, why_undefined
 from assay.evalcore.evaluation.labelled_round import Chances, LabelledRound, Segments, chances_of
 from assay.evalcore.evaluation.segment_differences import difference_estimates
 from assay.evalcore.evaluation.segments import SegmentDraws, segment_estimates
@@ -144,8 +144,7 @@ def _estimate(
     """The i-th segment's, which is undefined where its value is NaN."""
     value, lower, upper = (float(a[i]) for a in (arrays.value, arrays.lower, arrays.upper))
     if not np.isfinite(value):
-        seen = "" if interval == "exact" else "among the labels so far, "
-        reason = f"{seen}{measure.undefined_when} in this segment"
+        reason = why_undefined(f"{measure.undefined_when} in this segment", exact=interval == "exact")
         return _no_estimate(question, measure, segment, reason, labels)
     return Estimate(
         measure=measure.name, value=value, undefined_reason=None, lower=lower, upper=upper,

@@ -76,7 +76,7 @@ def _present(
         diagnostics["undecided"] = state.undecided
     reason = None
     if value is None:
-        reason = measure.undefined_when if exact else f"among the labels so far, {measure.undefined_when}"
+        reason = why_undefined(measure.undefined_when, exact=exact)
     lowest, highest = measure.bounds
     lower = None if value is None and exact else _number(arrays.lower[0], lowest)
     upper = None if value is None and exact else _number(arrays.upper[0], highest)
@@ -105,6 +105,11 @@ def _present(
         system=system,
         nonresponse=state.nonresponse.rate(state.labels + state.undecided),
     )
+
+
+def why_undefined(undefined_when: str, *, exact: bool) -> str:
+    """Why a measure has no value, from what is said of it: by all labels that matter, or by those so far."""
+    return undefined_when if exact else f"among the labels so far, {undefined_when}"
 
 
 def _number(x: float, instead: float | None = None) -> float | None:

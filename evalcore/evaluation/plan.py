@@ -3,6 +3,7 @@
 import numpy as np
 
 from assay.evalcore.design.draws import Draws
+from assay.evalcore.design.ranks import free_ranks
 from assay.evalcore.design.round import Design
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Asked, Question, RoundPlan, State
@@ -35,7 +36,9 @@ def _address(
     ask = np.zeros(len(cell), np.bool_)
     for c in np.unique(cell):
         here = np.flatnonzero(cell == c)
-        fresh = _fresh_ranks(int(cells.size[c]), state.asked.get(int(c), Asked()).rank, ordinal[here], rng)
+        taken = state.asked.get(int(c), Asked()).rank
+        # as many distinct ranks as the ordinals need
+        fresh = free_ranks(int(cells.size[c]), taken, int(ordinal[here].max()) + 1, rng)
         rank[here] = fresh[ordinal[here]]
         _, first = np.unique(ordinal[here], return_index=True)
         ask[here[first]] = True
@@ -51,17 +54,6 @@ def _address(
         census=bool(design.census[0]),
         design=design,
     )
-
-
-def _fresh_ranks(size: int, taken: tuple[int, ...], ordinal: Ints, rng: np.random.Generator) -> Ints:
-    """As many distinct untaken ranks as the ordinals need, in random order; cost independent of `size`."""
-    n = int(ordinal.max()) + 1
-    free = size - len(taken)
-    # positions among the free ranks; each taken rank at or below a position moves it up by one
-    position = rng.choice(free, size=n, replace=False, shuffle=True).astype(np.int64)
-    for t in sorted(taken):
-        position += position >= t
-    return position
 
 
 def _known_items(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.estimates import Estimate, why_undefined
 from assay.evalcore.outcome_evaluation.state import Question, State
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.types import Diagnostic
@@ -30,7 +30,7 @@ def _present(
     there = np.isfinite(value)
     reason = None
     if not there:
-        reason = measure.undefined_when if exact else f"among the labels so far, {measure.undefined_when}"
+        reason = why_undefined(measure.undefined_when, exact=exact)
     nothing = not there and exact
     lower, upper = (
         None if nothing else _end(end, bound) for end, bound in zip(ends, measure.bounds, strict=True)

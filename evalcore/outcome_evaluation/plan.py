@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from assay.evalcore.design.ranks import free_ranks
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_evaluation.state import Asked, Question, RoundPlan, State
 from assay.evalcore.outcome_methods.base import draw_round
 from assay.evalcore.randomness import stream
-from assay.evalcore.types import Ints
 
 
 def plan(question: Question, state: State, size: int) -> RoundPlan:
@@ -24,7 +24,7 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
     rank = np.zeros(len(cell), np.int64)
     for c in np.unique(cell).tolist():
         taken = state.asked.get(c, Asked()).rank
-        rank[cell == c] = _free_ranks(int(question.cells.size[c]), taken, int(counts[0, c]), items)
+        rank[cell == c] = free_ranks(int(question.cells.size[c]), taken, int(counts[0, c]), items)
     return RoundPlan(
         cell=cell,
         rank=rank,
@@ -33,12 +33,3 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
         census=bool(design.census[0]),
         design=design,
     )
-
-
-def _free_ranks(size: int, taken: tuple[int, ...], n: int, rng: np.random.Generator) -> Ints:
-    """n different ranks below `size` that are not taken, in random order; cost independent of `size`."""
-    position = rng.choice(size - len(taken), size=n, replace=False, shuffle=True).astype(np.int64)
-    # positions among the free ranks: each taken rank at or below a position moves it up by one
-    for t in sorted(taken):
-        position += position >= t
-    return position

@@ -1,7 +1,8 @@
 """The records of a live evaluation of any kind of outcome.
 
-An evaluation is a fold: `prepare` cuts the pool once, when it is frozen; `begin`, then `plan` and `observe`
-in turn until it stops.  The state is never stored: it is `begin`, and `observe` for every closed round.
+An evaluation is a fold: the method cuts the pool once, when it is frozen (`OutcomeMethod.cut`); then come
+`begin`, and `plan` and `observe` in turn until it stops.  The state is never stored: it is `begin`, and
+`observe` for every closed round.
 
     N   items of the pool;  C   cells;  T   items asked in a round
     (cell, rank)   the address of an item: rank r of cell c is the r-th item of that cell in the pool's order
@@ -11,14 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.evalcore.evaluation.nonresponse import Nonresponse
-from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcome_methods.cells import OutcomeCells
-from assay.evalcore.outcome_methods.cut import Cut
 from assay.evalcore.outcome_methods.state import OutcomeDesign, SampleState
-from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
 
 
@@ -28,7 +25,7 @@ class Question:
 
     method: OutcomeMethod
     stack: Stack                   # kind of outcome, measures, which of them drive, their targets
-    cells: OutcomeCells            # of the pool, from `prepare`
+    cells: OutcomeCells            # of the pool, as the method cut it
     confidence: float              # of the intervals, between 0 and 1
     seed: int
     evaluation: str                # its name: part of every random stream
@@ -70,25 +67,6 @@ class RoundPlan:
     probability: Floats  # (T,) inclusion probability π in this round
     census: bool         # all that is left is asked
     design: OutcomeDesign
-
-
-def stack_of(
-    kind: OutcomeKind,
-    measures: tuple[OutcomeMeasure, ...],
-    *,
-    drive: tuple[bool, ...] = (),
-    target: tuple[float, ...] = (),
-) -> Stack:
-    """The measures of a question.  Raises BadInput: see `Stack`."""
-    return Stack(kind=kind, measures=measures, drive=drive, target=target)
-
-
-def prepare(method: OutcomeMethod, stack: Stack, items: Items) -> Cut:
-    """The pool in cells, and the cell (N,) of each item, in two passes over the pool.
-
-    Raises BadInput for an empty pool, or one that lacks a column that a measure needs.
-    """
-    return method.cut(stack, items)
 
 
 def begin(question: Question) -> State:

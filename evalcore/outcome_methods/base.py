@@ -36,7 +36,10 @@ class OutcomeMethod(ABC):
 
     @abstractmethod
     def cut(self, stack: Stack, items: Items) -> Cut:
-        """The pool in cells.  Raises BadInput where the pool lacks what a measure needs."""
+        """The pool in cells, and the cell (N,) of each item, in two passes over the pool.
+
+        Raises BadInput for an empty pool, or one that lacks a column that a measure needs.
+        """
 
     def start(
         self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None

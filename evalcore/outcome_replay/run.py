@@ -9,11 +9,9 @@ not on the number of processes.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from assay.evalcore.errors import BadArgument
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.base import OutcomeMethod, draw_round
 from assay.evalcore.outcome_methods.cut import Cut
@@ -21,7 +19,7 @@ from assay.evalcore.outcome_methods.state import OutcomeEstimates, SampleState
 from assay.evalcore.outcome_methods.table import LossTable, loss_table
 from assay.evalcore.outcome_replay.pool import OutcomePool
 from assay.evalcore.randomness import stream
-from assay.evalcore.replay.run import blocks
+from assay.evalcore.replay.run import blocks, check_budgets
 from assay.evalcore.types import Floats, Ints
 
 
@@ -95,12 +93,7 @@ def run_block(
 ) -> OutcomeTrace:
     """Run `repeats` evaluations side by side up to the largest budget."""
     cells = prepared.cut.cells
-    if not budgets or budgets[0] < 1 or any(b <= a for a, b in pairwise(budgets)):
-        raise BadArgument("budgets", f"must be rising positive numbers, got {list(budgets)}")
-    if budgets[-1] > cells.n_items:
-        raise BadArgument("budgets", f"{budgets[-1]} labels are more than the pool's {cells.n_items} items")
-    if batch_size < 1:
-        raise BadArgument("batch_size", f"must be at least 1, got {batch_size}")
+    check_budgets(budgets, batch_size, cells.n_items)
     rng = stream(seed, f"replay/{method.name}", block, "draws")
     shuffled = _shuffled(prepared.cut.cell, repeats, rng)
     start = np.concatenate([[0], np.cumsum(cells.size)])

@@ -94,7 +94,7 @@ def run_block(
     Returns a trace for each measure; then, from a method that judges several systems, for each measure of
     each further one.  Raises BadArgument for budgets that do not rise or exceed N, and for empty batches.
     """
-    _check(budgets, batch_size, cells)
+    check_budgets(budgets, batch_size, cells.n_items)
     purpose = f"replay/{method.name}"
     rng = stream(seed, purpose, block, "draws")
     oracle: _Oracle = _Truth(by_label)
@@ -184,10 +184,11 @@ def _traces(
     ]
 
 
-def _check(budgets: Sequence[int], batch_size: int, cells: Cells) -> None:
+def check_budgets(budgets: Sequence[int], batch_size: int, n_items: int) -> None:
+    """Raise BadArgument for budgets that do not rise or exceed the pool's items, and for empty batches."""
     if not budgets or budgets[0] < 1 or any(b <= a for a, b in pairwise(budgets)):
         raise BadArgument("budgets", f"must be rising positive numbers, got {list(budgets)}")
-    if budgets[-1] > cells.n_items:
-        raise BadArgument("budgets", f"{budgets[-1]} labels are more than the pool's {cells.n_items} items")
+    if budgets[-1] > n_items:
+        raise BadArgument("budgets", f"{budgets[-1]} labels are more than the pool's {n_items} items")
     if batch_size < 1:
         raise BadArgument("batch_size", f"must be at least 1, got {batch_size}")

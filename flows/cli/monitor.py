@@ -79,9 +79,9 @@ def monitor(
     now = datetime.now(UTC)
     done = tick(store, asked.name, now=now, only=window)
     settings = Settings() if pages is None else Settings(pages=pages)
-    problems = publish(store, asked.name, settings, now)
-    told = deliver(store, [layout.monitor(asked.name)])
     history = read_monitor_history(store, asked.name)
+    problems = publish(store, asked.name, settings, now, history)
+    told = deliver(store, [layout.monitor(asked.name)])
     if as_json:
         print_json(history.to_json() | _tick_json(done) | {"deliveries": [asdict(one) for one in told]})
     else:

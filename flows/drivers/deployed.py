@@ -116,7 +116,7 @@ def monitor(name: str, store: str = "") -> State:
     done = tick(opened_store, name, now=utc_now())
     history = read_monitor_history(opened_store, name)
     events.monitor_ticked(opened_store.url, history, [news_of(verdict) for verdict in done.verdicts])
-    problems = publish(opened_store, name, Settings(), utc_now())
+    problems = publish(opened_store, name, Settings(), utc_now(), history)
     told = deliver(opened_store, [layout.monitor(name)])
     message = "; ".join(filter(None, [done.summary(), deliveries_in_words(told), *problems]))
     if done.failed:

@@ -7,6 +7,7 @@ there. A failure is logged and named, and stops neither verdicts nor alerts: the
 import logging
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from assay.evalcore.errors import AssayError
@@ -25,24 +26,29 @@ from assay.tasks.telemetry.figures import Sample, newest_judged, samples
 _log = logging.getLogger("assay.monitor")
 
 
-def publish(store: Store, name: str, settings: Settings, now: datetime) -> list[str]:
-    """Write and send what the settings ask for; returns what could not be done, in words."""
-    todo: list[Callable[[History], None]] = []
-    pages, figures = settings.pages, settings.prometheus
-    if pages is not None:
-        todo.append(lambda history: write_pages(history, pages / name))
-    if figures is not None:
-        file = figures / f"assay-{name}.prom"
-        todo.append(lambda history: prometheus.write_textfile(figures_of(store, history, now), file))
-    if settings.otel:
-        todo.append(lambda history: otel.send(figures_of(store, history, now)))
-    if not todo:
+def publish(
+    store: Store, name: str, settings: Settings, now: datetime, known: History | None = None
+) -> list[str]:
+    """Write and send what the settings ask for; returns what could not be done, in words.
+
+    known: the monitor's history, where it was read already
+    """
+    pages, textfiles = settings.pages, settings.prometheus
+    if pages is None and textfiles is None and not settings.otel:
         return []
-    history = read_monitor_history(store, name)
+    history = known or read_monitor_history(store, name)
+    figures = cache(lambda: figures_of(store, history, now))
+    todo: list[Callable[[], None]] = []
+    if pages is not None:
+        todo.append(lambda: write_pages(history, pages / name))
+    if textfiles is not None:
+        todo.append(lambda: prometheus.write_textfile(figures(), textfiles / f"assay-{name}.prom"))
+    if settings.otel:
+        todo.append(lambda: otel.send(figures()))
     problems = []
     for step in todo:
         try:
-            step(history)
+            step()
         except AssayError as error:
             _log.error("%s: %s", name, error)
             problems.append(str(error))

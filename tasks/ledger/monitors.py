@@ -24,7 +24,7 @@ from assay.evalcore.monitoring.traffic.profile import Profile
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import get_record, put_record
+from assay.tasks.ledger.record import put_record, read_records
 from assay.tasks.ledger.stores.protocol import Store
 
 
@@ -95,17 +95,15 @@ def create_opening(ledger: Ledger, opening: Opening) -> Opening:
 def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
     """Window -> its openings in order, for every window that has one."""
     found: dict[str, list[Opening]] = {}
-    keys = list(ledger.keys(layout.monitor_windows(ledger.name)))
-    for key in filter(layout.monitor_opening.match, keys):
-        opening = get_record(ledger, key, Opening)
+    folder = layout.monitor_windows(ledger.name)
+    for opening in read_records(ledger, folder, layout.monitor_opening, Opening):
         found.setdefault(opening.window, []).append(opening)
     return found
 
 
 def signals_of(openings: Sequence[Opening]) -> tuple[Signal, ...]:
     """What was measured of a window's newest predictions, given its openings."""
-    newest = max((opening.revision for opening in openings), default=0)
-    return next((opening.signals for opening in openings if opening.revision == newest), ())
+    return next((opening.signals for opening in current(openings)), ())
 
 
 def current(openings: Sequence[Opening]) -> list[Opening]:
@@ -121,8 +119,7 @@ def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
 
 def read_verdicts(ledger: Ledger) -> list[WindowVerdict]:
     """All verdicts, in the order they were given."""
-    keys = list(ledger.keys(layout.monitor_verdicts(ledger.name)))
-    return [get_record(ledger, key, WindowVerdict) for key in filter(layout.monitor_verdict.match, keys)]
+    return read_records(ledger, layout.monitor_verdicts(ledger.name), layout.monitor_verdict, WindowVerdict)
 
 
 def monitors(store: Store) -> list[str]:

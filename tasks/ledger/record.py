@@ -1,8 +1,9 @@
 """A record under a key: put once, and validated whenever it is read."""
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.tasks.ledger import codec
+from assay.tasks.ledger.key_pattern import KeyPattern
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import KeyMissing
 
@@ -26,6 +27,17 @@ def find_record(ledger: Ledger, key: str, kind: type[Record]) -> Record | None:
     """The record under a key, or None. Raises DamagedRecord."""
     blob = find_bytes(ledger, key)
     return None if blob is None else codec.decode(kind, blob, key)
+
+
+def read_records(
+    ledger: Ledger, prefix: str, pattern: KeyPattern[*tuple[Any, ...]], kind: type[Record]
+) -> list[Record]:
+    """The records under the keys of this pattern below a prefix, in the order of the keys.
+
+    Raises DamagedRecord.
+    """
+    keys = list(ledger.keys(prefix))
+    return [get_record(ledger, key, kind) for key in filter(pattern.match, keys)]
 
 
 def find_bytes(ledger: Ledger, key: str) -> bytes | None:

@@ -3,18 +3,12 @@
 Every draw asks an item that has no label yet. What the pool says of the items of a round is in its plan.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from assay.evalcore.annotators.quality import Correctable
-from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
-from assay.evalcore.evaluation.stopping import StoppingRule
-from assay.evalcore.forecast.audit import AuditPrice
-from assay.evalcore.forecast.outlook import Outlook
 from assay.evalcore.outcome_evaluation.estimates import estimates
 from assay.evalcore.outcome_evaluation.ledger_form import codes_of, items_of, stands_for
 from assay.evalcore.outcome_evaluation.observe import observe
@@ -22,11 +16,8 @@ from assay.evalcore.outcome_evaluation.plan import plan
 from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, State, begin
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.types import Bools, Floats, Ints
-from assay.flows.record.statistics.protocol import AsIf, Relabelled, Statistics
-from assay.tasks.desks.kind import AskAgain
-from assay.tasks.ledger.rounds.closed import ClosedRound
+from assay.flows.record.statistics.protocol import Relabelled, Statistics
 from assay.tasks.ledger.rounds.designs import Drawn
-from assay.tasks.ledger.rounds.estimate import Sensitivity
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
@@ -64,26 +55,12 @@ class OutcomeStatistics(Statistics):
         items = items_of(planned.prediction, planned.probabilities)
         return observe(self.question, state, cast(RoundPlan, planned.plan), codes_of(labels), items)
 
-    def as_if(
-        self, before: AsIf, state: Any, planned: PlannedRound, labels: Ints, share: Floats | None
-    ) -> AsIf:
-        """None: of several classes no two are the ends of what undecided items might be."""
-        return None
-
     def revised(self, rounds: Sequence[Relabelled]) -> State:
         """See Statistics. The designs are those of the plans, so only the labels differ."""
         state = self.begin()
         for one in rounds:
             state = self.observe(state, one.planned, one.now, None)
         return state
-
-    def revised_as_if(self, rounds: Sequence[Relabelled]) -> AsIf:
-        """None."""
-        return None
-
-    def known_labels(self, state: Any) -> Mapping[tuple[int, int], int]:
-        """None: no labelled item is drawn again."""
-        return {}
 
     def estimates(self, state: Any) -> tuple[Estimate, ...]:
         """See Statistics."""
@@ -93,28 +70,6 @@ class OutcomeStatistics(Statistics):
     def leading(self) -> int:
         """The numbers of the first measure: one, or one a class."""
         return len(self.question.stack.measures[0].parts)
-
-    def systems(self, state: Any) -> tuple[Estimate, ...]:
-        """None: the spec refuses further systems."""
-        return ()
-
-    def by_segment(
-        self, state: Any, closed: Sequence[ClosedRound], segments: Segments
-    ) -> tuple[Estimate, ...]:
-        """None: the spec refuses segments."""
-        return ()
-
-    def region(self, state: Any) -> JointRegion | None:
-        """None."""
-        return None
-
-    def sensitivity(self, as_if: AsIf) -> tuple[Sensitivity, ...]:
-        """None."""
-        return ()
-
-    def positives(self, labelled: Sequence[int]) -> int | None:
-        """None."""
-        return None
 
     def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
         """Two classes at least, and the class that the first measure asks for."""
@@ -128,10 +83,6 @@ class OutcomeStatistics(Statistics):
         if len(answered) and not answered.any():
             raise NothingToStandFor("no item of the round was answered: nothing can stand for it")
 
-    def surprising(self, drawn: Drawn, labels_before: int, again: AskAgain) -> Mapping[int, tuple[int, ...]]:
-        """None: the spec refuses to ask again."""
-        return {}
-
     def chance_of_positive(self, planned: PlannedRound) -> Floats:
         """Zeros."""
         return planned.plan.probability * 0.0
@@ -143,22 +94,3 @@ class OutcomeStatistics(Statistics):
     def probability_kind(self, planned: PlannedRound) -> str:
         """See Statistics."""
         return "inclusion"
-
-    def stratum(self, cell: int) -> int | None:
-        """None."""
-        return None
-
-    def correctable(self, state: Any) -> Correctable | None:
-        """None."""
-        return None
-
-    def outlook(
-        self, state: Any, rule: StoppingRule, batch_size: int,
-        limits: tuple[float | None, float | None] | None,
-    ) -> Outlook | None:
-        """None: forecasts are for two classes so far."""
-        return None
-
-    def audit_price(self, state: Any) -> AuditPrice | None:
-        """None: no wide interval is announced."""
-        return None

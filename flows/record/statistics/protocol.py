@@ -112,23 +112,8 @@ class Statistics(ABC):
         """The state after a round, with a label for every draw."""
 
     @abstractmethod
-    def as_if(
-        self, before: AsIf, state: State, planned: PlannedRound, labels: Ints, share: Floats | None
-    ) -> AsIf:
-        """The states after a round if all undecided items were of one class; None without any, or where
-        that says nothing."""
-
-    @abstractmethod
     def revised(self, rounds: Sequence[Relabelled]) -> State:
         """The state after these rounds, with the labels of now."""
-
-    @abstractmethod
-    def revised_as_if(self, rounds: Sequence[Relabelled]) -> AsIf:
-        """`as_if` after these rounds."""
-
-    @abstractmethod
-    def known_labels(self, state: State) -> Mapping[tuple[int, int], int]:
-        """(cell, rank) -> label of every item labelled so far that a later round may draw again."""
 
     @abstractmethod
     def estimates(self, state: State) -> tuple[Estimate, ...]:
@@ -140,28 +125,6 @@ class Statistics(ABC):
         """How many of `estimates` are of the first measure."""
 
     @abstractmethod
-    def systems(self, state: State) -> tuple[Estimate, ...]:
-        """Of further systems."""
-
-    @abstractmethod
-    def by_segment(
-        self, state: State, closed: Sequence[ClosedRound], segments: Segments
-    ) -> tuple[Estimate, ...]:
-        """Of every segment."""
-
-    @abstractmethod
-    def region(self, state: State) -> JointRegion | None:
-        """Of several measures, where the method has one."""
-
-    @abstractmethod
-    def sensitivity(self, as_if: AsIf) -> tuple[Sensitivity, ...]:
-        """Each measure if all undecided items were of one class; nothing without `as_if`."""
-
-    @abstractmethod
-    def positives(self, labelled: Sequence[int]) -> int | None:
-        """Of labelled items by class, those of the positive class; None where classes stand equal."""
-
-    @abstractmethod
     def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
         """Of labelled items by class, whether those are there that the first measure needs; None where
         `positives` tells."""
@@ -169,10 +132,6 @@ class Statistics(ABC):
     @abstractmethod
     def refuse_gaps(self, planned: PlannedRound, answered: Bools) -> None:
         """Raise NothingToStandFor where the answered items (n,) of those asked cannot stand for the rest."""
-
-    @abstractmethod
-    def surprising(self, drawn: Drawn, labels_before: int, again: AskAgain) -> Mapping[int, tuple[int, ...]]:
-        """Draw -> answers to it that are asked of a second person."""
 
     @abstractmethod
     def chance_of_positive(self, planned: PlannedRound) -> Floats:
@@ -186,21 +145,64 @@ class Statistics(ABC):
     def probability_kind(self, planned: PlannedRound) -> str:
         """What the probabilities of a round are: `per draw`, or `inclusion` in the round."""
 
-    @abstractmethod
+    # --- what some kinds of outcome have, and others have nothing of ---
+
+    def as_if(
+        self, before: AsIf, state: State, planned: PlannedRound, labels: Ints, share: Floats | None
+    ) -> AsIf:
+        """The states after a round if all undecided items were of one class; None without any, or where
+        that says nothing."""
+        return None
+
+    def revised_as_if(self, rounds: Sequence[Relabelled]) -> AsIf:
+        """`as_if` after these rounds."""
+        return None
+
+    def known_labels(self, state: State) -> Mapping[tuple[int, int], int]:
+        """(cell, rank) -> label of every item labelled so far that a later round may draw again."""
+        return {}
+
+    def systems(self, state: State) -> tuple[Estimate, ...]:
+        """Of further systems."""
+        return ()
+
+    def by_segment(
+        self, state: State, closed: Sequence[ClosedRound], segments: Segments
+    ) -> tuple[Estimate, ...]:
+        """Of every segment."""
+        return ()
+
+    def region(self, state: State) -> JointRegion | None:
+        """Of several measures, where the method has one."""
+        return None
+
+    def sensitivity(self, as_if: AsIf) -> tuple[Sensitivity, ...]:
+        """Each measure if all undecided items were of one class; nothing without `as_if`."""
+        return ()
+
+    def positives(self, labelled: Sequence[int]) -> int | None:
+        """Of labelled items by class, those of the positive class; None where classes stand equal."""
+        return None
+
+    def surprising(self, drawn: Drawn, labels_before: int, again: AskAgain) -> Mapping[int, tuple[int, ...]]:
+        """Draw -> answers to it that are asked of a second person."""
+        return {}
+
     def stratum(self, cell: int) -> int | None:
         """The stratum of a cell; None where cells hang on no strata."""
+        return None
 
-    @abstractmethod
     def correctable(self, state: State) -> Correctable | None:
         """What annotators' errors are taken out of; None where that is not done."""
+        return None
 
-    @abstractmethod
     def outlook(
         self, state: State, rule: StoppingRule, batch_size: int,
         limits: tuple[float | None, float | None] | None,
     ) -> Outlook | None:
         """How many labels it is likely to take; None where nothing can be said."""
+        return None
 
-    @abstractmethod
     def audit_price(self, state: State) -> AuditPrice | None:
         """What more labels spread evenly would do to a wide interval; None where none is announced."""
+        return None

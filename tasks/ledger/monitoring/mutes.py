@@ -11,7 +11,7 @@ from datetime import datetime
 
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import get_record, put_record
+from assay.tasks.ledger.record import put_record, read_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,7 @@ def create_mute(ledger: Ledger, mute: Mute) -> Mute:
 
 def read_mutes(ledger: Ledger) -> list[Mute]:
     """All of them, in order."""
-    keys = list(ledger.keys(layout.mutes(ledger.name)))
-    return [get_record(ledger, key, Mute) for key in filter(layout.mute.match, keys)]
+    return read_records(ledger, layout.mutes(ledger.name), layout.mute, Mute)
 
 
 def mute_at(mutes: Sequence[Mute], moment: datetime) -> Mute | None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import get_record, put_record
+from assay.tasks.ledger.record import put_record, read_records
 
 State = Literal["missing", "empty", "small", "unlabelled", "stale", "failed", "cleared"]
 """
@@ -46,9 +46,8 @@ def create_state(ledger: Ledger, state: WindowState) -> WindowState:
 def read_states(ledger: Ledger) -> dict[str, list[WindowState]]:
     """Window -> its states in order, for every window that has one."""
     found: dict[str, list[WindowState]] = {}
-    keys = list(ledger.keys(layout.monitor_windows(ledger.name)))
-    for key in filter(layout.window_state.match, keys):
-        state = get_record(ledger, key, WindowState)
+    folder = layout.monitor_windows(ledger.name)
+    for state in read_records(ledger, folder, layout.window_state, WindowState):
         found.setdefault(state.window, []).append(state)
     return found
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.ledger.record import get_record, put_record
+from assay.tasks.ledger.record import put_record, read_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,5 +39,4 @@ def create_amendment(ledger: Ledger, amendment: Amendment) -> Amendment:
 
 def read_amendments(ledger: Ledger) -> list[Amendment]:
     """All of them, in order."""
-    keys = list(ledger.keys(layout.monitor_versions(ledger.name)))
-    return [get_record(ledger, key, Amendment) for key in filter(layout.monitor_version.match, keys)]
+    return read_records(ledger, layout.monitor_versions(ledger.name), layout.monitor_version, Amendment)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from assay.evalcore.outcome_evaluation.state import prepare, stack_of
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.registry import outcome_method
@@ -35,7 +34,7 @@ def stack_of_spec(spec: Spec, pool_size: int) -> Stack:
     if kind is None:
         raise ValueError("a positive and a negative class have measures of their own")
     measures = tuple(choice.of(kind, pool_size) for choice in spec.measure)
-    return stack_of(kind, measures, drive=tuple(i == 0 for i in range(len(measures))))
+    return Stack(kind=kind, measures=measures, drive=tuple(i == 0 for i in range(len(measures))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -185,7 +184,7 @@ class _Gathered(Gathered):
             self._file.flush()
             probability = np.memmap(self._file, "<f4", "r", shape=(len(codes), self._k))
         items = Items(prediction=codes.astype(np.float64)[:, None], probability=probability)
-        cut = prepare(outcome_method(method), stack_of_spec(self._spec, len(codes)), items)
+        cut = outcome_method(method).cut(stack_of_spec(self._spec, len(codes)), items)
         if self._file:
             self._file.close()
         return OutcomeCut(cells=cut.cells), rows_by_cell(cut.cell, cut.cells.n_cells)

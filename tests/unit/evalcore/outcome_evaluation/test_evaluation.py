@@ -7,7 +7,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_evaluation.estimates import estimates
 from assay.evalcore.outcome_evaluation.observe import observe
 from assay.evalcore.outcome_evaluation.plan import plan
-from assay.evalcore.outcome_evaluation.state import Question, begin, prepare
+from assay.evalcore.outcome_evaluation.state import Question, begin
 from assay.evalcore.outcome_measures.difference import difference
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
@@ -53,7 +53,7 @@ def _question(pool, method, names):
     if pool.items.systems > 1:
         measures.append(difference(outcome_measure(names[0], pool.kind, N, system=1), measures[0]))
     stack = Stack(kind=pool.kind, measures=tuple(measures))
-    cut = prepare(METHODS[method], stack, pool.items)
+    cut = METHODS[method].cut(stack, pool.items)
     names = ("old", "new")[: pool.items.systems]
     return Question(method=METHODS[method], stack=stack, cells=cut.cells, confidence=0.95, seed=3,
                     evaluation="test", systems=names), cut.cell
