@@ -247,7 +247,7 @@ def _reason_to_hold(
 ) -> str:
     """Why this channel is not told, or an empty text."""
     last: tuple[datetime, Alert] | None = None
-    for told_at, told in told_before(ledger, channel):
+    for told_at, told in told_before(ledger, channel, but=alert.key):
         if told.group == alert.group and (last is None or told_at >= last[0]):
             last = (told_at, told)
     if alert.kind == "recovery":

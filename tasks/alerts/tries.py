@@ -74,12 +74,15 @@ def read_tries(ledger: Ledger, alert: str, channel: str) -> list[Try]:
 
 
 @retried
-def told_before(ledger: Ledger, channel: str) -> list[tuple[datetime, Alert]]:
-    """What this channel was told by this owner, and when."""
+def told_before(ledger: Ledger, channel: str, but: str) -> list[tuple[datetime, Alert]]:
+    """What this channel was told by this owner, and when.
+
+    but   the key of an alert to leave out: another sweep may have told of it a moment ago
+    """
     found = []
     for key in ledger.keys(layout.alerts(ledger.name)):
         sent = layout.alert_sent.match(key)
-        if sent is None or sent[2] != channel:
+        if sent is None or sent[1] == but or sent[2] != channel:
             continue
         settled = get_record(ledger, key, Settled)
         if settled.status == "sent":

@@ -45,7 +45,7 @@ def test_the_deployments_run_and_leave_artifacts_and_events(server: PrefectServe
     )
     sweep = server.post(f"deployments/{deployed['sweep']['id']}/create_flow_run")
     for run in (evaluate, sweep):
-        ended = server.finished(run["id"], timeout=90)
+        ended = server.finished(run["id"], timeout=200)
         assert ended["state_type"] == "COMPLETED", ended["state"]
 
     finished = current_standing(open_evaluation(store, "Deployed_1"))

@@ -11,6 +11,7 @@ from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.world import World
 
 from assay.flows.verify.ledger import verify
+from assay.tasks.alerts import outbox
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import KEEP_TRYING, deliver_due, outbox_index, raise_alert
 from assay.tasks.alerts.tries import CLAIM, FIRST_RETRY, LAST_RETRY
@@ -146,6 +147,24 @@ def test_many_sweeps_at_once_send_one_message():
         done = [one for result in pool.map(sweep, range(8)) for one in result]
     assert sorted(statuses(done)) == [("a", "ops", "sent"), ("b", "ops", "sent")]
     assert sorted(channel.told) == [("spam", "a"), ("spam", "b")]
+
+
+def test_an_alert_that_another_sweep_has_just_told_is_not_a_repeat_of_itself(monkeypatch):
+    store, channel = MemoryStore(), FakeChannel()
+    ledger = Ledger(store, "spam")
+    raised(store, an_alert("b"))
+    there = outbox._exists
+
+    def told_after_the_look(of, key):
+        was = there(of, key)
+        if key.endswith("/ops.json") and not was and not channel.told:
+            monkeypatch.setattr(outbox, "_exists", there)
+            deliver_due(Ledger(store, "spam"), [channel], NOON)
+        return was
+
+    monkeypatch.setattr(outbox, "_exists", told_after_the_look)
+    assert statuses(deliver_due(ledger, [channel], NOON)) == []
+    assert channel.told == [("spam", "b")]
 
 
 def test_repeats_are_held_back_for_the_cooldown_unless_they_are_worse():
