@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 START_TIMEOUT = 300.0   # seconds; 6 to 36 on an idle machine
-BUSY = 150.0            # seconds for which a server may say 503 or nothing: it is still setting up, or starved
+BUSY = 150.0            # seconds for which a server may say 503 or nothing: it is setting up, or starved
 ROOT = Path(__file__).parents[2]
 PREFECT = [sys.executable, "-m", "prefect"]
 
