@@ -1,1 +1,48 @@
-"""Assay: how good is a model on today's traffic, and how sure are we?"""
+"""Assay: how good is a model on today's traffic, and how sure are we?
+
+    import assay
+
+    result = assay.evaluate(frame, outcome=["spam", "ham"], prediction="predicted", score="score",
+                            measures=["f1"], oracle=label_of, target=0.05, budget=300)
+    print(result.summary())
+
+`evaluate` asks a function, `begin` asks people or a tool of your own; `replay` tries methods on labelled
+predictions; `open` and `load` find evaluations again. Names are imported when they are used: `import assay`
+alone is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay import errors
+    from assay.face.evaluation import Evaluation, begin, load
+    from assay.face.inline import evaluate
+    from assay.face.ledgers import Evaluations, open
+    from assay.face.results import Estimate, Replay, Result
+    from assay.face.simulation import replay
+
+__all__ = [
+    "Estimate", "Evaluation", "Evaluations", "Replay", "Result",
+    "begin", "errors", "evaluate", "load", "open", "replay",
+]
+
+_HOMES = {
+    "begin": "evaluation", "load": "evaluation", "Evaluation": "evaluation", "evaluate": "inline",
+    "open": "ledgers", "Evaluations": "ledgers",
+    "Estimate": "results", "Replay": "results", "Result": "results", "replay": "simulation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name == "errors":
+        return import_module("assay.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'assay' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(f"assay.face.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted(__all__)

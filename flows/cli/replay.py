@@ -1,24 +1,18 @@
 """The command that simulates methods on a labelled pool."""
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from assay.evalcore.errors import BadArgument, BadInput
 from assay.flows.cli.output import json_option, print_json
 
-if TYPE_CHECKING:
-    from assay.tasks.replay.request import NamedMeasure
-
 # flags that are not called as the argument is
 _FLAGS = {
     "methods": "--method", "measures": "--measure", "people": "--annotators", "half_widths": "--half-width"
 }
-_MEASURE = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
 
 
 @click.command()
@@ -92,13 +86,15 @@ def replay(
         return 0
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
     from assay.tasks.replay.labelled_pool import read_labelled_pool
-    from assay.tasks.replay.request import ReplayRequest
+    from assay.tasks.replay.request import NamedMeasure, ReplayRequest
     from assay.tasks.replay.run import run_replay
     from assay.tasks.replay.table import as_text
 
+    with _naming_flags():
+        named = tuple(map(NamedMeasure.written, _listed(measures)))
     request = ReplayRequest(
         methods=tuple(_listed(methods)),
-        measures=tuple(_measure(name) for name in _listed(measures)),
+        measures=named,
         budgets=tuple(_whole("--budgets", text) for text in _listed(budgets)),
         repeats=repeats,
         seed=seed,
@@ -167,19 +163,6 @@ def _named(text: str) -> tuple[str, str]:
 
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _measure(text: str) -> "NamedMeasure":
-    from assay.tasks.replay.request import NamedMeasure
-
-    found = _MEASURE.fullmatch(text)
-    if found is None:
-        raise BadInput(f"--measure: {text!r} is not the name of a measure; write f1, or fbeta(2)")
-    beta = found["beta"]
-    try:
-        return NamedMeasure(name=found["name"], beta=None if beta is None else float(beta))
-    except ValueError:
-        raise BadInput(f"--measure: {text!r}: {beta!r} is not a number; write fbeta(2)") from None
 
 
 def _whole(option: str, text: str) -> int:

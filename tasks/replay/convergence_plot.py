@@ -7,11 +7,14 @@ confidence. One column per measure. The same result gives the same bytes.
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.errors import AssayError, BadArgument
 from assay.evalcore.plurals import plural
 from assay.tasks.replay.result import MethodResult, ReplayResult, name_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SUFFIXES = (".svg", ".png")
 _INK, _SOFT, _GRID = "#1f2933", "#52606d", "#e4e7eb"
@@ -60,15 +63,16 @@ def write_convergence_plot(result: ReplayResult, path: str | Path) -> Path:
     return path
 
 
-def _draw(result: ReplayResult, format: str) -> bytes:
+def convergence_figure(result: ReplayResult) -> "Figure":
+    """Error and coverage against labels, a column of axes for each measure."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as NewFigure
 
     measures = list(result.truth)
     names = list(dict.fromkeys(entry.method for entry in result.methods))
     with rc_context(_RC):
-        figure = Figure(figsize=(5.2 * len(measures) + 1.4, 6.4), layout="constrained")
+        figure = NewFigure(figsize=(5.2 * len(measures) + 1.4, 6.4), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots(2, len(measures), sharex=True, squeeze=False, height_ratios=(3, 2))
         for j, name in enumerate(measures):
@@ -79,6 +83,14 @@ def _draw(result: ReplayResult, format: str) -> bytes:
             _dress(axes[0, j], axes[1, j], result, name)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", frameon=False)
+    return figure
+
+
+def _draw(result: ReplayResult, format: str) -> bytes:
+    from matplotlib import rc_context
+
+    figure = convergence_figure(result)
+    with rc_context(_RC):
         sink = io.BytesIO()
         metadata = {"Date": None, "Creator": None} if format == "svg" else {"Software": None}
         figure.savefig(sink, format=format, dpi=150, metadata=metadata)

@@ -1,5 +1,6 @@
 """What to simulate: methods, measures, budgets and repeats."""
 
+import re
 from dataclasses import dataclass
 from math import inf
 
@@ -9,6 +10,8 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.registry import method, methods_that
 
+_WRITTEN = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedMeasure:
@@ -16,6 +19,18 @@ class NamedMeasure:
 
     name: str
     beta: float | None = None
+
+    @staticmethod
+    def written(text: str) -> "NamedMeasure":
+        """From `f1`, or `fbeta(2)`. Raises BadArgument."""
+        found = _WRITTEN.fullmatch(text)
+        if found is None:
+            raise BadArgument("measures", f"{text!r} is not the name of a measure; write f1, or fbeta(2)")
+        beta = found["beta"]
+        try:
+            return NamedMeasure(name=found["name"], beta=None if beta is None else float(beta))
+        except ValueError:
+            raise BadArgument("measures", f"{text!r}: {beta!r} is not a number; write fbeta(2)") from None
 
     def find(self) -> Measure:
         """The measure itself. Raises UnknownName or BadInput."""

@@ -1,0 +1,1 @@
+"""What `import assay` offers: evaluations, replays and estimates from Python."""
