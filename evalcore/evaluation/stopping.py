@@ -84,13 +84,20 @@ def verdict(estimate: Estimate, minimum: float | None, maximum: float | None = N
     """
     if minimum is None and maximum is None:
         return None
-    if estimate.lower is None or estimate.upper is None:
+    return verdict_of_interval(estimate.lower, estimate.upper, minimum, maximum)
+
+
+def verdict_of_interval(
+    lower: float | None, upper: float | None, minimum: float | None, maximum: float | None
+) -> Verdict:
+    """As `verdict`, of an interval from `lower` to `upper`; inconclusive where it has no ends."""
+    if lower is None or upper is None:
         return "inconclusive"
     low = -float("inf") if minimum is None else minimum
     high = float("inf") if maximum is None else maximum
-    if estimate.lower >= low and estimate.upper <= high:
+    if lower >= low and upper <= high:
         return "ok"
-    return "breach" if estimate.upper < low or estimate.lower > high else "inconclusive"
+    return "breach" if upper < low or lower > high else "inconclusive"
 
 
 def labels_to_decide(

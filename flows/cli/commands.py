@@ -48,6 +48,10 @@ COMMANDS = {
         "look", "report",
         "Write an evaluation's report: HTML for people, JSON and Parquet for programs.",
     ),
+    "check": Place(
+        "check", "check",
+        "Compare an evaluation with a limit or with its baseline, for a pipeline that has to decide.",
+    ),
     "verify": Place(
         "verify", "verify",
         "Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.",

@@ -1,0 +1,169 @@
+"""The command for a pipeline: is a measure where it has to be, and is the new system no worse?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.stopping import Verdict, verdict_of_interval
+from assay.evalcore.types import JsonObject
+from assay.flows.cli.output import json_option, print_json, store_named, store_option
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.report import EstimateRow, wording
+from assay.tasks.spec.evaluation import Spec
+
+_EXIT = {"ok": 0, "breach": 3, "inconclusive": 4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """An estimate against a limit."""
+
+    row: EstimateRow
+    low: float | None
+    high: float | None
+    verdict: Verdict
+
+    @property
+    def limit(self) -> str:
+        """`at least 0.8`, `at most 0.1`, or both."""
+        ends = (("at least", self.low), ("at most", self.high))
+        return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
+
+    def to_json(self) -> JsonObject:
+        """One entry under `checks`."""
+        row = self.row
+        return {
+            "measure": row.measure, "class": row.class_name, "system": row.system, "versus": row.versus,
+            "segment": row.segment, "value": row.value, "undefined_reason": row.undefined_reason,
+            "lower": row.lower, "upper": row.upper, "confidence": row.confidence,
+            "min": self.low, "max": self.high, "verdict": self.verdict,
+        }
+
+
+@click.command()
+@click.argument("name")
+@click.option("--measure", default=None, metavar="NAME", help="The measure to check [default: the first].")
+@click.option("--min", "low", type=float, default=None, metavar="X", help="It must be at least X.")
+@click.option("--max", "high", type=float, default=None, metavar="X", help="It must be at most X.")
+@click.option("--class", "class_name", default=None, metavar="CLASS",
+              help="Of this class, for a measure with a value for each.")
+@click.option("--system", default=None, metavar="NAME", help="Of this system, where the pool holds several.")
+@click.option("--baseline", default=None, metavar="NAME",
+              help="Its difference from this system, the evaluation's baseline.")
+@click.option("--markdown", is_flag=True, help="Print a Markdown table, for a pull request.")
+@store_option
+@json_option
+def check(
+    name: str, measure: str | None, low: float | None, high: float | None, class_name: str | None,
+    system: str | None, baseline: str | None, markdown: bool, where: str | None, as_json: bool,
+) -> int:
+    """Compare an evaluation with a limit or with its baseline, for a pipeline that has to decide.
+
+    Without --min and --max the limit is the spec's threshold, or with --baseline, at least 0: no worse.
+    The verdict is about the whole interval, not the value: ok if all of it is within the limit.
+
+    Exit code 0: ok; 3: breach; 4: inconclusive; 5: the evaluation has not finished.
+
+    \b
+    Example:
+      assay check restaurant-dedup --min 0.8
+      assay check two-models --baseline v1 --measure f1 --min -0.01 --markdown >> $GITHUB_STEP_SUMMARY
+    """
+    opened = open_evaluation(store_named(where), name)
+    standing = current_standing(opened)
+    if low is None and high is None:
+        low, high = _limit(opened.spec, measure, baseline)
+    wanted = _wanted(standing, measure, class_name, system, baseline)
+    checks = [
+        Checked(row=row, low=low, high=high, verdict=verdict_of_interval(row.lower, row.upper, low, high))
+        for row in wanted
+    ]
+    finished = standing.state == "finished"
+    code = _exit_code(checks) if finished else 5
+    if as_json:
+        print_json({
+            "evaluation": name, "state": standing.state, "labels": standing.labels,
+            "checks": [one.to_json() for one in checks], "exit_code": code,
+        })
+    else:
+        click.echo(_markdown(standing, checks) if markdown else _lines(standing, checks))
+    return code
+
+
+def _limit(spec: Spec, measure: str | None, baseline: str | None) -> tuple[float | None, float | None]:
+    """What counts as ok where the command does not say it. Raises BadInput where nothing does."""
+    if baseline is not None:
+        return 0.0, None
+    if spec.threshold is not None and measure in (None, spec.measure[0].name):
+        return spec.threshold.min, spec.threshold.max
+    raise BadInput("give --min, --max, or both: the spec has no limit for this measure")
+
+
+def _wanted(
+    standing: Standing, measure: str | None, class_name: str | None, system: str | None, baseline: str | None
+) -> list[EstimateRow]:
+    """The estimates that are asked about. Raises BadInput naming those there are."""
+    rows = [row for row in standing.rows() if row.segment is None]
+    if not rows:
+        raise BadInput(f"evaluation {standing.evaluation!r} has no estimate yet; close its first round")
+    measure = measure or rows[0].measure
+    found = [
+        row for row in rows
+        if row.measure == measure and row.versus == baseline
+        and (class_name is None or row.class_name == class_name) and (system is None or row.system == system)
+    ]
+    if not found:
+        there = ", ".join(dict.fromkeys(map(_what, rows)))
+        raise BadInput(f"evaluation {standing.evaluation!r} has no such estimate; it has {there}")
+    return found
+
+
+def _exit_code(checks: Sequence[Checked]) -> int:
+    """Of the worst: a breach before what is inconclusive."""
+    verdicts = {one.verdict for one in checks}
+    return next((_EXIT[v] for v in ("breach", "inconclusive") if v in verdicts), 0)
+
+
+def _what(row: EstimateRow) -> str:
+    of = " ".join(part for part in (row.system, row.class_name) if part)
+    named = f"{row.measure} of {of}" if of else row.measure
+    return f"{named} against {row.versus}" if row.versus else named
+
+
+def _lines(standing: Standing, checks: Sequence[Checked]) -> str:
+    said = [
+        f"  {_what(one.row)}: {_value(one.row)}, {one.limit}: {one.verdict}" for one in checks
+    ]
+    return "\n".join([f"{standing.evaluation}: {_how_far(standing)}", *said])
+
+
+def _markdown(standing: Standing, checks: Sequence[Checked]) -> str:
+    rows = [
+        f"| {_cell(_what(one.row))} | {wording.value(one.row)} | {wording.interval(one.row)} | {one.limit} "
+        f"| {one.verdict} |"
+        for one in checks
+    ]
+    confidence = wording.percent(checks[0].row.confidence)
+    return "\n".join([
+        f"**{_cell(standing.evaluation)}**: {_how_far(standing)}", "",
+        f"| measure | value | {confidence} interval | limit | verdict |",
+        "| --- | --- | --- | --- | --- |", *rows,
+    ])
+
+
+def _value(row: EstimateRow) -> str:
+    value = wording.value(row)
+    return f"{value} ({wording.interval(row)})" if wording.has_interval(row) else value
+
+
+def _how_far(standing: Standing) -> str:
+    labels = wording.plural(standing.labels, "label", "labels")
+    return f"{labels}, finished" if standing.state == "finished" else f"{labels} so far, not finished"
+
+
+def _cell(text: str) -> str:
+    """Text that cannot end a cell or begin a tag."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
