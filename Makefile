@@ -13,7 +13,7 @@ JOBS ?= 2
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint bench monitoring certify recovery recovery-long label-studio up down lock clean
+.PHONY: setup demo test test-slow lint bench monitoring reproduce certify recovery recovery-long label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -59,6 +59,10 @@ bench: setup
 monitoring: setup
 	$(BIN)/python -m benchmarks.monitoring
 	$(BIN)/python -m benchmarks.warm_start
+
+# The papers' tables and figures beside ours. Minutes. Pages go to docs/papers/.
+reproduce: setup
+	$(BIN)/python -m benchmarks.reproduce.recycled_samples
 
 # Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/.
 certify: setup

@@ -14,19 +14,16 @@ count m_sa, and is a simple random sample in each.  So let every atom have one r
 system the first m_sa items of it: each system's sample is exactly a simple random sample of its positives,
 and together they need only max_s m_sa labels of each atom.
 
-    Algorithm 1   a parent and one child: S = 2
-    Algorithm 2   any number of systems, each recycling the labels of all others
     option "exact"     a system's precision is the plain mean of its own sample: unbiased, with the variance
                        and interval of a simple random sample
     option "all"       it is Σ_a N_a/N_s · (mean of all labels of atom a), every atom having at least one
                        label: unbiased as well, and no label of an overlap goes unused
 
-The paper's abstract, its reported savings and its promise (unbiased, variance of a simple random sample) were
-at hand when this was written, its listings were not: the two options are reconstructed from that promise.
-With equal sample sizes and overlaps PIR = |P ∩ C|/|P| and CIR = |P ∩ C|/|C|, a share min(PIR, CIR) of the
-child's labels is recycled, less a little for chance; averaged over all overlaps alike that is one third, the
-paper's 33%.  docs/using-methods.md has the grid.  Live evaluations and replays of several systems go through
-the method `recycle` (evalcore.methods.recycled), which takes option "all".
+This is a design of our own with the paper's aim.  The paper's own Algorithms 1 and 2, which draw with
+replacement, are in `evalcore.recycled.printed`; docs/papers/recycled-samples.md has their figures.  With equal
+sample sizes and overlaps PIR = |P ∩ C|/|P| and CIR = |P ∩ C|/|C|, a share min(PIR, CIR) of the child's labels
+is recycled, less a little for chance, as in the paper's Table 1.  Live evaluations and replays of several
+systems go through the method `recycle` (evalcore.methods.recycled), which takes option "all".
 
 This module plans; `evalcore.recycled.rates` estimates.
 """

@@ -1,15 +1,15 @@
 """Recycled samples by simulation: unbiased, as sure as a sample of one's own, a third of the labels saved.
 
-The paper's Table 1 prints the mean saving over a grid of overlaps; of it, the overall mean of 33% was to be
-had, and a precision error of 1.37% ± 1.27%.
+docs/papers/recycled-samples.md has the paper's Table 1 beside ours, cell by cell.
 """
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
+from assay.evalcore.recycled.printed import recycle_for_precision, uniform_sample
 from assay.evalcore.recycled.rates import precisions
-from assay.evalcore.recycled.samples import Overlaps, plan_recycled, sample_size
+from assay.evalcore.recycled.samples import Overlaps, plan_recycled
 
 Z = norm.isf(1e-6)
 
@@ -67,18 +67,15 @@ def test_precisions_are_unbiased_with_no_more_error_than_a_sample_of_one_s_own(o
 
 
 @pytest.mark.statistical
-def test_the_precision_error_is_the_paper_s_where_the_sample_is_one_for_a_margin_of_five_percent():
-    # mean |error| = √(2/π) √(p (1 - p)/n): with n = 385 it is 1.37% at a precision of 0.87, and never more
-    # than 2.04%, the value at one half
-    n = sample_size(10**7)
-    precision = 0.87
-    expected = np.sqrt(2 / np.pi) * np.sqrt(precision * (1 - precision) / n)
-    assert expected == pytest.approx(0.0137, abs=2e-4)
+def test_the_precision_error_is_the_paper_s():
+    # Table 1: |estimate - p| / p is 1.367% ± 1.269%.  With n = 1100 and p uniform on (0.5, 1) its mean is
+    # √(2/π) E√((1 - p)/p) / √n = 1.373%.
     rng = np.random.default_rng(13)
-    overlaps = overlap(0.5, 0.5, shared=20_000)
+    parent, child = np.arange(4000), np.arange(2000, 6000)
     errors = []
-    for _ in range(800):
-        plan = plan_recycled(overlaps, [n, n], "exact", rng)
-        labels = [(rng.random(k) < precision).astype(int) for k in plan.ask]
-        errors += [abs(e.value - precision) for e in precisions(plan, labels)[1:]]
-    assert np.mean(errors) == pytest.approx(expected, abs=Z * np.std(errors) / np.sqrt(len(errors)))
+    for _ in range(400):
+        label = rng.random(6000) < rng.uniform(0.5, 1)
+        found = recycle_for_precision(parent, child, 1100, uniform_sample(parent, 1100, rng), "shuffle", rng)
+        precision = label[child].mean()
+        errors.append(100 * abs(label[found.sequence].mean() - precision) / precision)
+    assert np.mean(errors) == pytest.approx(1.373, abs=Z * 1.27 / np.sqrt(len(errors)))

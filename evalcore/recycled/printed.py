@@ -1,0 +1,107 @@
+"""Recycled samples as the paper prints them: Algorithms 1 and 2, and the ensemble that is its own parent.
+
+"Estimating precisions for multiple binary classifiers under limited samples" (ECML PKDD 2020, applied track),
+sections 4.1 and 5.1. A sequence is an array of item numbers, in the order drawn, in which items may repeat.
+
+`evalcore.recycled.samples` has our own design, which gives every system a simple random sample without
+replacement and asks about each overlap once. This module is the published one, to compare with and to cite.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.types import Ints
+
+Mixing: TypeAlias = Literal["sample", "shuffle"]   # the paper's UniformSample and UniformShuffle
+Mix: TypeAlias = Callable[[Ints, np.random.Generator], Ints]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChildSample:
+    """What Algorithm 1 returns, before anybody has labelled it."""
+
+    sequence: Ints   # (n_C,) S_C: item numbers, in order
+    recycled: int    # its draws that come from the parent's sample: Lemma 3's savings
+
+    @property
+    def saved(self) -> float:
+        """The share of the child's sample that needs no label of its own; section 5.1's %Savings / 100."""
+        return self.recycled / len(self.sequence) if len(self.sequence) else 0.0
+
+
+def recycle_for_precision(
+    parent: Ints, child: Ints, size: int, parent_sample: Ints, mixing: Mixing, rng: np.random.Generator
+) -> ChildSample:
+    """Algorithm 1, RecycleSamplesForPrecision, lines 1 to 7.
+
+    parent, child    A_P and A_C: the numbers of the items that each predicts positive, each once
+    size             n_C, the length of the child's sample
+    parent_sample    S_P: draws from A_P, uniform, with replacement
+    mixing           "sample" makes independent draws (Lemma 1); "shuffle" is stratified, with less variance
+                     (Lemma 2)
+
+    Line 2 asks for |A_C - A_P| |S+| / |A_P ∩ A_C| draws, which is rarely whole; the lemmas take it as whole.
+    It is rounded up or down at random, with the chances that keep its mean. The overlap is then drawn a little
+    too often: at most by 1 / (4 |S|²) of its share, where |S| = |S+| + |S-|.
+
+    Raises BadInput for an empty A_C, a size below 1, and draws that are not from A_P.
+    """
+    if not len(child) or size < 1:
+        raise BadInput("a child needs at least one predicted positive, and a sample of at least 1")
+    if not np.isin(parent_sample, parent).all():
+        raise BadInput("the parent's sample holds items that the parent does not predict positive")
+    overlap, rest = np.intersect1d(parent, child), np.setdiff1d(child, parent)
+    kept = parent_sample[np.isin(parent_sample, overlap)]                                        # line 1
+    wanted = len(rest) * len(kept) / len(overlap) if len(overlap) else 0.0
+    added = uniform_sample(rest, int(wanted + rng.random()), rng)                                # line 2
+    remain = uniform_sample(child, max(0, size - len(kept) - len(added)), rng)                   # line 3
+    order = _MIXES[mixing](np.arange(len(kept) + len(added)), rng)                               # line 4
+    mixed = np.concatenate([kept, added])[order]
+    return ChildSample(
+        sequence=np.concatenate([mixed, remain])[:size],                                         # lines 5-7
+        recycled=int((order[:size] < len(kept)).sum()),
+    )
+
+
+def recycle_down(
+    ensemble: Ints, children: Mapping[str, Ints], size: int, rng: np.random.Generator
+) -> dict[str, ChildSample]:
+    """The recursion of section 4.1: an ensemble's own sample of `size` draws, recycled by each of its members.
+
+    A member's sample is drawn with "sample", so it is independent again and could be a parent in its turn.
+    Names -> samples; the ensemble's own has the name "". Raises BadInput as `recycle_for_precision` does.
+    """
+    if not len(ensemble):
+        raise BadInput("an ensemble needs at least one predicted positive")
+    own = uniform_sample(ensemble, size, rng)
+    found = {"": ChildSample(sequence=own, recycled=0)}
+    for name, child in children.items():
+        found[name] = recycle_for_precision(ensemble, child, size, own, "sample", rng)
+    return found
+
+
+def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Ints:
+    """UniformSample: `size` independent draws with replacement. An empty population gives none."""
+    if not len(population):
+        return population[:0]
+    return population[rng.integers(len(population), size=size)]
+
+
+def uniform_shuffle(sequence: Ints, rng: np.random.Generator) -> Ints:
+    """UniformShuffle: the same draws in random order."""
+    return np.asarray(rng.permutation(sequence))
+
+
+def mix_sequence(sequence: Ints, mixing: Mixing, rng: np.random.Generator) -> Ints:
+    """Algorithm 2, MixSequence."""
+    return _MIXES[mixing](sequence, rng)
+
+
+_MIXES: Mapping[Mixing, Mix] = {
+    "sample": lambda sequence, rng: uniform_sample(sequence, len(sequence), rng),
+    "shuffle": uniform_shuffle,
+}
