@@ -45,7 +45,7 @@ def recycle_for_precision(
                      (Lemma 2)
 
     Line 2 asks for |A_C - A_P| |S+| / |A_P ∩ A_C| draws, which is rarely whole; the lemmas take it as whole.
-    It is rounded up or down at random, with the chances that keep its mean. The overlap is then drawn a little
+    It is rounded up or down at random, with the chances that keep its mean. The overlap is then drawn
     too often: at most by 1 / (4 |S|²) of its share, where |S| = |S+| + |S-|.
 
     Raises BadInput for an empty A_C, a size below 1, and draws that are not from A_P.
@@ -70,7 +70,7 @@ def recycle_for_precision(
 def recycle_down(
     ensemble: Ints, children: Mapping[str, Ints], size: int, rng: np.random.Generator
 ) -> dict[str, ChildSample]:
-    """The recursion of section 4.1: an ensemble's own sample of `size` draws, recycled by each of its members.
+    """The recursion of section 4.1: an ensemble's sample of `size` draws, recycled by its members.
 
     A member's sample is drawn with "sample", so it is independent again and could be a parent in its turn.
     Names -> samples; the ensemble's own has the name "". Raises BadInput as `recycle_for_precision` does.

@@ -38,7 +38,7 @@ def test_every_draw_is_uniform_over_the_child_s_positives(mixing):   # Lemmas 1 
 
 def test_shuffling_leaves_less_variance_than_sampling():             # what the paper says of Lemma 2
     shares = {
-        mixing: np.var([np.isin(found.sequence, [10, 11]).mean() for found in child_samples(mixing, runs=300)])
+        mixing: np.var([np.isin(one.sequence, [10, 11]).mean() for one in child_samples(mixing, runs=300)])
         for mixing in ("sample", "shuffle")
     }
     assert shares["shuffle"] < 0.5 * shares["sample"]
