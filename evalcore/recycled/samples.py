@@ -21,9 +21,10 @@ and together they need only max_s m_sa labels of each atom.
 
 This is a design of our own with the paper's aim.  The paper's own Algorithms 1 and 2, which draw with
 replacement, are in `evalcore.recycled.printed`; docs/papers/recycled-samples.md has their figures.  With
-equal sample sizes and overlaps PIR = |P ∩ C|/|P| and CIR = |P ∩ C|/|C|, a share min(PIR, CIR) of the child's labels
-is recycled, less a little for chance, as in the paper's Table 1.  Live evaluations and replays of several
-systems go through the method `recycle` (evalcore.methods.recycled), which takes option "all".
+equal sample sizes and overlaps PIR = |P ∩ C|/|P| and CIR = |P ∩ C|/|C|, a share min(PIR, CIR) of the
+child's labels is recycled, less a little for chance, as in the paper's Table 1.  Live evaluations and
+replays of several systems go through the method `recycle` (evalcore.methods.recycled), which takes option
+"all".
 
 This module plans; `evalcore.recycled.rates` estimates.
 """
