@@ -21,6 +21,14 @@ settings.register_profile("explore", derandomize=False, **SLOW)
 settings.load_profile(os.environ.get("ASSAY_HYPOTHESIS", "gate"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_forced_to_the_disk() -> Iterator[None]:
+    """No test cuts the real power. Whether the store asks for it is tested in test_local_store_crashes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", os.fstat)
+        yield
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongFirst | None:
     """With `--dist loadfile`: which files go to one process, and which go first."""

@@ -162,7 +162,7 @@ class _Branches:
 def _branches(tree: DirichletTree, repeats: int) -> _Branches:
     alive = [tree.occupied]
     for _ in range(tree.depth - 1):
-        alive.append(alive[-1].reshape(-1, tree.branching).any(axis=-1))
+        alive.append(np.asarray(alive[-1].reshape(-1, tree.branching).any(axis=-1)))
     alive.reverse()
     ends = np.cumsum([0, *(repeats * 2 * len(level) for level in alive)]).tolist()
     return _Branches(
