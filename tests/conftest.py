@@ -2,15 +2,38 @@
 
 import os
 from collections.abc import Iterator
+from typing import Any
+
+# Before numpy is imported, and for every process that tests start. Our matrices are small: a second thread
+# mostly waits for the first and takes a processor from the other tests meanwhile.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from services.order import LongFirst
 from services.s3 import FOREIGN_VARIABLES, S3Server, s3_server
 
 # The gate sees the same examples every time; ASSAY_HYPOTHESIS=explore looks for new ones.
-settings.register_profile("gate", derandomize=True)
-settings.register_profile("explore", derandomize=False)
+# On a busy machine an example may take long: that is no failure.
+SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("gate", derandomize=True, **SLOW)
+settings.register_profile("explore", derandomize=False, **SLOW)
 settings.load_profile(os.environ.get("ASSAY_HYPOTHESIS", "gate"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_forced_to_the_disk() -> Iterator[None]:
+    """No test cuts the real power. Whether the store asks for it is tested in test_local_store_crashes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", os.fstat)
+        yield
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongFirst | None:
+    """With `--dist loadfile`: which files go to one process, and which go first."""
+    return LongFirst(config, log) if config.getvalue("dist") == "loadfile" else None
+
 
 # --- S3 ---------------------------------------------------------------------------------------------------
 

@@ -118,14 +118,21 @@ def fit(tree: DirichletTree, labelled: Ints, joint: Floats) -> Floats:
     result = joint.copy()
     active = np.arange(len(joint))
     before = np.full(len(joint), -np.inf)
+    branches = _branches(tree, len(joint))
     for _ in range(tree.max_steps):
-        result[active], objective = _em_step(tree, observed[active], missing[active], result[active])
+        result[active], objective = _em_step(
+            tree, branches, observed[active], missing[active], result[active]
+        )
         with np.errstate(invalid="ignore"):
             change = np.abs((objective - before[active]) / objective)
         before[active] = objective
-        active = active[~(change < tree.tolerance)]
+        going_on = ~(change < tree.tolerance)
+        if going_on.all():
+            continue
+        active = active[going_on]
         if not len(active):
             break
+        branches = _branches(tree, len(active))
     return result
 
 
@@ -136,10 +143,43 @@ def posterior(tree: DirichletTree, counts: Floats) -> Floats:
     Rubinstein 2021, appendix H).
     """
     nothing_missing = np.zeros((len(counts), counts.shape[2]))
-    return _em_step(tree, counts, nothing_missing, np.ones_like(counts))[0]
+    branches = _branches(tree, len(counts))
+    return _em_step(tree, branches, counts, nothing_missing, np.ones_like(counts))[0]
 
 
-def _em_step(tree: DirichletTree, observed: Floats, missing: Floats, joint: Floats) -> tuple[Floats, Floats]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Branches:
+    """All branches of the tree in one row, so that a step treats them at once: the root's come first.
+
+    Those of a level are a block, and lie in it as an array (R, 2, branches of the level).
+    """
+
+    blocks: list[tuple[slice, tuple[int, int, int]]]   # of each level: where its branches lie, their shape
+    alive: Bools        # (B,) branches with items below
+    smoothing: Floats   # (B,) what a branch has beside s
+
+
+def _branches(tree: DirichletTree, repeats: int) -> _Branches:
+    alive = [tree.occupied]
+    for _ in range(tree.depth - 1):
+        alive.append(np.asarray(alive[-1].reshape(-1, tree.branching).any(axis=-1)))
+    alive.reverse()
+    ends = np.cumsum([0, *(repeats * 2 * len(level) for level in alive)]).tolist()
+    return _Branches(
+        blocks=[
+            (slice(ends[i], ends[i + 1]), (repeats, 2, len(level))) for i, level in enumerate(alive)
+        ],
+        alive=np.concatenate([np.tile(level, repeats * 2) for level in alive]),
+        smoothing=np.concatenate([
+            np.full(repeats * 2 * len(level), tree.smoothing * depth**2)
+            for depth, level in enumerate(alive, start=1)
+        ]),
+    )
+
+
+def _em_step(
+    tree: DirichletTree, branches: _Branches, observed: Floats, missing: Floats, joint: Floats
+) -> tuple[Floats, Floats]:
     """One E- and M-step; also the log posterior (R,) up to a constant, at the new parameters."""
     in_leaf = joint.sum(axis=1, keepdims=True)
     responsibility = np.divide(joint, in_leaf, out=np.zeros_like(joint), where=in_leaf > 0)
@@ -148,19 +188,30 @@ def _em_step(tree: DirichletTree, observed: Floats, missing: Floats, joint: Floa
     theta = totals / totals.sum(axis=1, keepdims=True)
     objective = (totals * np.log(theta)).sum(axis=1)
 
-    below, alive = counts, tree.occupied
-    levels = []
-    for _ in range(tree.depth):                                        # bottom-up: sums below each child
-        levels.append((below, alive))
-        below = below.reshape(*below.shape[:2], -1, tree.branching).sum(axis=-1)
-        alive = np.asarray(alive.reshape(-1, tree.branching).any(axis=-1))
+    below = np.empty(len(branches.alive))
+    level = counts
+    for place, shape in reversed(branches.blocks):                     # bottom-up: sums below each branch
+        if level is not counts:
+            level = _sum_of_children(level, tree.branching).reshape(shape)
+        below[place] = level.ravel()
+        level = below[place]
+    weight = np.where(branches.alive, below + branches.smoothing, 0.0).reshape(-1, tree.branching)
+    whole = _sum_of_children(weight, tree.branching)[:, None]
+    branch = np.divide(weight, whole, out=np.zeros_like(weight), where=whole > 0)
+    safe = np.where(branch > 0, branch, 1.0)
+    gain = (weight * np.log(safe)).ravel()
+    branch = branch.ravel()
     mass = theta[:, :, None]
-    for depth, (below, alive) in zip(range(1, tree.depth + 1), reversed(levels), strict=True):
-        weight = np.where(alive, below + tree.smoothing * depth**2, 0.0)
-        weight = weight.reshape(*weight.shape[:2], -1, tree.branching)
-        whole = weight.sum(axis=-1, keepdims=True)
-        branch = np.divide(weight, whole, out=np.zeros_like(weight), where=whole > 0)
-        safe = np.where(branch > 0, branch, 1.0)
-        objective = objective + (weight * np.log(safe)).sum(axis=(1, 2, 3))
-        mass = (mass[..., None] * branch).reshape(*mass.shape[:2], -1)  # top-down: deal the class's mass
+    for place, shape in branches.blocks:
+        objective = objective + gain[place].reshape(len(joint), -1).sum(axis=1)
+        dealt = branch[place].reshape(*mass.shape, tree.branching)
+        mass = (mass[..., None] * dealt).reshape(shape)                # top-down: deal the class's mass
     return mass, objective
+
+
+def _sum_of_children(values: Floats, branching: int) -> Floats:
+    """Sums of so many neighbours, (n,) of any shape that holds n · branching values."""
+    children = values.reshape(-1, branching)
+    if branching == 2:   # the same sum, quicker
+        return np.asarray(children[:, 0] + children[:, 1])
+    return np.asarray(children.sum(axis=-1))

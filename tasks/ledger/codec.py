@@ -119,7 +119,8 @@ def from_parquet(
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(BytesIO(blob), use_threads=False)
+        # pq.read_table takes five times as long
+        table = pq.ParquetFile(pa.BufferReader(blob)).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise damaged(key, f"not a Parquet file ({error})") from None
     attached = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}

@@ -74,7 +74,7 @@ def proxy(label_studio: LocalLabelStudio) -> Iterator[FaultyProxy]:
 
 @pytest.fixture
 def through_proxy(proxy: FaultyProxy, label_studio: LocalLabelStudio) -> LabelStudioApi:
-    return LabelStudioApi(proxy.url, label_studio.token, timeout=20)
+    return LabelStudioApi(proxy.url, label_studio.token, timeout=60)
 
 
 # What is uploaded, and where

@@ -16,7 +16,7 @@ from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 
 def whoami(server: LocalLabelStudio, token: str) -> int:
     url, headers = f"{server.url}/api/current-user/whoami", {"Authorization": f"Token {token}"}
-    return httpx.get(url, headers=headers, trust_env=False, timeout=30).status_code
+    return httpx.get(url, headers=headers, trust_env=False, timeout=150).status_code
 
 
 @pytest.mark.services

@@ -45,11 +45,11 @@ def receiving(store, **more):
     ))
     thread.start()
     try:
-        assert ready.wait(60)
+        assert ready.wait(150)
         yield f"http://127.0.0.1:{ports[0]}"
     finally:
         stop.set()
-        thread.join(60)
+        thread.join(150)
         assert not thread.is_alive()
 
 
@@ -89,7 +89,7 @@ def test_a_large_or_endless_body_is_cut_off(receiver):
     assert httpx.post(f"{receiver}/label-studio/spam", headers=SIGNED, content=drip()).status_code == 413
     # without the secret nothing is read: the answer is there before the body is
     host, port = receiver.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=120) as connection:
         connection.sendall(b"POST /label-studio/spam HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 401")
 
@@ -97,7 +97,7 @@ def test_a_large_or_endless_body_is_cut_off(receiver):
 def test_a_body_that_does_not_come_ends_the_request(receiver, monkeypatch):
     monkeypatch.setattr("assay.flows.listen.receiver.READ_SECONDS", 0.2)
     host, port = receiver.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=20)
+    connection = http.client.HTTPConnection(host, int(port), timeout=120)
     connection.putrequest("POST", "/label-studio/spam")
     connection.putheader(SECRET_HEADER, SECRET)
     connection.putheader("Content-Length", "10")
@@ -109,18 +109,20 @@ def test_a_body_that_does_not_come_ends_the_request(receiver, monkeypatch):
 def half_sent(receiver, many):
     """Connections that have sent half of their headers."""
     host, port = receiver.removeprefix("http://").split(":")
-    opened = [socket.create_connection((host, int(port)), timeout=20) for _ in range(many)]
+    opened = [socket.create_connection((host, int(port)), timeout=120) for _ in range(many)]
     for one in opened:
         one.sendall(b"POST /label-studio/spam HTTP/1.1\r\nHost: x\r\nX-Half")
     return opened
 
 
-def test_eighty_half_sent_requests_hold_up_nobody(receiver):
+def test_eighty_half_sent_requests_hold_up_nobody(receiver, monkeypatch):
+    # they stay for longer than an answer is waited for
+    monkeypatch.setattr("assay.flows.listen.connections.HEADER_SECONDS", 600.0)
     opened = half_sent(receiver, 80)
     try:
         for _ in range(5):
-            assert httpx.post(f"{receiver}/label-studio/spam", headers=SIGNED, timeout=5).status_code == 202
-        assert httpx.get(f"{receiver}/health", timeout=5).status_code == 200
+            assert httpx.post(f"{receiver}/label-studio/spam", headers=SIGNED, timeout=60).status_code == 202
+        assert httpx.get(f"{receiver}/health", timeout=60).status_code == 200
     finally:
         for one in opened:
             one.close()
@@ -134,10 +136,10 @@ def test_headers_that_do_not_come_end_the_connection(receiver, monkeypatch):
     for one in (silent, half):
         assert one.recv(100) == b""
         one.close()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     # a second request on a connection has as long as the first
     host, port = receiver.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=20)
+    connection = http.client.HTTPConnection(host, int(port), timeout=120)
     for _ in range(2):
         connection.request("GET", "/health")
         assert connection.getresponse().read()
@@ -203,7 +205,7 @@ def test_a_hint_advances_the_evaluation_and_sends_its_alert(tmp_path, monkeypatc
     with webhook_receiver() as told, receiving(world.store) as url:
         monkeypatch.setenv("ASSAY_ALERTS", told.url())
         assert httpx.post(f"{url}/label-studio/small", headers=SIGNED).status_code == 202
-        assert told.arrived.wait(60)
+        assert told.arrived.wait(150)
     assert read_ending(Ledger(world.store, "small")).verdict == "breach"
     assert [got["reference"] for got in told.received] == ["small/round-0002-breach"]
 
@@ -230,7 +232,7 @@ def test_the_next_batch_is_on_the_desk_seconds_after_the_last_answer(label_studi
             answered = time.monotonic()
             until(lambda round=round: store.exists(layout.arrived("awake", round + 1, 1)), "no next batch")
             # 5 s is the aim on an idle machine (docs/wake-up.md has what was measured)
-            assert time.monotonic() - answered < 30
+            assert time.monotonic() - answered < 60
         person.answer(read_plan(Ledger(store, "awake"), 3))
         until(lambda: read_ending(Ledger(store, "awake")), "it did not finish")
     (hook,) = hooks(api)
@@ -242,7 +244,7 @@ def hooks(api):
     return [hook for hook in api.read("api/webhooks/") if hook["url"].endswith("/label-studio/awake")]
 
 
-def until(true, otherwise, seconds=60):
+def until(true, otherwise, seconds=150):
     give_up = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < give_up, otherwise
@@ -266,4 +268,4 @@ def receiving_on(store, port, **more):
         yield
     finally:
         stop.set()
-        thread.join(60)
+        thread.join(150)

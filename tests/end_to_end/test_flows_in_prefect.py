@@ -19,7 +19,7 @@ pytestmark = pytest.mark.services
 def task_runs(server, flow_run, count):
     """Name and state of the flow run's tasks, once there are so many: the server is a little late."""
     wanted = {"flow_runs": {"id": {"any_": [str(flow_run)]}}, "limit": 200}
-    for _ in range(60):
+    for _ in range(300):
         found = server.post("task_runs/filter", wanted)
         if sum(run["state_type"] in ("COMPLETED", "FAILED") for run in found) >= count:
             break

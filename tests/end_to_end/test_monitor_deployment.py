@@ -46,7 +46,7 @@ def test_a_monitor_is_scheduled_updated_and_run(in_prefect, tmp_path):
     finally:
         import httpx
 
-        httpx.delete(f"{in_prefect.api}/deployments/{found['id']}", timeout=30, trust_env=False)
+        httpx.delete(f"{in_prefect.api}/deployments/{found['id']}", timeout=150, trust_env=False)
     rows = read_monitor_history(store, "deployed-stream").rows
     assert rows[1].state == "breach"
     artifacts = {
@@ -78,7 +78,7 @@ def test_a_run_that_failed_is_told_by_the_name_of_its_monitor(in_prefect, tmp_pa
         try:
             state = monitor("nightly", store.url, return_state=True)
             assert state.is_failed()
-            assert ops.arrived.wait(60)
+            assert ops.arrived.wait(150)
         finally:
             wanted.delete()
     (got,) = ops.received

@@ -139,7 +139,7 @@ def test_the_receiver_answers_prometheus_on_this_machine_only(watch, tmp_path):
     ))
     thread.start()
     try:
-        assert ready.wait(60)
+        assert ready.wait(150)
         url = f"http://127.0.0.1:{ports[0]}/metrics"
         reply = httpx.get(url, trust_env=False)
         assert reply.status_code == 200
@@ -149,4 +149,4 @@ def test_the_receiver_answers_prometheus_on_this_machine_only(watch, tmp_path):
         assert passed_on.status_code == 404
     finally:
         stop.set()
-        thread.join(60)
+        thread.join(150)

@@ -92,7 +92,7 @@ def test_every_deployment_names_an_importable_flow():
 
 def _events(server: PrefectServer, finished: set[str]) -> list[dict]:
     """All of our events, once these evaluations are among them: the server is a little late with them."""
-    for _ in range(60):
+    for _ in range(300):
         found = server.post("events/filter", {
             "filter": {"event": {"prefix": ["assay."]}, "occurred": {"since": "2020-01-01T00:00:00Z"}},
             "limit": 50,

@@ -60,7 +60,7 @@ def test_two_runs_at_once_in_processes_of_their_own_print_the_same(tmp_path):
         subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    said = [process.communicate(timeout=120) for process in both]
+    said = [process.communicate(timeout=240) for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert said[0][0] == said[1][0]
     store = open_store(f"{tmp_path}/ledger")

@@ -86,7 +86,7 @@ class FaultyProxy:
 
     def forward(self, request: Request) -> Reply:
         """Let the server have a request, as it came."""
-        connection = http.client.HTTPConnection(urlsplit(self.upstream).netloc, timeout=60)
+        connection = http.client.HTTPConnection(urlsplit(self.upstream).netloc, timeout=150)
         try:
             connection.putrequest(request.method, request.whole, skip_host=True, skip_accept_encoding=True)
             for name, value in request.headers:

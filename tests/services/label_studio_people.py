@@ -87,15 +87,15 @@ class Person:
 def owner(url: str, token: str) -> Person:
     """The owner of the server, by token."""
     headers = {"Authorization": f"Token {token}"}
-    return Person(httpx.Client(base_url=url, headers=headers, timeout=60, trust_env=False))
+    return Person(httpx.Client(base_url=url, headers=headers, timeout=150, trust_env=False))
 
 
 def new_person(url: str, token: str) -> Person:
     """Somebody new, through the invitation link: people created by the API cannot sign in."""
     invite = httpx.get(
-        f"{url}/api/invite", headers={"Authorization": f"Token {token}"}, timeout=60, trust_env=False
+        f"{url}/api/invite", headers={"Authorization": f"Token {token}"}, timeout=150, trust_env=False
     ).json()["invite_url"]
-    client = httpx.Client(base_url=url, timeout=60, follow_redirects=True, trust_env=False)
+    client = httpx.Client(base_url=url, timeout=150, follow_redirects=True, trust_env=False)
     page = client.get(invite)
     form = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
     assert form is not None, "the signup page has no form"

@@ -17,6 +17,10 @@ import httpx
 START_TIMEOUT = 300.0   # seconds; 6 to 36 on an idle machine
 BUSY = 150.0            # seconds for which a server may say 503 or nothing: it is setting up, or starved
 ROOT = Path(__file__).parents[2]
+# Loops of the server that no test needs: each looks into its SQLite every few seconds, and requests wait.
+NOT_NEEDED = (
+    "CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "FOREMAN", "LATE_RUNS", "PAUSE_EXPIRATIONS", "REPOSSESSOR",
+)
 PREFECT = [sys.executable, "-m", "prefect"]
 
 
@@ -29,7 +33,7 @@ class PrefectServer:
     folder: Path
     process: int            # of the group of processes it is
 
-    def run(self, *arguments: str, timeout: float = 120, **more: str) -> str:
+    def run(self, *arguments: str, timeout: float = 240, **more: str) -> str:
         """A `prefect` command from the repository's root; what it printed."""
         done = subprocess.run(
             [*PREFECT, *arguments], env={**self.environment, **more}, cwd=ROOT, text=True,
@@ -94,6 +98,7 @@ def prefect_server(folder: Path) -> Iterator[PrefectServer]:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
         "PREFECT_WORKER_QUERY_SECONDS": "2",
+        **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in NOT_NEEDED},
         "DO_NOT_TRACK": "1",
         "ASSAY_ROOT": str(ROOT),
     }

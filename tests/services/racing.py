@@ -28,7 +28,7 @@ def race_in_threads(stores: Sequence[Store], keys: Sequence[str], lanes: int = 1
 
 def _one_lane(stores: Sequence[Store], keys: Sequence[str]) -> list[list[bytes]]:
     writers = range(len(stores))
-    barrier = threading.Barrier(len(stores), timeout=60)
+    barrier = threading.Barrier(len(stores), timeout=240)
     with ThreadPoolExecutor(len(stores)) as pool:
         told = list(pool.map(lambda writer: _puts(stores[writer], writer, keys, barrier.wait), writers))
     return [list(answers) for answers in zip(*told, strict=True)]
@@ -37,7 +37,7 @@ def _one_lane(stores: Sequence[Store], keys: Sequence[str]) -> list[list[bytes]]
 def race_in_processes(url: str, writers: int, keys: Sequence[str]) -> list[list[bytes]]:
     """One process per writer, each with a store of its own. Gives, for each key, what each was told."""
     context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(writers, timeout=120)
+    barrier = context.Barrier(writers, timeout=240)
     with context.Pool(writers, initializer=_remember, initargs=(barrier,)) as pool:
         told = pool.starmap(_puts_in_process, [(url, writer, keys) for writer in range(writers)], chunksize=1)
     return [list(answers) for answers in zip(*told, strict=True)]

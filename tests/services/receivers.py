@@ -100,7 +100,7 @@ def mail_server() -> Iterator[Mailbox]:
             self.port = self.server.sockets[0].getsockname()[1]
             super()._trigger_server()
 
-    controller = AnyPort(mailbox, hostname="127.0.0.1", port=0, ready_timeout=60)
+    controller = AnyPort(mailbox, hostname="127.0.0.1", port=0, ready_timeout=150)
     controller.start()
     mailbox.port = controller.port
     try:

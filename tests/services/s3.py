@@ -23,7 +23,7 @@ from pathlib import Path
 BUCKET = "assay-tests"
 # Whatever the machine has set up for another S3 must not reach the tests.
 FOREIGN_VARIABLES = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_CA_BUNDLE")
-READY_SECONDS = 90
+READY_SECONDS = 240
 _STARTS = 3
 
 

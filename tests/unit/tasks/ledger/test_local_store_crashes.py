@@ -41,7 +41,7 @@ LocalStore(sys.argv[1]).put("e/rounds/0001/plan", b"the first plan")
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_leaves_the_whole_value_or_none_and_a_leftover_that_is_no_key(store: LocalStore, when: str):
-    killed = subprocess.run([sys.executable, "-c", KILLED_AT_ITS_LINK, str(store.root), when], timeout=60)
+    killed = subprocess.run([sys.executable, "-c", KILLED_AT_ITS_LINK, str(store.root), when], timeout=240)
     assert killed.returncode == -signal.SIGKILL
     leftovers = {name for name in files(store) if name.startswith(".temporary/")}
     assert len(leftovers) == 1

