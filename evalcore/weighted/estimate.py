@@ -17,7 +17,8 @@ The interval of a measure between two bounds is Clopper and Pearson's at the eff
 the degrees of freedom that the terms of the variance leave (Satterthwaite 1946).
 
 Labels may not carry a question.  There is no estimate with fewer than FEWEST labels, where they are worth
-fewer than FEWEST_EFFECTIVE of a random sample, or without a label of a class that the measure needs.
+fewer than FEWEST_EFFECTIVE of a random sample, or with fewer than FEWEST_OF_CLASS labels of a class that the
+measure needs: intervals that rest on fewer covered in 83 to 91 of 100 runs (nominal 95).
 
     n   labelled items;  q   numbers of a measure;  K   classes or tags
 """
@@ -42,6 +43,7 @@ from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
 KIND = "weighted"      # the kind of interval
 NONE = "none"
 LEAST_DF = 3.0
+FEWEST_OF_CLASS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -196,15 +198,18 @@ def _end(end: float) -> float | None:
 def _lacking(
     kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled
 ) -> str | None:
-    """Which class the measure needs that no label is of; None where none is missing."""
+    """Which class the measure needs more labels of; None where it has enough."""
     if not measure.labels_of:
         return None
-    phi = kind.phi(sample.label)[of.among]
-    seen = phi.sum(axis=0) > 0
+    found = kind.phi(sample.label)[of.among].sum(axis=0)
     if measure.labels_of == "own":
         needed = np.array([name == measure.parts[part] for name in kind.parts])
     else:
         system = measure.system or 0
-        needed = kind.phi(of.items.prediction[of.among, system]).sum(axis=0) > 0
-    missing = [name for name, lacks in zip(kind.parts, needed & ~seen, strict=True) if lacks]
-    return f"no item of class {missing[0]!r} is among the labels" if missing else None
+        needed = kind.phi(of.items.prediction[of.among, system]).sum(axis=0) + found > 0
+    lacking = np.flatnonzero(needed & (found < FEWEST_OF_CLASS))
+    if not len(lacking):
+        return None
+    worst = lacking[np.argmin(found[lacking])]
+    return (f"it needs {FEWEST_OF_CLASS} labels of class {kind.parts[worst]!r}, and "
+            f"{'there is none' if not found[worst] else f'there are {int(found[worst])}'}")

@@ -97,7 +97,9 @@ def _segment(
         texts = [row.segments[column] for row in found.rows]
     if value not in (texts if known is None else known):
         there = ", ".join(shortened(v) for v in sorted(set(texts))[:5])
-        raise BadInput(f"--segment: no labelled item has {value!r} in column {column!r}; the first of theirs: {there}")
+        raise BadInput(
+            f"--segment: no labelled item has {value!r} in column {column!r}; the first of theirs: {there}"
+        )
     return texts, value
 
 

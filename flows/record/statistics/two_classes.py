@@ -160,8 +160,8 @@ class TwoClassStatistics(Statistics):
         weighting = self.method.capabilities.weighting
         if weighting == "none":
             raise BadInput(
-                f"labelled items of the method {self.method.name} have no weights: it does not draw all items "
-                "with known chances"
+                f"labelled items of the method {self.method.name} have no weights: it does not draw all "
+                "items with known chances"
             )
         return weighted_sample(weighting, self.question.cells, [one.labelled({}) for one in closed])
 
