@@ -6,6 +6,10 @@ who has it.  `evalcore.methods.registry.capabilities_table` puts all methods sid
 """
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Weighting: TypeAlias = Literal["draws", "rounds", "pooled", "cells", "none"]
+"""How labelled items get weights; `evalcore.weighted.two_classes` says what each word means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,4 +34,5 @@ class Capabilities:
     whole_pool_only: bool = False    # gives no estimates by segment: a spec with segments is refused
     spreads_evenly: bool = False     # does not look for positives: on a rare class it labels hardly any
 
+    weighting: Weighting = "none"    # "none": its items have no known chance
     forecast_worlds: int = 24        # worlds a forecast plays; fewer for a method that costs more in each

@@ -68,7 +68,7 @@ class Recycled(Method):
         "negatives, as on a rare class, the false-omission rate counts as 0 and recall's interval is too "
         "narrow."
     )
-    capabilities: ClassVar[Capabilities] = Capabilities(judges_systems=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(judges_systems=True, weighting="cells")
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """One stratum: the predictions make the cells."""

@@ -130,7 +130,7 @@ def auto(name: str = AUTO) -> Choice:
     return Choice(method=chosen.method + settings, reason=chosen.reason)
 
 
-def capabilities_table() -> dict[str, dict[str, bool | int]]:
+def capabilities_table() -> dict[str, dict[str, bool | int | str]]:
     """Every method by name, with what it can do: the fields of `Capabilities`."""
     return {name: asdict(m.capabilities) for name, m in METHODS.items()}
 

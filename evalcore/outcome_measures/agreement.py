@@ -163,6 +163,7 @@ def _fowlkes_mallows(asked: Asked) -> OutcomeMeasure:
         meaning="mean over classes of the geometric mean of precision and recall",
         undefined_when="no class is there", bounds=(0.0, 1.0), losses=(Counts(asked.kind, asked.system),),
         value=value, gradient=numerical_gradient(value, 2 * asked.kind.width), system=asked.system,
+        labels_of="every",
     )
 
 

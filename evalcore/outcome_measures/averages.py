@@ -126,6 +126,7 @@ def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str,
         return OutcomeMeasure(
             name=name, title=title, meaning=meaning, undefined_when="no class is there", bounds=(0.0, 1.0),
             losses=(loss(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
+            labels_of="every" if how in ("macro", "labelled") else "",
         )
 
     return MeasureFamily(name=name, title=title, meaning=meaning, kinds=kinds, make=make)

@@ -15,6 +15,7 @@ A value that does not exist (0/0) is NaN inside these arrays and nowhere else.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -84,6 +85,8 @@ class OutcomeMeasure:
     versus: int | None = None               # the system it is compared with, for a difference
     scale: float = 1.0                      # the unit of its errors where no target is given
     range_of: float = field(default=1.0)    # the length of its range, or a guess of it: for half-widths
+    # of which classes it says nothing without a label: of its part's, or of every class that is predicted
+    labels_of: Literal["", "own", "every"] = ""
 
     def of_pool(self, items: Items, phi: Floats) -> Floats:
         """g (q,) where all outcomes are known: φ (N, P)."""

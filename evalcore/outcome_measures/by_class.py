@@ -18,7 +18,9 @@ from assay.evalcore.outcome_measures.counts import (
 from assay.evalcore.types import Floats
 
 
-def _measure(asked: Asked, name: str, title: str, meaning: str, undefined: str, rate: Rate) -> OutcomeMeasure:
+def _measure(
+    asked: Asked, name: str, title: str, meaning: str, undefined: str, rate: Rate, needs_labels: bool
+) -> OutcomeMeasure:
     k, only = asked.kind.width, asked.one_part()
     chosen = slice(None) if only is None else slice(only, only + 1)
 
@@ -33,17 +35,17 @@ def _measure(asked: Asked, name: str, title: str, meaning: str, undefined: str, 
     return OutcomeMeasure(
         name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
         losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
-        parts=asked.kind.parts[chosen], system=asked.system,
+        parts=asked.kind.parts[chosen], system=asked.system, labels_of="own" if needs_labels else "",
     )
 
 
 def _family(
     name: str, title: str, meaning: str, undefined: str, rate: Callable[[Asked], Rate],
-    options: tuple[str, ...] = ("class",),
+    options: tuple[str, ...] = ("class",), *, needs_labels: bool = False,
 ) -> MeasureFamily:
     def make(asked: Asked) -> OutcomeMeasure:
         written = name if "beta" not in options else f"{name}({asked.number('beta', 2.0):g})"
-        return _measure(asked, written, title, meaning, undefined, rate(asked))
+        return _measure(asked, written, title, meaning, undefined, rate(asked), needs_labels)
 
     return MeasureFamily(
         name=name, title=title, meaning=meaning, kinds=("classes", "tags"), options=options, make=make
@@ -59,12 +61,12 @@ FAMILIES = (
     _family("precision", "Precision", "share of the items predicted to be of the class that are",
             "the class is never predicted", lambda _: precision),
     _family("recall", "Recall", "share of the items of the class that are predicted to be",
-            "no item is of the class", lambda _: recall),
+            "no item is of the class", lambda _: recall, needs_labels=True),
     _family("specificity", "Specificity", "share of the items of other classes predicted to be of others",
             "every item is of the class", lambda _: specificity),
     _family("f1", "F1", "harmonic mean of precision and recall of the class", _NEITHER,
-            lambda _: f_beta(1.0)),
+            lambda _: f_beta(1.0), needs_labels=True),
     _family("fbeta", "F-beta", "weighted harmonic mean of precision and recall of the class", _NEITHER, _beta,
-            ("class", "beta")),
+            ("class", "beta"), needs_labels=True),
     _family("rate", "Rate", "share of the items that are of the class", "the pool is empty", lambda _: share),
 )

@@ -13,6 +13,7 @@ from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.cut import Cut
 from assay.evalcore.outcome_methods.state import (
+    ItemWeights,
     OutcomeDesign,
     OutcomeEstimates,
     SampleState,
@@ -58,6 +59,10 @@ class OutcomeMethod(ABC):
     @abstractmethod
     def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
         """(R, C) how many items of each cell are asked: a simple random sample of the cell's unlabelled."""
+
+    @abstractmethod
+    def weights(self, state: SampleState) -> ItemWeights:
+        """What each labelled item stands for, in the order of the state (R = 1, at least one label)."""
 
     @abstractmethod
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:

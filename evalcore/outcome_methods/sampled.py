@@ -15,7 +15,7 @@ from assay.evalcore.outcome_methods import interval
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcome_methods.composite import shrunken
 from assay.evalcore.outcome_methods.reading import LEAST, Reading, read
-from assay.evalcore.outcome_methods.state import OutcomeDesign, OutcomeEstimates, SampleState
+from assay.evalcore.outcome_methods.state import ItemWeights, OutcomeDesign, OutcomeEstimates, SampleState
 from assay.evalcore.types import Floats, Ints
 
 
@@ -49,6 +49,18 @@ class Sampled(OutcomeMethod):
         reach = np.minimum(reach, reach[:, -1:])
         steps = np.floor(reach + rng.random(len(reach))[:, None] * (1 - 1e-9) + 1e-9)
         return np.minimum(np.diff(steps, axis=1, prepend=0.0).astype(np.int64), design.left)
+
+    def weights(self, state: SampleState) -> ItemWeights:
+        """Itself, and its part of the unlabelled items of its group; spread as in a stratified mean."""
+        reading = read(state, self.meant(state, state.n), False, self.least)
+        group = reading.group[0]
+        n = np.bincount(group, minlength=reading.open.shape[1])
+        opened = reading.open[0]
+        spread = opened * (opened / reading.effective[0] + 1) / np.maximum(n - 1, 1)
+        alone = n[group] < 2
+        return ItemWeights(
+            weight=reading.stands[0], factor=spread[group], group=np.where(alone, -1, group)
+        )
 
     def risk(self, state: SampleState, reading: Reading) -> Floats:
         """R̂ (R, D + D_k)."""

@@ -106,6 +106,15 @@ def unlabelled(stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemWeights:
+    """What each labelled item stands for (R = 1): the fields of `evalcore.weighted.sample.WeightedSample`."""
+
+    weight: Floats       # (n,)
+    factor: Floats       # (n,)
+    group: Ints          # (n,) -1 for none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutcomeEstimates:
     """The Q numbers that are asked for, in each repeat; NaN where one is undefined."""
 

@@ -52,6 +52,14 @@ COMMANDS = {
         "check", "check",
         "Compare an evaluation with a limit or with its baseline, for a pipeline that has to decide.",
     ),
+    "export": Place(
+        "labels", "export",
+        "Write the labelled items of an evaluation with their weights, for scikit-learn and others.",
+    ),
+    "estimate": Place(
+        "labels", "estimate",
+        "Estimate a new measure, threshold, segment or system from the labels of an evaluation.",
+    ),
     "verify": Place(
         "verify", "verify",
         "Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.",

@@ -42,7 +42,7 @@ def print_standing(
     for measure, several in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
         of_measure = list(several)
         for row in of_measure if len(of_measure) <= _MOST_LISTED else ():
-            click.echo(f"  {_estimate(row)}")
+            click.echo(f"  {estimate_line(row)}")
         if len(of_measure) > _MOST_LISTED:
             click.echo(f"  {measure:<18} {len(of_measure)} numbers: --json, or assay report "
                        f"{standing.evaluation}")
@@ -67,7 +67,7 @@ def print_standing(
         click.echo(fill(about, 100, initial_indent="  ", subsequent_indent="  "))
 
 
-def _estimate(row: EstimateRow) -> str:
+def estimate_line(row: EstimateRow) -> str:
     """A measure, its value, its interval and the kind of interval."""
     unknown = row.lower is None or row.upper is None
     known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"

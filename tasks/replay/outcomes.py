@@ -1,13 +1,11 @@
 """A replay of methods for any kind of outcome, from a labelled pool to a table of results."""
 
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_measures.difference import difference
 from assay.evalcore.outcome_measures.registry import outcome_measure
@@ -19,9 +17,7 @@ from assay.evalcore.replay.labels_to import LabelsTo, labels_to
 from assay.evalcore.replay.summary import BudgetSummary, summarise_columns
 from assay.tasks.replay.request import check_request
 from assay.tasks.replay.result import MethodResult, ReplayResult
-
-_WRITTEN = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<setting>[^()]+)\))?")
-_SETTINGS = {"fbeta": "beta", "top_k_accuracy": "k", "within": "tolerance", "cohen_kappa": "weights"}
+from assay.tasks.spec.measure_text import named_measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,17 +90,8 @@ def _measures(pool: OutcomePool, request: OutcomeRequest) -> Iterator[OutcomeMea
 
 def _measure(written: str, pool: OutcomePool, system: int) -> OutcomeMeasure:
     """A measure as it is written: `f1`, `f1(cat)`, `fbeta(2)`, `top_k_accuracy(3)`."""
-    found = _WRITTEN.fullmatch(written)
-    if found is None:
-        raise BadInput(f"{written!r} is not the name of a measure; write macro_f1, f1(cat) or fbeta(2)")
-    options: dict[str, float | str] = {}
-    if found["setting"] is not None:
-        setting = _SETTINGS.get(found["name"], "class")
-        try:
-            options[setting] = found["setting"] if setting == "class" else float(found["setting"])
-        except ValueError:
-            options[setting] = found["setting"]
-    return outcome_measure(found["name"], pool.kind, len(pool.items), system=system, options=options)
+    name, options = named_measure(written)
+    return outcome_measure(name, pool.kind, len(pool.items), system=system, options=options)
 
 
 def _entries(

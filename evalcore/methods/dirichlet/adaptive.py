@@ -47,7 +47,7 @@ class AdaptiveTree(Method):
 
     interval: ClassVar[str] = "ais-normal"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, joint_region=True, cuts_by_features=True, single_draws=True
+        reuses_labels=True, joint_region=True, cuts_by_features=True, single_draws=True, weighting="draws",
     )
     flat: ClassVar[bool] = False  # all leaves directly below the root
 

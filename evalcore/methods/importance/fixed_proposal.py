@@ -40,7 +40,7 @@ class StaticImportance(Method):
 
     interval_kind: ClassVar[IntervalKind]
     capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, trusts_probabilities=True, single_draws=True
+        reuses_labels=True, trusts_probabilities=True, single_draws=True, weighting="draws",
     )
 
     self_normalised: bool          # the estimator: Σ w ℓ / Σ w, or Σ w ℓ / n

@@ -60,7 +60,7 @@ class Oasis(Method):
         + " Below a thousand labels on a rare class, do not rely on it."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, cuts_by_features=True, single_draws=True
+        reuses_labels=True, cuts_by_features=True, single_draws=True, weighting="draws",
     )
 
     strata: int = 256

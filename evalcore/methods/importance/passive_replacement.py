@@ -35,7 +35,7 @@ class PassiveWithReplacement(StaticImportance):
         + " With few positives in the sample it is too narrow, and with none the measure is undefined."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, spreads_evenly=True, single_draws=True
+        reuses_labels=True, spreads_evenly=True, single_draws=True, weighting="draws",
     )
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:

@@ -75,7 +75,9 @@ class BernoulliDesign(Method):
     """What the one-shot and the online method share: settings, cells, and batches of exact size."""
 
     interval: ClassVar[str] = "beta"
-    capabilities: ClassVar[Capabilities] = Capabilities(reuses_labels=True, trusts_probabilities=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        reuses_labels=True, trusts_probabilities=True, weighting="pooled"
+    )
 
     trust: Share = 0.9             # λ
     secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for

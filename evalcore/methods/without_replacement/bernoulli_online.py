@@ -26,6 +26,7 @@ from assay.evalcore.design.waterfill import predicted_error, waterfill
 from assay.evalcore.estimators.combination import CombinationRule, round_weight
 from assay.evalcore.estimators.horvitz_thompson import Totals, estimate, one_round
 from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.fixed_size import fixed_size_design
 from assay.evalcore.methods.state import MethodState, unlabelled
@@ -56,6 +57,7 @@ class BernoulliOnline(BernoulliDesign):
         "a pool of 1,297 digits with calibrated ones it covered 93% to 98%. Every batch is a systematic draw "
         "of exactly the size asked for, so no budget is exceeded."
     )
+    capabilities: ClassVar[Capabilities] = replace(BernoulliDesign.capabilities, weighting="rounds")
     combination: CombinationRule = "plain"
     assisted: bool = False         # difference estimator instead of Horvitz-Thompson
 

@@ -43,7 +43,8 @@ class Passive(Method):
         "chance. The model's scores played no part."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, negatively_associated=True, spreads_evenly=True, single_draws=True
+        reuses_labels=True, negatively_associated=True, spreads_evenly=True, single_draws=True,
+        weighting="cells",
     )
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:

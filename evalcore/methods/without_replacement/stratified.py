@@ -56,7 +56,7 @@ class Stratified(Method):
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, cuts_by_features=True, spreads_evenly=True, whole_pool_only=True,
-        single_draws=True,
+        single_draws=True, weighting="cells",
     )
     allocation: Allocation = "proportional"
     strata: int = 32

@@ -15,8 +15,12 @@ from assay.evalcore.outcome_evaluation.observe import observe
 from assay.evalcore.outcome_evaluation.plan import plan
 from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, State, begin
 from assay.evalcore.outcome_methods.base import OutcomeMethod
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.weighted.outcomes import every_code, weighted_outcomes
+from assay.evalcore.weighted.sample import WeightedSample
 from assay.flows.record.statistics.protocol import Relabelled, Statistics
+from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
@@ -77,6 +81,20 @@ class OutcomeStatistics(Statistics):
         names = self.question.stack.kind.parts
         asked = [names.index(part) for part in first if part in names and len(first) == 1]
         return sum(n > 0 for n in labelled) > 1 and all(labelled[k] > 0 for k in asked)
+
+    @property
+    def kind(self) -> OutcomeKind:
+        """The question's."""
+        return self.question.stack.kind
+
+    def sample(self, state: Any, closed: Sequence[ClosedRound]) -> WeightedSample:
+        """See Statistics: by the method's own design."""
+        rounds = [(cast(RoundPlan, one.planned.plan), codes_of(one.labels)) for one in closed]
+        return weighted_outcomes(self.question, state, rounds)
+
+    def predictions_of_unreached(self, reached: Bools, *, as_frozen: bool) -> Floats:
+        """Any class: cells do not say."""
+        return every_code(self.kind)
 
     def refuse_gaps(self, planned: PlannedRound, answered: Bools) -> None:
         """See Statistics: somebody must have answered something."""

@@ -41,7 +41,7 @@ def _two_classes(spec: Spec, manifest: Manifest, cut: Any, inherited: Inherited)
         systems=tuple(spec.pool.systems or ()),
         by_segment=cut.by_segment,
         evidence=None if inherited is None else evidence_by_cell(cut, as_arrays(inherited)),
-    ))
+    ), names=spec.labels.names)
 
 
 def _measures(spec: Spec, partition: Partition) -> tuple[Measure, ...]:

@@ -16,7 +16,9 @@ from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.weighted.sample import WeightedSample
 from assay.tasks.desks.kind import AskAgain
 from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.designs import Drawn
@@ -123,6 +125,25 @@ class Statistics(ABC):
     @abstractmethod
     def leading(self) -> int:
         """How many of `estimates` are of the first measure."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> OutcomeKind:
+        """What people answer, as the core of any outcome takes it."""
+
+    @abstractmethod
+    def sample(self, state: State, closed: Sequence[ClosedRound]) -> WeightedSample:
+        """The labelled items of these rounds, of which there is one at least, with their weights.
+
+        Raises BadInput where the method's items have no known chances.
+        """
+
+    @abstractmethod
+    def predictions_of_unreached(self, reached: Bools, *, as_frozen: bool) -> Floats:
+        """(m,) what may be predicted of items that cannot be drawn; reached (C,): cells that can.
+
+        as_frozen: by the pool's own predictions.
+        """
 
     @abstractmethod
     def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.annotators.surprise import answers_by_draw, stands_for, surprising_answers
+from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.by_segment import estimates_by_segment
 from assay.evalcore.evaluation.estimates import Estimate, estimates, system_estimates
@@ -20,7 +21,11 @@ from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.outlook import Outlook, outlook
 from assay.evalcore.methods.base import Method
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.weighted.sample import WeightedSample
+from assay.evalcore.weighted.two_classes import predictions_unreached, weighted_sample
 from assay.flows.record.statistics.protocol import AsIf, Relabelled, Statistics
 from assay.tasks.desks.kind import AskAgain
 from assay.tasks.ledger.rounds.closed import ClosedRound
@@ -34,6 +39,7 @@ class TwoClassStatistics(Statistics):
     """See Statistics; states and plans are those of evalcore.evaluation."""
 
     question: Question
+    names: tuple[str, ...] = ("negative", "positive")
 
     @property
     def method(self) -> Method:
@@ -143,6 +149,25 @@ class TwoClassStatistics(Statistics):
     def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
         """None: the positives tell."""
         return None
+
+    @property
+    def kind(self) -> OutcomeKind:
+        """Two classes."""
+        return Classes(names=self.names)
+
+    def sample(self, state: Any, closed: Sequence[ClosedRound]) -> WeightedSample:
+        """See Statistics."""
+        weighting = self.method.capabilities.weighting
+        if weighting == "none":
+            raise BadInput(
+                f"labelled items of the method {self.method.name} have no weights: it does not draw all "
+                "items with known chances"
+            )
+        return weighted_sample(weighting, self.question.cells, [one.labelled({}) for one in closed])
+
+    def predictions_of_unreached(self, reached: Bools, *, as_frozen: bool) -> Floats:
+        """See Statistics."""
+        return predictions_unreached(self.question.cells, reached, as_frozen=as_frozen)
 
     def refuse_gaps(self, planned: PlannedRound, answered: Bools) -> None:
         """See Statistics."""

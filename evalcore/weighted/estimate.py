@@ -1,0 +1,215 @@
+"""A measure that nobody had asked for, estimated from labels that were bought for another.
+
+Every measure is a function g of means over the pool (`evalcore.outcome_measures.base`).  Each mean is
+estimated by Σ w ℓ / Σ w over the labelled items, what the pool alone tells of them included: so the value is
+the one that any program gives that takes these weights, scikit-learn's `sample_weight` among them.  By
+linearisation (Särndal et al. 1992, ch. 5; Woodruff 1971), with z = J·(ℓ - R̂),
+
+    Var(ĝ) ≈ Σ v (z - z̄)² / (Σ w)²    +    Σ v Var(J·ℓ | the label, doubted) / (Σ w)²
+
+v and z̄ as in `evalcore.weighted.sample`; the finite population correction is in v.  The second term is there
+because labels that happen to agree, and classes with few labels, do not show their own spread: every label is
+read as if, of each class of which m labels were found, one in m + 1 of its share could have turned up there
+instead.
+
+The interval of a measure between two bounds is Clopper and Pearson's at the effective number of labels
+(`evalcore.estimators.effective_number`, Korn & Graubard 1998), that of any other measure Student's, both with
+the degrees of freedom that the terms of the variance leave (Satterthwaite 1946).
+
+Labels may not carry a question.  There is no estimate with fewer than FEWEST labels, where they are worth
+fewer than FEWEST_EFFECTIVE of a random sample, or with fewer than FEWEST_OF_CLASS labels of a class that the
+measure needs: intervals that rest on fewer covered in 83 to 91 of 100 runs (nominal 95).
+
+    n   labelled items;  q   numbers of a measure;  K   classes or tags
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from assay.evalcore.estimators.effective_number import FEWEST, FEWEST_EFFECTIVE, clopper_pearson
+from assay.evalcore.evaluation.estimates import Estimate, why_undefined
+from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods import interval
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.plurals import plural
+from assay.evalcore.types import Bools, Floats
+from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
+
+KIND = "weighted"      # the kind of interval
+NONE = "none"
+LEAST_DF = 3.0
+FEWEST_OF_CLASS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Labelled:
+    """What is known of the items of a sample: n of them, in its order."""
+
+    items: Items
+    among: Bools     # (n,) those that are asked about: a segment, or all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Found:
+    """Of one measure, (q,) each."""
+
+    value: Floats
+    variance: Floats
+    df: Floats
+    skew: Floats
+    most: float      # labels of a random sample that the weights can be worth
+    slopes: Floats   # (q, d) by the part that depends on the outcome
+
+
+def weighted_estimates(
+    kind: OutcomeKind, measures: Sequence[OutcomeMeasure], sample: WeightedSample, of: Labelled,
+    confidence: float,
+) -> list[Estimate]:
+    """The estimate of each number of each measure, in order; an interval of the kind KIND, or `exact`."""
+    result = []
+    for measure in measures:
+        for loss in measure.losses:
+            loss.needs(of.items)
+        found = read(Stack(kind=kind, measures=(measure,)), measure, sample, of)
+        lower, upper, few = _ends(measure, found, int(of.among.sum()), confidence)
+        result += [
+            _estimate(kind, measure, part, sample, of, found, (lower[part], upper[part]), bool(few[part]),
+                      confidence)
+            for part in range(len(measure.parts))
+        ]
+    return result
+
+
+def read(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled) -> Found:
+    """Value, variance and slopes of one measure; stack: of this measure alone."""
+    phi = stack.kind.phi(sample.label)
+    outcome = np.concatenate([loss.of(of.items, phi) for loss in measure.losses], axis=1)
+    known = np.concatenate([loss.known(of.items) for loss in measure.losses], axis=1)
+    w = sample.weight * of.among
+    total, n = float(w.sum()), max(int(of.among.sum()), 1)
+    whole = np.concatenate([outcome, known], axis=1)
+    risk = w @ whole / (total or 1.0)
+    value = measure.value(risk) if total else np.full(len(measure.parts), np.nan)
+    slopes = _slopes(measure, risk, outcome.shape[1])
+    z = np.where(of.among[:, None], (whole - risk) @ slopes.T, 0.0)
+    centred = z - _centres(sample, z)
+    v = sample.factor / (total or 1.0) ** 2
+    by_outcome = slopes[:, : outcome.shape[1]]
+    # numbers have no other classes that a label could have been of
+    doubted = stack.spread(of.items, _doubted(phi, w), by_outcome) if stack.kind.parts else np.zeros_like(z)
+    terms = v[:, None] * (centred**2 + np.where(of.among[:, None], doubted, 0.0))
+    variance, fourth = terms.sum(axis=0), (terms**2).sum(axis=0)
+    excess = np.maximum(fourth - variance**2 / n, 2 * variance**2 / max(n - 1, 1))
+    df = 2 * variance**2 / np.where(excess > 0, excess, 1.0)
+    signed = np.sqrt(v)[:, None] * centred
+    squares = (signed**2).sum(axis=0)
+    inside = float((v * of.among).sum())
+    return Found(
+        value=value, variance=variance,
+        df=np.clip(np.where(excess > 0, df, n - 1), LEAST_DF, max(n - 1, LEAST_DF)),
+        skew=(signed**3).sum(axis=0) / np.where(squares > 0, squares, np.inf) ** 1.5,
+        most=1 / inside if inside > 0 else np.inf, slopes=by_outcome,
+    )
+
+
+def _slopes(measure: OutcomeMeasure, risk: Floats, d: int) -> Floats:
+    """J (q, d + d_k): the measure's own, and differences for what the pool tells; 0 where it is undefined."""
+    columns = list(np.moveaxis(measure.gradient(risk), -1, 0))
+    for j in range(d, len(risk)):
+        h = 1e-5 * max(abs(float(risk[j])), 1e-3)
+        step = np.zeros(len(risk))
+        step[j] = h
+        columns.append((measure.value(risk + step) - measure.value(risk - step)) / (2 * h))
+    return np.nan_to_num(np.stack(columns, axis=-1), nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _centres(sample: WeightedSample, z: Floats) -> Floats:
+    """(n, q) the mean pull of each item's group."""
+    grouped = sample.group != NO_GROUP
+    if not grouped.any():
+        return np.zeros_like(z)
+    number = np.where(grouped, sample.group, 0)
+    at = number[grouped]
+    count = np.maximum(np.bincount(at, minlength=int(number.max()) + 1), 1)
+    sums = np.stack([np.bincount(at, weights=one, minlength=len(count)) for one in z[grouped].T], axis=1)
+    return np.where(grouped[:, None], (sums / count[:, None])[number], 0.0)
+
+
+def _doubted(phi: Floats, w: Floats) -> Floats:
+    """φ (n, K) of labels that may have turned out otherwise: see the top of this module."""
+    found = (phi * (w > 0)[:, None]).sum(axis=0)
+    share = w @ phi / max(float(w.sum()), 1e-300)
+    least = 0.5 / (max(int((w > 0).sum()), 1) * phi.shape[1])
+    doubt = np.maximum(share, least) / (found + 1)
+    return np.asarray(phi * (1 - min(float(doubt.sum()), 0.5)) + doubt)
+
+
+def _ends(
+    measure: OutcomeMeasure, found: Found, n: int, confidence: float
+) -> tuple[Floats, Floats, Bools]:
+    """Lower and upper (q,), and where labels are too few: there the bounds."""
+    low, high = (np.full(len(found.value), bound) for bound in measure.bounds)
+    value, variance = np.nan_to_num(found.value), np.maximum(found.variance, 1e-30)
+    if not (np.isfinite(low) & np.isfinite(high)).all():
+        lower, upper = interval.ends(value, variance, found.df, found.skew, confidence, (low, high))
+        few = np.full(len(value), n < FEWEST)
+        return np.where(few, low, lower), np.where(few, high, upper), few
+    span = high - low
+    share = np.clip((value - low) / span, 0.0, 1.0)
+    p = np.clip(share, 0.5 / max(n, 1), 1 - 0.5 / max(n, 1))
+    tail = 0.5 + confidence / 2
+    worth = (ndtri(tail) / stdtrit(found.df, tail)) ** 2
+    number = np.minimum(p * (1 - p) * span**2 / variance * worth, found.most)
+    few = (n < FEWEST) | (number < FEWEST_EFFECTIVE)
+    ends = clopper_pearson(share, np.where(few, 1.0, number), confidence)
+    return np.where(few, low, low + span * ends.lower), np.where(few, high, low + span * ends.upper), few
+
+
+def _estimate(
+    kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled,
+    found: Found, ends: tuple[float, float], few: bool, confidence: float,
+) -> Estimate:
+    n, value = int(of.among.sum()), float(found.value[part])
+    exact = sample.exact and bool(np.isfinite(value))
+    reason = None if exact else _lacking(kind, measure, part, sample, of)
+    if reason is None and not np.isfinite(value):
+        reason = why_undefined(measure.undefined_when, exact=sample.exact)
+    if reason is None and few and not exact:
+        reason = f"{plural(n, 'label')} carry too little for it: ask for more, or for less detail"
+    lower, upper = (value, value) if exact else ends
+    return Estimate(
+        measure=measure.name, value=None if reason else value, undefined_reason=reason,
+        lower=None if reason else _end(lower), upper=None if reason else _end(upper),
+        confidence=confidence, interval=NONE if reason else "exact" if exact else KIND, labels=n,
+        variance=None if reason else 0.0 if exact else float(found.variance[part]),
+        of_class=measure.parts[part],
+    )
+
+
+def _end(end: float) -> float | None:
+    return float(end) if np.isfinite(end) else None
+
+
+def _lacking(
+    kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled
+) -> str | None:
+    """Which class the measure needs more labels of; None where it has enough."""
+    if not measure.labels_of:
+        return None
+    found = kind.phi(sample.label)[of.among].sum(axis=0)
+    if measure.labels_of == "own":
+        needed = np.array([name == measure.parts[part] for name in kind.parts])
+    else:
+        system = measure.system or 0
+        needed = kind.phi(of.items.prediction[of.among, system]).sum(axis=0) + found > 0
+    lacking = np.flatnonzero(needed & (found < FEWEST_OF_CLASS))
+    if not len(lacking):
+        return None
+    worst = lacking[np.argmin(found[lacking])]
+    return (f"it needs {FEWEST_OF_CLASS} labels of class {kind.parts[worst]!r}, and "
+            f"{'there is none' if not found[worst] else f'there are {int(found[worst])}'}")

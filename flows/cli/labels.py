@@ -1,0 +1,110 @@
+"""The commands about labels that were bought already: export, estimate."""
+
+from pathlib import Path
+from textwrap import fill
+
+import click
+
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
+from assay.flows.cli.standing import estimate_line
+from assay.flows.record.opened import open_evaluation
+from assay.flows.weighted.estimate import NewQuestion, new_estimates
+from assay.flows.weighted.export import exported
+from assay.flows.weighted.sample import read_sample
+from assay.tasks.report import write_files
+from assay.tasks.report.machine import estimate_json
+from assay.tasks.weighted.export import FORMATS, format_for
+
+
+@click.command()
+@click.argument("name")
+@click.option("--format", "format_name", type=click.Choice(list(FORMATS)), default=None,
+              help="The format [default: that of --out, else csv].")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
+              help="Where to write it [default: ./assay-labels-NAME.csv].")
+@click.option("--shown", is_flag=True, help="Add the columns that people saw.")
+@store_option
+@json_option
+def export(
+    name: str, format_name: str | None, out: Path | None, shown: bool, where: str | None, as_json: bool
+) -> int:
+    """Write the labelled items of an evaluation with their weights, for scikit-learn and others.
+
+    A measure that is computed with the column sample_weight estimates the measure of the whole pool.
+
+    \b
+    Example:
+      assay export restaurant-dedup --out labels.parquet
+    """
+    format = format_for(format_name, out)
+    opened = open_evaluation(store_named(where), name)
+    found = read_sample(opened)
+    columns = exported(opened, found, shown=shown)
+    path = out or Path(f"assay-labels-{name}.{format}")
+    write_files({path.name: FORMATS[format](columns)}, path.parent)
+    if as_json:
+        print_json({
+            "evaluation": name, "out": str(path), "format": format, "items": len(found.rows),
+            "columns": list(columns), "revision": found.revision, "seed": opened.spec.seed,
+            "pool": {"items": opened.manifest.rows, "digest": opened.manifest.digest},
+        })
+    else:
+        click.echo(f"wrote {file_link(path)}")
+    return 0
+
+
+@click.command()
+@click.argument("name")
+@click.option("--measure", "measures", required=True, metavar="M[,M]",
+              help="Measures, such as f1,recall,fbeta(2); with classes also recall(cat), macro_f1.")
+@click.option("--threshold", type=float, default=None,
+              help="Call positive what is above it in the pool's score, or at least it in its probability.")
+@click.option("--segment", default=None, metavar="COLUMN=VALUE", help="Of these items alone.")
+@click.option("--system", default=None, metavar="COLUMN", help="Of the predictions in this column.")
+@store_option
+@json_option
+def estimate(
+    name: str, measures: str, threshold: float | None, segment: str | None, system: str | None,
+    where: str | None, as_json: bool,
+) -> int:
+    """Estimate a new measure, threshold, segment or system from the labels of an evaluation.
+
+    Nothing is asked and nothing is written. Where the labels carry too little it says so. Columns that were
+    not frozen are read from the source again.
+
+    \b
+    Example:
+      assay estimate restaurant-dedup --measure recall,precision --threshold 0.7
+      assay estimate restaurant-dedup --measure f1 --segment region=north --json
+    """
+    asked = NewQuestion(
+        measures=[part.strip() for part in measures.split(",") if part.strip()],
+        threshold=threshold, segment=_segment(segment), system=system,
+    )
+    opened = open_evaluation(store_named(where), name)
+    found = read_sample(opened)
+    answer = new_estimates(opened, found, asked)
+    if as_json:
+        print_json({
+            "evaluation": name, "labels": len(found.rows), "rounds": len(found.folded.closed),
+            "revision": found.revision, "estimates": [estimate_json(row) for row in answer.rows],
+            "notes": list(answer.notes),
+        })
+        return 0
+    click.echo(f"{name}: from {len(found.rows):,} labels bought for "
+               f"{', '.join(choice.name for choice in opened.spec.measure)}")
+    for row in answer.rows:
+        click.echo(f"  {estimate_line(row)}")
+    for note in answer.notes:
+        click.echo(fill(f"note: {note}", 100, initial_indent="  ", subsequent_indent="  "))
+    return 0
+
+
+def _segment(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    column, equals, value = text.partition("=")
+    if not (column and equals):
+        raise BadInput(f"--segment: {text!r} is not a column and a value; write region=north")
+    return column, value

@@ -1,0 +1,148 @@
+"""Estimates that nobody had asked for when the labels were bought. Nothing is written to the ledger."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.plurals import plural
+from assay.evalcore.weighted.estimate import NONE, Labelled, weighted_estimates
+from assay.evalcore.weighted.reach import depends_on, unreached
+from assay.flows.record.opened import Opened
+from assay.flows.weighted.sample import PoolSample
+from assay.tasks.report.data import EstimateRow
+from assay.tasks.spec.measure_text import named_measure
+from assay.tasks.spec.shortened import shortened
+from assay.tasks.weighted.columns import files_written_since, predictions_of_column, texts_of
+from assay.tasks.weighted.items import above, equal_to, with_predictions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewQuestion:
+    """What is asked of old labels."""
+
+    measures: Sequence[str]                    # as written: f1, recall(cat), fbeta(2)
+    threshold: float | None = None             # of the pool's score, or probability
+    segment: tuple[str, str] | None = None     # column and value
+    system: str | None = None                  # a column of predictions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAnswer:
+    """Its estimates, and what is said beside them."""
+
+    rows: Sequence[EstimateRow]
+    notes: Sequence[str] = ()
+
+
+def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewAnswer:
+    """Every measure, at the threshold or of the system, in the segment.
+
+    Raises BadInput for a measure, column or value that is not there, and for a source that is no longer what
+    was frozen.
+    """
+    if asked.threshold is not None and asked.system is not None:
+        raise BadInput("--threshold makes predictions of the pool's score, --system has its own: give one")
+    measures = [_measure(opened, found, written) for written in asked.measures]
+    of = Labelled(items=_items(opened, found, asked), among=equal_to(
+        *_segment(opened, found, asked.segment), n=len(found.rows)
+    ))
+    rows: list[EstimateRow] = []
+    for measure in measures:
+        reason = _cannot_be_drawn(opened, found, asked, measure, of)
+        several = weighted_estimates(
+            found.kind, [measure], found.sample, of, opened.spec.target.confidence
+        )
+        rows += [_row(found, asked, e if reason is None else _withheld(e, reason)) for e in several]
+    return NewAnswer(rows=rows, notes=_notes(opened, found, asked))
+
+
+def _measure(opened: Opened, found: PoolSample, written: str) -> OutcomeMeasure:
+    """Of two classes the measures that have one number a class are the positive one's."""
+    name, options = named_measure(written)
+    family, positive = FAMILIES.get((found.kind.name, name)), opened.spec.labels.positive_name
+    if family is not None and positive is not None and "class" in family.options:
+        options.setdefault("class", positive)
+    return outcome_measure(name, found.kind, opened.manifest.rows, options=options)
+
+
+def _items(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:
+    pool = opened.spec.pool
+    if asked.system is not None:
+        codes = predictions_of_column(opened.spec, opened.manifest, found.rows, asked.system)
+        return with_predictions(found.items, codes)
+    if asked.threshold is None:
+        return found.items
+    if opened.spec.labels.positive_name is None:
+        raise BadInput("--threshold needs a positive and a negative class; name a column under --system")
+    return with_predictions(
+        found.items, above(found.rows, asked.threshold, by_score=pool.score is not None)
+    )
+
+
+def _segment(
+    opened: Opened, found: PoolSample, segment: tuple[str, str] | None
+) -> tuple[Sequence[str] | None, str]:
+    """The values of the segment's column, and the one that is asked about; None for all items."""
+    if segment is None:
+        return None, ""
+    column, value = segment
+    known = opened.manifest.segments.get(column)
+    if known is None:
+        texts = texts_of(opened.spec, opened.manifest, found.rows, column)
+    else:
+        texts = [row.segments[column] for row in found.rows]
+    if value not in (texts if known is None else known):
+        there = ", ".join(shortened(v) for v in sorted(set(texts))[:5])
+        raise BadInput(
+            f"--segment: no labelled item has {value!r} in column {column!r}; the first of theirs: {there}"
+        )
+    return texts, value
+
+
+def _cannot_be_drawn(
+    opened: Opened, found: PoolSample, asked: NewQuestion, measure: OutcomeMeasure, of: Labelled
+) -> str | None:
+    """Why there is no estimate: it depends on items which the evaluation never looks at; else None."""
+    items = unreached(opened.cut.cells.size, found.sample)
+    if not items:
+        return None
+    frozen = opened.spec.pool.threshold
+    as_frozen = asked.system is None and (
+        asked.threshold is None or (frozen is not None and asked.threshold >= frozen)
+    )
+    predictions = opened.statistics.predictions_of_unreached(found.sample.reached, as_frozen=as_frozen)
+    if not depends_on(found.kind, measure, found.sample, of, predictions):
+        return None
+    return (f"it depends on {plural(items, 'item')} that the measures of the evaluation never look at, and "
+            "none could be drawn")
+
+
+def _withheld(e: Estimate, reason: str) -> Estimate:
+    return replace(
+        e, value=None, lower=None, upper=None, variance=None, interval=NONE, undefined_reason=reason
+    )
+
+
+def _row(found: PoolSample, asked: NewQuestion, e: Estimate) -> EstimateRow:
+    return EstimateRow(
+        measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
+        interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, revision=found.revision,
+        system=asked.system, class_name=e.of_class, at=asked.threshold,
+        segment=None if asked.segment is None else "=".join(asked.segment),
+    )
+
+
+def _notes(opened: Opened, found: PoolSample, asked: NewQuestion) -> list[str]:
+    """What was read again from files that were written to since the freeze."""
+    reread = asked.system is not None or (
+        asked.segment is not None and asked.segment[0] not in opened.manifest.segments
+    )
+    since = files_written_since(opened.ledger, opened.manifest, found.rows) if reread else []
+    return [
+        f"{path} was written since the pool was frozen; of the labelled items it holds what was frozen, but "
+        "the column read now may have changed" for path in since
+    ]

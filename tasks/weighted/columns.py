@@ -1,0 +1,105 @@
+"""Columns of the source that a new question asks about, for the labelled items alone.
+
+The rows are found by file and row number, and each has to be the item that was frozen: its id, its
+predictions and everything else that the frozen pool holds of it are compared.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.manifest import FilesRead, Manifest
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import find_record
+from assay.tasks.pool.checked_rows import RowChecker
+from assay.tasks.pool.frozen import FrozenRow, frozen_row
+from assay.tasks.sources.files.listing import file_at
+from assay.tasks.sources.reader import SourceBatch, read_rows
+from assay.tasks.sources.values import as_text
+from assay.tasks.spec.evaluation import Spec
+
+
+def texts_of(spec: Spec, manifest: Manifest, rows: Sequence[FrozenRow], column: str) -> list[str]:
+    """A column of these items as text; a missing value is the empty text.
+
+    Raises BadInput naming file and row where the source is gone, lacks the column, or no longer holds what
+    was frozen.
+    """
+    found = [""] * len(rows)
+    for batch, places in _batches(spec, manifest, rows, column):
+        values = as_text(batch.columns.column(batch.columns.num_columns - 1)).fill_null("").to_pylist()
+        for place, value in zip(places, values, strict=True):
+            found[place] = value
+    return found
+
+
+def predictions_of_column(
+    spec: Spec, manifest: Manifest, rows: Sequence[FrozenRow], column: str
+) -> list[int]:
+    """A column of predictions of these items as codes of classes. Raises BadInput as `texts_of`."""
+    found = [0] * len(rows)
+    checker = _checker(spec, manifest)
+    for batch, places in _batches(spec, manifest, rows, column):
+        values = batch.columns.column(batch.columns.num_columns - 1)
+        for place, code in zip(places, checker.codes(batch, column, {column: values}).tolist(), strict=True):
+            found[place] = code
+    return found
+
+
+def files_written_since(ledger: Ledger, manifest: Manifest, rows: Sequence[FrozenRow]) -> list[str]:
+    """Of the files that hold these items, those whose size or time of writing is not that of the freeze."""
+    known = find_record(ledger, layout.pool_sources(ledger.name), FilesRead)
+    then = {} if known is None else {file.path: (file.size, file.version) for file in known.files}
+    paths = [manifest.sources[file].path for file in sorted({row.source_file for row in rows})]
+    now = {path: file_at(path) for path in paths}
+    return [path for path in paths if then.get(path) != (now[path].size, now[path].version)]
+
+
+def _checker(spec: Spec, manifest: Manifest) -> RowChecker:
+    return RowChecker(spec, [source.path for source in manifest.sources])
+
+
+def _batches(
+    spec: Spec, manifest: Manifest, rows: Sequence[FrozenRow], column: str
+) -> list[tuple[SourceBatch, list[int]]]:
+    """The rows file by file, the column asked for last, and the place of each among `rows`."""
+    of_file: defaultdict[int, list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        of_file[row.source_file].append(place)
+    found = []
+    for file, places in sorted(of_file.items()):
+        mine, path = [rows[place] for place in places], manifest.sources[file].path
+        checker = _checker(spec, manifest)
+        numbers = [row.source_row for row in mine]
+        table = read_rows(path, numbers, list(dict.fromkeys([*checker.columns, column])))
+        _refuse_other_items(checker, manifest, path, table.select(checker.columns), mine)
+        asked = [*checker.columns, column]
+        record = pa.RecordBatch.from_arrays(
+            [table.column(name).combine_chunks() for name in asked], names=[f"{i}" for i in range(len(asked))]
+        )
+        found.append((SourceBatch(file=file, first_row=0, columns=record), places))
+    return found
+
+
+def _refuse_other_items(
+    checker: RowChecker, manifest: Manifest, path: str, table: pa.Table, rows: Sequence[FrozenRow]
+) -> None:
+    record = pa.RecordBatch.from_arrays(
+        [column.combine_chunks() for column in table.columns], names=table.column_names
+    )
+    batch = SourceBatch(file=rows[0].source_file, first_row=0, columns=record)
+    now = [
+        frozen_row(row.row, values, manifest.segment_names)
+        for row, values in zip(rows, checker.check(batch).to_pylist(), strict=True)
+    ]
+    for row, read in zip(rows, now, strict=True):
+        # as text, so that a score that is not there equals itself
+        if repr(replace(read, source_file=row.source_file, source_row=row.source_row)) != repr(row):
+            raise BadInput(
+                f"{path} row {row.source_row + 1}: item {row.item_id!r} is not what it was when the pool was "
+                "frozen; restore the file"
+            )

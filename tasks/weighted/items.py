@@ -1,0 +1,37 @@
+"""Frozen rows as the core of any outcome takes them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Bools
+from assay.tasks.pool.frozen import FrozenRow, predictions_of, probabilities_of
+
+
+def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
+    """What the pool says of these items: prediction, and the probability of each class where there is one.
+
+    of_positive: the pool supplies the probability of the positive one of two classes.
+    """
+    supplied = probabilities_of(rows)
+    if of_positive:
+        positive = np.array([row.probability for row in rows], np.float64)
+        supplied = np.stack([1 - positive, positive], axis=1)
+    return Items(prediction=predictions_of(rows).astype(np.float64)[:, None], probability=supplied)
+
+
+def with_predictions(items: Items, codes: Sequence[int]) -> Items:
+    """The same items as another system predicts them: what the first one's probabilities say is left out."""
+    return replace(items, prediction=np.array(codes, np.float64)[:, None], probability=None)
+
+
+def above(rows: Sequence[FrozenRow], threshold: float, *, by_score: bool) -> list[int]:
+    """1 where the score is above the threshold, or the probability at it or above; else 0."""
+    return [int(row.score > threshold if by_score else row.probability >= threshold) for row in rows]
+
+
+def equal_to(values: Sequence[str] | None, value: str, *, n: int) -> Bools:
+    """(n,) whether each item has this value; all of them where there are no values."""
+    return np.ones(n, np.bool_) if values is None else np.array([one == value for one in values], np.bool_)
