@@ -1,6 +1,6 @@
 """What evaluations and replays say: frozen values that print, convert to frames, and draw themselves."""
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -59,18 +59,10 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
-    """Where an evaluation stands, finished or not."""
+class Estimates:
+    """Some estimates, the first measure first."""
 
-    evaluation: str
-    state: str                       # waiting, open or finished
-    stopped_by: str | None           # half_width, variance, budget or pool; None while it is not finished
-    verdict: str | None              # ok, breach or inconclusive; None without a limit
-    labels: int                      # bought so far
-    rounds: int                      # closed
-    method: str
-    estimates: tuple[Estimate, ...]  # the first measure first
-    json: JsonObject                 # all of it, as `--json` prints it
+    estimates: tuple[Estimate, ...]
     backend: str                     # the library of its frames
 
     @property
@@ -96,18 +88,18 @@ class Result:
         known = ", ".join(dict.fromkeys(one.measure for one in self.estimates)) or "none so far"
         raise KeyError(f"no estimate of {measure!r}; there are: {known}")
 
+    @property
+    def title(self) -> str:
+        """What they are of, in one line."""
+        return f"{wording.plural(len(self.estimates), 'estimate', 'estimates')} from labels and weights"
+
     def summary(self) -> str:
         """In a few lines of text."""
-        said = f"; it {_VERDICTS[self.verdict]}" if self.verdict else ""
-        ended = f"finished ({self.stopped_by})" if self.stopped_by else self.state
-        bought = wording.plural(self.labels, "label", "labels")
-        rounds = wording.plural(self.rounds, "round", "rounds")
-        head = f"{self.evaluation}: {ended}, {bought} in {rounds}{said}"
-        return "\n".join([head, *(f"  {one}" for one in self.estimates)])
+        return "\n".join([self.title, *(f"  {one}" for one in self.estimates)])
 
     def to_dict(self) -> JsonObject:
-        """The object that `--json` prints."""
-        return self.json
+        """An object of plain values."""
+        return {"estimates": [asdict(one) for one in self.estimates]}
 
     def to_frame(self) -> Any:
         """A row for each estimate."""
@@ -119,7 +111,7 @@ class Result:
         """The estimates with their intervals, one below the other: a matplotlib figure."""
         from assay.face.figures import Bar, bars_figure
 
-        return bars_figure(self.evaluation, [
+        return bars_figure(self.title, [
             Bar(label=one.of, value=one.value, lower=one.lower, upper=one.upper)
             for one in self.estimates if one.value is not None
         ])
@@ -130,11 +122,38 @@ class Result:
             f"<td>{_text(one.lower)}</td><td>{_text(one.upper)}</td></tr>"
             for one in self.estimates
         )
-        head = escape(self.summary().splitlines()[0])
+        head = escape(self.title)
         return (
             f"<p>{head}</p><table><thead><tr><th>measure</th><th>value</th><th>lower</th><th>upper</th></tr>"
             f"</thead><tbody>{rows}</tbody></table>"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(Estimates):
+    """Where an evaluation stands, finished or not."""
+
+    evaluation: str
+    state: str                       # waiting, open or finished
+    stopped_by: str | None           # half_width, variance, budget or pool; None while it is not finished
+    verdict: str | None              # ok, breach or inconclusive; None without a limit
+    labels: int                      # bought so far
+    rounds: int                      # closed
+    method: str
+    json: JsonObject                 # all of it, as `--json` prints it
+
+    @property
+    def title(self) -> str:
+        """How far it is, in one line."""
+        said = f"; it {_VERDICTS[self.verdict]}" if self.verdict else ""
+        ended = f"finished ({self.stopped_by})" if self.stopped_by else self.state
+        bought = wording.plural(self.labels, "label", "labels")
+        rounds = wording.plural(self.rounds, "round", "rounds")
+        return f"{self.evaluation}: {ended}, {bought} in {rounds}{said}"
+
+    def to_dict(self) -> JsonObject:
+        """The object that `--json` prints."""
+        return self.json
 
 
 @dataclass(frozen=True, kw_only=True)

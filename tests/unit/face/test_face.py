@@ -44,7 +44,7 @@ def result(mails):
 
 
 @pytest.mark.parametrize("module", ["errors", "face.evaluation", "face.inline", "face.ledgers",
-                                    "face.question", "face.simulation"])
+                                    "face.labelled", "face.question", "face.simulation"])
 def test_every_example_of_the_docstrings_runs(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(importlib.import_module(f"assay.{module}"))
