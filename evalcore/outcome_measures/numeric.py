@@ -14,6 +14,7 @@ from math import inf
 
 import numpy as np
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import (
     Asked,
     Loss,
@@ -132,6 +133,12 @@ class Numeric(Loss):
             Loss.needs(self, items)
 
 
+def _refuse_names(asked: Asked, name: str) -> None:
+    """Raises BadInput for classes that are names and no values."""
+    if asked.kind.name == "classes" and asked.kind.grades is None:
+        raise BadInput(f"{name} needs grades: classes with numeric values")
+
+
 def _family(
     name: str, title: str, meaning: str, functions: tuple[Function, ...],
     bounds: Callable[[float, float], tuple[float, float]],
@@ -142,6 +149,7 @@ def _family(
     is_error: bool = False,
 ) -> MeasureFamily:
     def make(asked: Asked) -> OutcomeMeasure:
+        _refuse_names(asked, name)
         low, high = bounds(*asked.kind.value_range)
         span = high - low if np.isfinite(high - low) else 1.0
         return OutcomeMeasure(
@@ -159,6 +167,7 @@ def _family(
 
 
 def _within(asked: Asked) -> OutcomeMeasure:
+    _refuse_names(asked, "within")
     tolerance = asked.number("tolerance", 1.0)
     return OutcomeMeasure(
         name=f"within({tolerance:g})", title=f"Within {tolerance:g}",
