@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
-from assay.evalcore.monitoring.evidence import WindowSample, sure_end
+from assay.evalcore.monitoring.evidence.sample import WindowSample, sure_end
 from assay.evalcore.monitoring.lifetime import EvidenceSoFar, family_evidence
 from assay.evalcore.monitoring.limits import Against, NewestVerdicts, Rules, limits_of
 from assay.evalcore.monitoring.verdicts import PlaceVerdict, Source, pooled, verdict_of

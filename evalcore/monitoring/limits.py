@@ -54,11 +54,15 @@ class Rules:
     horizon: int = HORIZON
     test: Test = "e-detector"
     correction: Correction = "e-bh"
+    is_error: bool = False             # the measure is an error: the smaller the better
 
     @property
     def worse(self) -> Side:
-        """On which side of a limit a breach lies: above, where a ceiling is all that is fixed."""
-        return "above" if self.ceiling is not None and self.floor is None else "below"
+        """On which side of a limit a breach lies: above, of an error or where a ceiling is all that is
+        fixed; below where there is a floor."""
+        if self.floor is not None:
+            return "below"
+        return "above" if self.is_error or self.ceiling is not None else "below"
 
     @property
     def limits(self) -> int:

@@ -2,6 +2,7 @@
 
     psi, ks        the distribution of the scores (`evalcore.monitoring.traffic.distances`)
     predictions    the share predicted positive
+    classes        with several classes, the shares of the predicted classes (total variation)
     expected       the measure as the probabilities have it
     feature NAME   the distribution of a feature (ks)
     segment NAME   the shares of a segment column's values (total variation)
@@ -25,7 +26,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from assay.evalcore.monitoring.traffic.distances import GROUPS, largest_gap, moved_share, stability
-from assay.evalcore.monitoring.traffic.profile import Binned, Profile
+from assay.evalcore.monitoring.traffic.profile import Profile
 from assay.evalcore.monitoring.traffic.surprise import (
     compared_with,
     distance_bound,
@@ -35,8 +36,8 @@ from assay.evalcore.monitoring.traffic.surprise import (
 
 LEAST_WINDOWS = 3   # earlier windows without which no spread can be estimated
 MATTERS: Mapping[str, float] = {            # from where on a difference counts, by the first word of a name
-    "psi": 0.1, "ks": 0.05, "predictions": 0.02, "expected": 0.01, "feature": 0.05, "segment": 0.05,
-    "missing": 0.01,
+    "psi": 0.1, "ks": 0.05, "predictions": 0.02, "expected": 0.01, "classes": 0.05, "feature": 0.05,
+    "segment": 0.05, "missing": 0.01,
 }
 
 
@@ -87,14 +88,14 @@ def signals(windows: Sequence[Watched], *, rate: float, fewest: int) -> list[Sig
     fewest   earlier windows without which none is raised (at least LEAST_WINDOWS are needed)
     """
     new = windows[-1]
-    comparable = [w for w in windows[:-1] if w.profile.scores.edges == new.profile.scores.edges]
+    comparable = [w for w in windows[:-1] if _edges(w.profile) == _edges(new.profile)]
     if not comparable:
         return []
     sequence = [w.profile for w in (*comparable, new)]
     among = compared_with([w.seasons for w in (*comparable, new)])
     enough = len(comparable) >= max(fewest, LEAST_WINDOWS)
     distances, levels = _distances(sequence), _levels(sequence)
-    share = rate / (len(distances) + len(levels))
+    share = rate / max(len(distances) + len(levels), 1)
     few = "" if enough else f"{len(comparable)} of {max(fewest, LEAST_WINDOWS)} windows to compare with"
     return [
         *(_of_distance(one, sequence, among, share, few) for one in distances),
@@ -108,15 +109,25 @@ def is_quiet(found: Sequence[Signal]) -> bool:
     return not any(signal.raised for signal in found)
 
 
+def _edges(profile: Profile) -> tuple[float, ...] | None:
+    return None if profile.scores is None else profile.scores.edges
+
+
 def _distances(sequence: Sequence[Profile]) -> list[_Distance]:
     new = sequence[-1]
     kept = [name for name, binned in new.features.items()
             if all(p.features.get(name, binned).edges == binned.edges and name in p.features
                    for p in sequence)]
-    return [
+    of_scores = [
         _Distance(name="psi", of=partial(_binned, stability, None), unit=float,
                   chance=lambda rate: float(chdtri(GROUPS - 1, rate))),
         _Distance(name="ks", of=partial(_binned, largest_gap, None), unit=_root, chance=_smirnov),
+    ]
+    of_classes = _Distance(name="classes", of=_other_classes, unit=_root,
+                           chance=partial(_pearson, max(len(p.classes) for p in sequence)))
+    return [
+        *(of_scores if new.scores is not None else []),
+        *([of_classes] if all(p.classes for p in sequence) else []),
         *(_Distance(name=f"feature {name}", of=partial(_binned, largest_gap, name), unit=_root,
                     chance=_smirnov) for name in kept),
         *(_Distance(name=f"segment {name}", of=partial(_moved, name), unit=_root,
@@ -127,9 +138,12 @@ def _distances(sequence: Sequence[Profile]) -> list[_Distance]:
 
 def _levels(sequence: Sequence[Profile]) -> list[_Level]:
     new = sequence[-1]
+    predictions = _Level(name="predictions", of=_predicted, spread=partial(_binomial, _predicted))
+    expected = _Level(name="expected", of=lambda p: p.expected, spread=_of_expected)
+    two_classes = new.predicted is not None
     return [
-        _Level(name="predictions", of=_predicted, spread=partial(_binomial, _predicted)),
-        _Level(name="expected", of=lambda p: p.expected, spread=_of_expected),
+        *([predictions] if two_classes else []),
+        *([expected] if two_classes or any(p.expected is not None for p in sequence) else []),
         *(_Level(name=f"missing {name}", of=partial(_missing, name),
                  spread=partial(_binomial, partial(_missing, name)))
           for name in new.missing if all(name in p.missing for p in sequence)),
@@ -201,19 +215,24 @@ def _matters(name: str) -> float:
 def _binned(
     distance: Callable[..., float], feature: str | None, now: Profile, before: Sequence[Profile]
 ) -> float:
-    def counts(p: Profile) -> Binned:
-        return p.scores if feature is None else p.features[feature]
+    def counts(p: Profile) -> Sequence[int]:
+        binned = p.scores if feature is None else p.features[feature]
+        return () if binned is None else binned.counts
 
-    together = np.sum([counts(p).counts for p in before], axis=0)
-    return distance(np.asarray(counts(now).counts), together)
+    together = np.sum([counts(p) for p in before], axis=0)
+    return distance(np.asarray(counts(now)), together)
 
 
 def _moved(name: str, now: Profile, before: Sequence[Profile]) -> float:
     return moved_share(now.segments[name], [p.segments[name] for p in before])
 
 
+def _other_classes(now: Profile, before: Sequence[Profile]) -> float:
+    return moved_share(now.classes, [p.classes for p in before])
+
+
 def _predicted(profile: Profile) -> float:
-    return profile.predicted
+    return 0.0 if profile.predicted is None else profile.predicted
 
 
 def _missing(name: str, profile: Profile) -> float:

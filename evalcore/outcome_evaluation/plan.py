@@ -5,7 +5,7 @@ import numpy as np
 from assay.evalcore.design.ranks import free_ranks
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_evaluation.state import Asked, Question, RoundPlan, State
-from assay.evalcore.outcome_methods.base import draw_round
+from assay.evalcore.outcome_methods.base import design_of_round
 from assay.evalcore.randomness import stream
 
 
@@ -18,13 +18,14 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
     if size < 1:
         raise BadInput(f"a round needs at least one item, got {size}")
     rng = stream(question.seed, question.evaluation, state.round + 1, "plan")
-    design, counts = draw_round(question.method, state.inner, size, rng)
+    design = design_of_round(question.method, state.inner, size)
+    cell = np.repeat(np.arange(question.cells.n_cells), state.inner.wanted[0]) if design.census[0] else \
+        question.method.in_order(design, size, rng)
     items = stream(question.seed, question.evaluation, state.round + 1, "items")
-    cell = np.repeat(np.arange(question.cells.n_cells), counts[0])
     rank = np.zeros(len(cell), np.int64)
     for c in np.unique(cell).tolist():
         taken = state.asked.get(c, Asked()).rank
-        rank[cell == c] = free_ranks(int(question.cells.size[c]), taken, int(counts[0, c]), items)
+        rank[cell == c] = free_ranks(int(question.cells.size[c]), taken, int((cell == c).sum()), items)
     return RoundPlan(
         cell=cell,
         rank=rank,

@@ -16,8 +16,10 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import (
     Asked,
     Loss,
+    Margin,
     MeasureFamily,
     OutcomeMeasure,
+    margin_of_mean,
     numerical_gradient,
 )
 from assay.evalcore.outcome_measures.counts import Counts, present, ratio, split
@@ -75,13 +77,19 @@ class Agreement(Loss):
         """(n, K)."""
         return np.asarray(slope[0] * (self.known(items) @ self._weight()) + slope[1:])
 
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """The best label of each predicted class, and the best class of the cell."""
+        best = (slope[0] * self._weight() + slope[1:]).max(axis=1) + told
+        predicted = said[:, self.system, : self.kind.width] > 0
+        return np.asarray(np.where(predicted, best, -np.inf).max(axis=1))
+
 
 def _accuracy(asked: Asked) -> OutcomeMeasure:
     return OutcomeMeasure(
         name="accuracy", title="Accuracy", meaning="share of items whose class is predicted",
         undefined_when="the pool is empty", bounds=(0.0, 1.0), losses=(Hit(asked.kind, asked.system),),
         value=lambda risk: risk[..., :1], gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)),
-        system=asked.system,
+        system=asked.system, margin=margin_of_mean,
     )
 
 
@@ -102,13 +110,18 @@ def _kappa(asked: Asked) -> OutcomeMeasure:
         by_y = by_chance * (value(risk) - 1) / below
         return np.asarray(np.concatenate([1 / below, by_y], axis=-1)[..., None, :])
 
+    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
+        """o - e - limit (1 - e), which is linear in o and y: the shares of predictions are known."""
+        slope = np.concatenate([[1.0], (limit - 1) * (known @ weight)])
+        return Margin(constant=-limit, slope=slope, told=np.zeros(k))
+
     written = asked.options.get("weights")
     return OutcomeMeasure(
         name="cohen_kappa" if written is None else f"cohen_kappa({written})", title="Cohen's kappa",
         meaning="agreement beyond what chance would give",
         undefined_when="one class is all there is among predictions and labels", bounds=(-1.0, 1.0),
         losses=(Agreement(asked.kind, asked.system, tuple(map(tuple, weight.tolist()))),),
-        value=value, gradient=gradient, system=asked.system, range_of=2.0,
+        value=value, gradient=gradient, system=asked.system, range_of=2.0, margin=margin,
     )
 
 

@@ -15,7 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.outcome_measures.base import Asked, Loss, MeasureFamily, OutcomeMeasure
+from assay.evalcore.outcome_measures.base import (
+    Asked,
+    Loss,
+    Margin,
+    MarginOf,
+    MeasureFamily,
+    OutcomeMeasure,
+)
 from assay.evalcore.outcome_measures.counts import (
     Counts,
     Rate,
@@ -95,6 +102,11 @@ class Totals(Loss):
         """(n, K)."""
         return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]) + slope[1])
 
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """See Loss."""
+        one = np.ones(self.kind.width)
+        return self.kind.highest(said[:, self.system], slope[0] * one, slope[1] * one, told[0] * one)
+
 
 def _micro(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     def value(risk: Floats) -> Floats:
@@ -107,6 +119,40 @@ def _micro(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], F
     return value, gradient
 
 
+def _macro_precision_margin(limit: float, known: Floats, at_least: bool) -> Margin:
+    """Σ t/f over the predicted classes, against the limit times the number of classes that count.
+
+    Of classes that are never predicted nobody knows whether they are there: the number is the least it can
+    be for a limit from below, and the largest for one from above.
+    """
+    predicted = known > 0
+    count = predicted.sum() if at_least else len(known)
+    by_t = np.where(predicted, 1 / np.where(predicted, known, 1.0), 0.0)
+    return Margin(
+        constant=-limit * float(count), slope=np.concatenate([by_t, np.zeros(len(known))]),
+        told=np.zeros(len(known)),
+    )
+
+
+def _total_margin(rate: Rate) -> MarginOf:
+    """Of a rate of the totals over classes, each component of which is a sum over classes."""
+
+    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
+        constant, by_t, by_y, by_f = rate.margin(limit)
+        one = np.ones(len(known))
+        return Margin(constant=constant, slope=np.concatenate([by_t * one, by_y * one]), told=by_f * one)
+
+    return margin
+
+
+# by how classes are averaged and the name of the rate; the other averages are no ratios of means
+_MARGINS: dict[tuple[str, str], MarginOf] = {
+    ("macro", "macro_precision"): _macro_precision_margin,
+    ("weighted", "weighted_recall"): _total_margin(recall),
+    ("micro", "micro_precision"): _total_margin(precision),
+    ("micro", "micro_recall"): _total_margin(recall),
+    ("micro", "micro_f1"): _total_margin(f_beta(1.0)),
+}
 _RATES: dict[str, tuple[str, Rate]] = {
     "precision": ("precision", precision),
     "recall": ("recall", recall),
@@ -127,6 +173,7 @@ def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str,
             name=name, title=title, meaning=meaning, undefined_when="no class is there", bounds=(0.0, 1.0),
             losses=(loss(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
             labels_of="every" if how in ("macro", "labelled") else "",
+            margin=_MARGINS.get((how, name)),
         )
 
     return MeasureFamily(name=name, title=title, meaning=meaning, kinds=kinds, make=make)

@@ -62,10 +62,37 @@ class Loss(ABC):
         mean = np.clip(self.of(items, phi), 0, 1)
         return np.asarray((mean * (1 - mean)) @ slope**2)
 
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """The largest that slope·ℓ + told·known can be for an item of each cell, whatever its outcome.
+
+        said (C, S, w): of the items of each cell (`OutcomeKind.said`); slope (d,), told (d_k,).  An upper
+        bound; by default that of numbers between 0 and 1.
+        """
+        return np.full(len(said), np.maximum(slope, 0.0).sum() + np.maximum(told, 0.0).sum())
+
     def needs(self, items: Items) -> None:
         """Raises BadInput where the items lack a column that the loss is made of."""
         if items.systems <= self.system:
             raise BadInput("this measure needs a prediction of each item")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Margin:
+    """A linear statement about a pool: constant + slope·R + told·R_known is 0 or more."""
+
+    constant: float
+    slope: Floats    # (d,) by the part that depends on the outcome
+    told: Floats     # (d_k,) by the known part
+
+
+# of a limit, the known part of R (d_k,), and whether the measure must be at least (else at most) the limit.
+# While the limit is kept the margin is at least (at most) 0
+MarginOf = Callable[[float, Floats, bool], Margin]
+
+
+def margin_of_mean(limit: float, known: Floats, at_least: bool) -> Margin:
+    """Of a measure that is the mean of one loss."""
+    return Margin(constant=-limit, slope=np.ones(1), told=np.zeros(len(known)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -87,6 +114,14 @@ class OutcomeMeasure:
     range_of: float = field(default=1.0)    # the length of its range, or a guess of it: for half-widths
     # of which classes it says nothing without a label: of its part's, or of every class that is predicted
     labels_of: Literal["", "own", "every"] = ""
+    is_error: bool = False                  # the smaller the better
+    margin: MarginOf | None = None          # None where no mean of bounded losses decides about a limit
+
+    @property
+    def full_name(self) -> str:
+        """The name, with the class that it is of: f1(cat)."""
+        only = self.parts[0] if len(self.parts) == 1 else None
+        return self.name if only is None else f"{self.name}({only})"
 
     def of_pool(self, items: Items, phi: Floats) -> Floats:
         """g (q,) where all outcomes are known: φ (N, P)."""

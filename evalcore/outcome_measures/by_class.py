@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assay.evalcore.outcome_measures.base import Asked, MeasureFamily, OutcomeMeasure
+from assay.evalcore.outcome_measures.base import Asked, Margin, MeasureFamily, OutcomeMeasure
 from assay.evalcore.outcome_measures.counts import (
     Counts,
     Rate,
@@ -32,10 +32,18 @@ def _measure(
         eye = np.eye(k)[chosen]
         return np.concatenate([eye * by_t[..., None, :], eye * by_y[..., None, :]], axis=-1)
 
+    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
+        constant, by_t, by_y, by_f = rate.margin(limit)
+        mine = np.arange(k) == only
+        return Margin(
+            constant=constant, slope=np.concatenate([by_t * mine, by_y * mine]), told=by_f * mine
+        )
+
     return OutcomeMeasure(
         name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
         losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
         parts=asked.kind.parts[chosen], system=asked.system, labels_of="own" if needs_labels else "",
+        margin=None if only is None else margin,
     )
 
 

@@ -8,11 +8,12 @@ K classes need 3K numbers, not K².  The measures here are written with rates by
 
     t, y, f (..., K)   the means of hit, label and predicted, by class
     v(t, y, f), ∂v/∂t, ∂v/∂y
+
+Each of them is a ratio, so v ≥ m says that a linear function of t, y and f is 0 or more: its margin.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -20,8 +21,18 @@ from assay.evalcore.outcome_measures.base import Loss
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats
 
-# v with its slopes by t and by y
-Rate: TypeAlias = Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate by class.  Called with t, y and f it gives v with its slopes by t and by y."""
+
+    of: Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+    # of m: the constant and the slopes by t, y and f of the margin of v ≥ m
+    margin: Callable[[float], tuple[float, float, float, float]]
+
+    def __call__(self, t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+        """v, ∂v/∂t, ∂v/∂y."""
+        return self.of(t, y, f)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,11 @@ class Counts(Loss):
         k = self.kind.width
         return slope[:k] * self.known(items) + slope[k:]
 
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """See Loss."""
+        k = self.kind.width
+        return self.kind.highest(said[:, self.system], slope[:k], slope[k:], told)
+
 
 def split(risk: Floats) -> tuple[Floats, Floats, Floats]:
     """t, y, f (..., K) of R (..., 3K)."""
@@ -73,29 +89,35 @@ def f_beta(beta: float) -> Rate:
         value = ratio((1 + b) * t, below)
         return value, ratio(np.full_like(t, 1 + b), below), ratio(-b * value, below)
 
-    return rate
+    return Rate(rate, lambda limit: (0.0, 1 + b, -b * limit, -limit))
 
 
-def precision(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+def _precision(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """t/f."""
     return ratio(t, f), ratio(np.ones_like(t), f), np.zeros_like(t)
 
 
-def recall(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+def _recall(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """t/y."""
     value = ratio(t, y)
     return value, ratio(np.ones_like(t), y), ratio(-value, y)
 
 
-def specificity(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+def _specificity(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """(1 - y - f + t)/(1 - y)."""
     value = ratio(1 - y - f + t, 1 - y)
     return value, ratio(np.ones_like(t), 1 - y), ratio(value - 1, 1 - y)
 
 
-def share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+def _share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """y."""
     return y, np.zeros_like(y), np.ones_like(y)
+
+
+precision = Rate(_precision, lambda limit: (0.0, 1.0, 0.0, -limit))
+recall = Rate(_recall, lambda limit: (0.0, 1.0, -limit, 0.0))
+specificity = Rate(_specificity, lambda limit: (1 - limit, 1.0, limit - 1, -1.0))
+share = Rate(_share, lambda limit: (-limit, 0.0, 1.0, 0.0))
 
 
 def present(y: Floats, f: Floats, pool_size: int) -> Bools:

@@ -23,7 +23,7 @@ def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeas
     span = measure.bounds[1] - measure.bounds[0]
     return replace(
         measure, value=value, gradient=gradient, losses=(*measure.losses, *baseline.losses),
-        bounds=(-span, span), versus=baseline.system, range_of=2 * measure.range_of,
+        bounds=(-span, span), versus=baseline.system, range_of=2 * measure.range_of, margin=None,
     )
 
 

@@ -14,11 +14,15 @@ from math import inf
 
 import numpy as np
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import (
     Asked,
     Loss,
+    Margin,
+    MarginOf,
     MeasureFamily,
     OutcomeMeasure,
+    margin_of_mean,
     numerical_gradient,
 )
 from assay.evalcore.outcome_measures.counts import ratio
@@ -51,6 +55,14 @@ def _absolute(y: Floats, f: Floats) -> Floats:
 
 def _squared(y: Floats, f: Floats) -> Floats:
     return np.asarray((f - y) ** 2)
+
+
+def _prediction(y: Floats, f: Floats) -> Floats:
+    return f + 0 * y
+
+
+def _squared_prediction(y: Floats, f: Floats) -> Floats:
+    return f**2 + 0 * y
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,20 @@ class Numeric(Loss):
         f = self._prediction(items)
         return np.stack([f, f**2], axis=1)
 
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """At the ends of the outcomes and of the cell's predictions, or where one is the other, or 0."""
+        low, high = self.kind.value_range
+        none = np.zeros(len(said))
+        first, last = self.kind.predicted_range(said[:, self.system]) if self.predicted else (none, none)
+        f = [first, last, *(np.clip(y, first, last) for y in (low, high, 0.0))]
+        y = [none + low, none + high, *(np.clip(at, low, high) for at in (first, last, 0.0))]
+        total = none
+        functions: list[Function] = [*self.functions, _prediction, _squared_prediction]
+        for function, by in zip(functions, [*slope, *told], strict=True):
+            if by:
+                total = total + np.max([by * function(a, b) for a in y for b in f], axis=0)
+        return total
+
     def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
         """Nothing is known of it: the same for all."""
         return np.full(len(phi), max(float((slope**2).sum()), 1e-12))
@@ -107,21 +133,31 @@ class Numeric(Loss):
             Loss.needs(self, items)
 
 
+def _refuse_names(asked: Asked, name: str) -> None:
+    """Raises BadInput for classes that are names and no values."""
+    if asked.kind.name == "classes" and asked.kind.grades is None:
+        raise BadInput(f"{name} needs grades: classes with numeric values")
+
+
 def _family(
     name: str, title: str, meaning: str, functions: tuple[Function, ...],
     bounds: Callable[[float, float], tuple[float, float]],
     value: Callable[[Floats], Floats] = lambda risk: risk[..., :1],
     predicted: bool = True,
     undefined: str = "the pool is empty",
+    margin: MarginOf | None = margin_of_mean,
+    is_error: bool = False,
 ) -> MeasureFamily:
     def make(asked: Asked) -> OutcomeMeasure:
+        _refuse_names(asked, name)
         low, high = bounds(*asked.kind.value_range)
         span = high - low if np.isfinite(high - low) else 1.0
         return OutcomeMeasure(
             name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(low, high),
             losses=(Numeric(asked.kind, asked.system, functions, predicted),), value=value,
             gradient=numerical_gradient(value, len(functions)), system=asked.system if predicted else None,
-            scale=span, range_of=span,
+            scale=span, range_of=span, is_error=is_error,
+            margin=margin if np.isfinite(asked.kind.value_range).all() else None,
         )
 
     return MeasureFamily(
@@ -131,6 +167,7 @@ def _family(
 
 
 def _within(asked: Asked) -> OutcomeMeasure:
+    _refuse_names(asked, "within")
     tolerance = asked.number("tolerance", 1.0)
     return OutcomeMeasure(
         name=f"within({tolerance:g})", title=f"Within {tolerance:g}",
@@ -138,12 +175,16 @@ def _within(asked: Asked) -> OutcomeMeasure:
         undefined_when="the pool is empty", bounds=(0.0, 1.0),
         losses=(Numeric(asked.kind, asked.system, (Within(tolerance),)),),
         value=lambda risk: risk[..., :1], gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)),
-        system=asked.system,
+        system=asked.system, margin=margin_of_mean,
     )
 
 
 def _root(risk: Floats) -> Floats:
     return np.asarray(np.sqrt(np.maximum(risk[..., :1], 0.0)))
+
+
+def _root_margin(limit: float, known: Floats, at_least: bool) -> Margin:
+    return Margin(constant=-limit * abs(limit), slope=np.ones(1), told=np.zeros(len(known)))
 
 
 def _r2(risk: Floats) -> Floats:
@@ -162,17 +203,17 @@ FAMILIES = (
     _family("bias", "Bias", "mean of prediction minus outcome", (_over,),
             lambda low, high: (low - high, high - low)),
     _family("mae", "Mean absolute error", "mean distance of prediction and outcome", (_absolute,),
-            lambda low, high: (0.0, high - low)),
+            lambda low, high: (0.0, high - low), is_error=True),
     _family("mse", "Mean squared error", "mean squared distance of prediction and outcome", (_squared,),
-            lambda low, high: (0.0, (high - low) ** 2)),
+            lambda low, high: (0.0, (high - low) ** 2), is_error=True),
     _family("rmse", "Root mean squared error", "root of the mean squared distance", (_squared,),
-            lambda low, high: (0.0, high - low), _root),
+            lambda low, high: (0.0, high - low), _root, margin=_root_margin, is_error=True),
     _family("r2", "R²", "share of the variance of the outcome that the prediction explains",
             (_squared, _value, _squared_value), lambda low, high: (-inf, 1.0), _r2,
-            undefined="all outcomes are equal"),
+            undefined="all outcomes are equal", margin=None),
     _family("pearson", "Pearson correlation", "correlation of prediction and outcome",
             (_product, _value, _squared_value), lambda low, high: (-1.0, 1.0), _pearson,
-            undefined="all outcomes, or all predictions, are equal"),
+            undefined="all outcomes, or all predictions, are equal", margin=None),
     MeasureFamily(name="within", title="Within a tolerance",
                   meaning="share of predictions within a tolerance",
                   kinds=("number", "classes"), options=("tolerance",), make=_within),

@@ -11,7 +11,14 @@ from math import log
 import numpy as np
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.outcome_measures.base import Asked, Loss, MeasureFamily, OutcomeMeasure
+from assay.evalcore.outcome_measures.base import (
+    Asked,
+    Loss,
+    MarginOf,
+    MeasureFamily,
+    OutcomeMeasure,
+    margin_of_mean,
+)
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
@@ -80,6 +87,10 @@ class Brier(ByClass):
         p = _probability(items)
         return np.asarray((p**2).sum(axis=1, keepdims=True) - 2 * p + 1)
 
+    def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """It lies between 0 and 2."""
+        return np.full(len(said), 2 * max(float(slope[0]), 0.0))
+
 
 @dataclass(frozen=True, slots=True)
 class LogLoss(ByClass):
@@ -90,11 +101,15 @@ class LogLoss(ByClass):
         return np.asarray(-np.log(np.maximum(_probability(items), EDGE)))
 
 
-def _mean(name: str, title: str, meaning: str, loss: Loss, bounds: tuple[float, float]) -> OutcomeMeasure:
+def _mean(
+    name: str, title: str, meaning: str, loss: Loss, bounds: tuple[float, float],
+    is_error: bool, margin: MarginOf | None = margin_of_mean,
+) -> OutcomeMeasure:
     return OutcomeMeasure(
         name=name, title=title, meaning=meaning, undefined_when="the pool is empty", bounds=bounds,
         losses=(loss,), value=lambda risk: risk[..., :1],
-        gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)), system=0,
+        gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)), system=0, is_error=is_error,
+        margin=margin,
     )
 
 
@@ -103,17 +118,19 @@ def _top_k(asked: Asked) -> OutcomeMeasure:
     if not 1 <= k <= asked.kind.width:
         raise BadInput(f"k of top_k_accuracy must lie between 1 and {asked.kind.width}, got {k}")
     meaning = f"share of items whose class is among the {k} most probable"
-    return _mean(f"top_k_accuracy({k})", f"Top-{k} accuracy", meaning, TopK(asked.kind, 0, k), (0.0, 1.0))
+    return _mean(f"top_k_accuracy({k})", f"Top-{k} accuracy", meaning, TopK(asked.kind, 0, k), (0.0, 1.0),
+                 is_error=False)
 
 
 def _brier(asked: Asked) -> OutcomeMeasure:
     return _mean("brier", "Brier score", "mean squared error of the probabilities", Brier(asked.kind),
-                 (0.0, 2.0))
+                 (0.0, 2.0), is_error=True)
 
 
 def _log_loss(asked: Asked) -> OutcomeMeasure:
     return _mean("log_loss", "Log loss", "mean of minus the log of the label's probability",
-                 LogLoss(asked.kind), (0.0, -log(EDGE)))
+                 LogLoss(asked.kind), (0.0, -log(EDGE)), is_error=True,
+                 margin=None)   # one item may count for 35: no bet on single items would ever pay
 
 
 _PROBABILITY = ("probability",)

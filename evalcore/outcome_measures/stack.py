@@ -95,14 +95,14 @@ class Stack:
     def value(self, risk: Floats, known: Sequence[int]) -> Floats:
         """g (..., Q) at R; known: the length of each loss's known part."""
         return np.concatenate(
-            [m.value(risk[..., self._columns(m, known)]) for m in self.measures], axis=-1
+            [m.value(risk[..., self.columns(m, known)]) for m in self.measures], axis=-1
         )
 
     def slopes(self, risk: Floats, known: Sequence[int]) -> Floats:
         """J (..., Q, D) at R; 0 where a measure is undefined."""
         rows = []
         for m in self.measures:
-            columns = self._columns(m, known)
+            columns = self.columns(m, known)
             inner = np.nan_to_num(m.gradient(risk[..., columns]), nan=0.0, posinf=0.0, neginf=0.0)
             row = np.zeros((*inner.shape[:-1], self.size))
             row[..., columns[: inner.shape[-1]]] = inner
@@ -133,7 +133,7 @@ class Stack:
                 pulls = pulls + pull
         return self.kind.variance(pulls, phi) + rest if pulls.any() else rest
 
-    def _columns(self, measure: OutcomeMeasure, known: Sequence[int]) -> Array:
+    def columns(self, measure: OutcomeMeasure, known: Sequence[int]) -> Array:
         """Where the risk of a measure stands in R: its losses, then what is known of them."""
         starts = np.cumsum([0, *(loss.size for loss in self.losses)])
         after = self.size + np.cumsum([0, *known])

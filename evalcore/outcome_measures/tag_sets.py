@@ -14,7 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.outcome_measures.base import Asked, Loss, MeasureFamily, OutcomeMeasure
+from assay.evalcore.outcome_measures.base import (
+    Asked,
+    Loss,
+    MeasureFamily,
+    OutcomeMeasure,
+    margin_of_mean,
+)
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
@@ -55,12 +61,15 @@ class OfSet(Loss):
         return self.function(phi, self.kind.phi(items.prediction[:, self.system]))[:, None]
 
 
-def _family(name: str, title: str, meaning: str, function: Function) -> MeasureFamily:
+def _family(
+    name: str, title: str, meaning: str, function: Function, is_error: bool = False
+) -> MeasureFamily:
     def make(asked: Asked) -> OutcomeMeasure:
         return OutcomeMeasure(
             name=name, title=title, meaning=meaning, undefined_when="the pool is empty", bounds=(0.0, 1.0),
             losses=(OfSet(asked.kind, asked.system, function),), value=lambda risk: risk[..., :1],
             gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)), system=asked.system,
+            margin=margin_of_mean, is_error=is_error,
         )
 
     return MeasureFamily(name=name, title=title, meaning=meaning, kinds=("tags",), make=make)
@@ -68,7 +77,7 @@ def _family(name: str, title: str, meaning: str, function: Function) -> MeasureF
 
 FAMILIES = (
     _family("subset_accuracy", "Subset accuracy", "share of items all of whose tags are right", _subset),
-    _family("hamming", "Hamming loss", "share of tags that are wrong", _hamming),
+    _family("hamming", "Hamming loss", "share of tags that are wrong", _hamming, is_error=True),
     _family("jaccard", "Jaccard index", "mean overlap of predicted and true tags", _jaccard),
     _family("sample_f1", "F1 by item", "mean F1 of predicted and true tags of an item", _sample_f1),
 )

@@ -23,10 +23,18 @@ from assay.evalcore.outcome_methods.table import LossTable
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
+SINGLE = ":one-at-a-time=true"   # at the end of the name of a method that draws so
+
 
 @dataclass(frozen=True, slots=True)
 class OutcomeMethod(ABC):
-    """One row of the registry.  A method is the same for all its uses: it has no settings yet."""
+    """One row of the registry.
+
+    one_at_a_time   items are drawn one after the other, each with a chance that is known given those before
+                    it, instead of a batch together: what a monitor needs (`evalcore.monitoring.betting`)
+    """
+
+    one_at_a_time: bool = False
 
     name: ClassVar[str]
     says: ClassVar[str]              # one sentence
@@ -34,6 +42,12 @@ class OutcomeMethod(ABC):
     interval: ClassVar[str]          # the kind of interval
     interval_note: ClassVar[str]     # what intervals of that kind were measured to cover
     least_coverage: ClassVar[float] = 0.93   # what a replay holds its 95% intervals to
+    single_draws: ClassVar[bool] = True      # it can draw items one at a time
+
+    @property
+    def written(self) -> str:
+        """The name with its settings, which gives the same method again."""
+        return self.name + (SINGLE if self.one_at_a_time else "")
 
     @abstractmethod
     def cut(self, stack: Stack, items: Items) -> Cut:
@@ -65,6 +79,14 @@ class OutcomeMethod(ABC):
         """What each labelled item stands for, in the order of the state (R = 1, at least one label)."""
 
     @abstractmethod
+    def expects(self, state: SampleState) -> Floats:
+        """(C, D) the loss that the labels so far make one expect of an item of each cell (R = 1)."""
+
+    def in_order(self, design: OutcomeDesign, size: int, rng: np.random.Generator) -> Ints:
+        """(T,) the cells of the items asked, in the order in which they are drawn (R = 1)."""
+        return np.repeat(np.arange(design.left.shape[1]), self.draw(design, rng)[0])
+
+    @abstractmethod
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The estimates, with intervals."""
 
@@ -73,10 +95,15 @@ def draw_round(
     method: OutcomeMethod, state: SampleState, size: int, rng: np.random.Generator
 ) -> tuple[OutcomeDesign, Ints]:
     """A round of at most `size` items: the method's draw, or all that is left and can matter."""
+    design = design_of_round(method, state, size)
+    return design, state.wanted if design.census.all() else method.draw(design, rng)
+
+
+def design_of_round(method: OutcomeMethod, state: SampleState, size: int) -> OutcomeDesign:
+    """The design of a round of at most `size` items."""
     wanted = state.wanted
     if (wanted.sum(axis=1) <= size).all():
         inclusion = (wanted > 0).astype(np.float64)
         census = np.ones(len(wanted), np.bool_)
-        return OutcomeDesign(left=state.left, inclusion=inclusion, census=census), wanted
-    design = replace(method.propose(state, size), census=np.zeros(len(wanted), np.bool_))
-    return design, method.draw(design, rng)
+        return OutcomeDesign(left=state.left, inclusion=inclusion, census=census)
+    return replace(method.propose(state, size), census=np.zeros(len(wanted), np.bool_))

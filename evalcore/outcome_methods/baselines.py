@@ -83,6 +83,7 @@ class Bernoulli(StratifiedNeyman):
     name: ClassVar[str] = "bernoulli"
     says: ClassVar[str] = "Each item with a chance by its expected influence."
     interval: ClassVar[str] = "weighted"
+    single_draws: ClassVar[bool] = False
     least: ClassVar[float] = np.inf
 
     def cut(self, stack: Stack, items: Items) -> Cut:

@@ -1,6 +1,7 @@
 """Cells of a pool for any kind of outcome: what a round needs to know of the items nobody has labelled.
 
-    N   items;  C   cells;  B   guesses;  D   components of the losses;  Q   numbers asked for
+    N   items;  C   cells;  B   guesses;  D   components of the losses;  D_k  those that the pool tells
+    Q   numbers asked for;  S   systems
 
 Cells are in an order in which neighbours are alike, so neighbours stand in for each other where labels are
 few.  A round costs O(cells + labels): of the pool it uses these sums alone.
@@ -22,9 +23,15 @@ class OutcomeCells:
     guess: Floats       # (C, B, D) sums of what each guess expects of the losses
     spread: Floats      # (C, Q) mean guessed variance of an item's pull at each number
     relevant: Bools     # (C,) whether the labels of its items can change anything that is asked
-    known: Floats       # (D_k,) sums over the pool of what it tells of the losses
+    told: Floats        # (C, D_k) sums of what the pool tells of the losses
+    said: Floats        # (C, S, w) what each system predicts of the items (`OutcomeKind.said`)
     known_sizes: Ints   # the length of each loss's part of `known`
     first: Floats       # (B,) the weights of the guesses before any label
+
+    @property
+    def known(self) -> Floats:
+        """(D_k,) sums over the pool of what it tells of the losses."""
+        return np.asarray(self.told.sum(axis=0))
 
     @property
     def n_cells(self) -> int:

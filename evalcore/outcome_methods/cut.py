@@ -111,17 +111,30 @@ def sums(stack: Stack, items: Items, found: Profile, cell: Ints) -> OutcomeCells
     size = np.bincount(cell, minlength=c)
     guess = np.zeros((c, len(found.first), stack.size))
     spread: Floats = np.zeros((c, len(found.slopes)))
-    known: Floats = np.zeros(0)
+    told = np.zeros((c, sum(stack.known_sizes(items))))
+    said = _said(stack, items, cell, c)
     for where, piece in items.chunks():
         _, loss = guessed(stack, piece)
         n = len(piece)
         member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))
         guess += np.asarray(member @ loss.reshape(n, -1)).reshape(guess.shape)
         spread += np.asarray(member @ _spread(stack, piece, found.first, found.slopes)[0])
-        told = stack.known(piece).sum(axis=0)
-        known = told if where.start == 0 else known + told
+        told += np.asarray(member @ stack.known(piece))
     relevant = np.bincount(cell, weights=found.relevant, minlength=c) > 0
     return OutcomeCells(
         size=size, guess=guess, spread=np.maximum(spread / size[:, None], 1e-30), relevant=relevant,
-        known=known, known_sizes=np.array(stack.known_sizes(items), np.int64), first=found.first,
+        told=told, said=said, known_sizes=np.array(stack.known_sizes(items), np.int64), first=found.first,
     )
+
+
+def _said(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+    """(C, S, w) the maximum over each cell."""
+    said: Floats = np.full((n_cells, items.systems, stack.kind.said(np.zeros(1)).shape[1]), -np.inf)
+    for where, piece in items.chunks():
+        order = np.argsort(cell[where], kind="stable")
+        ordered = cell[where][order]
+        starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        for s in range(items.systems):
+            most = np.maximum.reduceat(stack.kind.said(piece.prediction[order, s]), starts, axis=0)
+            said[ordered[starts], s] = np.maximum(said[ordered[starts], s], most)
+    return said

@@ -1,11 +1,15 @@
-"""The methods for any kind of outcome by name.  A new method is one file and one line here."""
+"""The methods for any kind of outcome by name.  A new method is one file and one line here.
+
+A name may end in `:one-at-a-time=true`.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 
-from assay.evalcore.errors import UnknownName
+from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.registry import names
-from assay.evalcore.outcome_methods.base import OutcomeMethod
+from assay.evalcore.outcome_methods.base import SINGLE, OutcomeMethod
 from assay.evalcore.outcome_methods.baselines import Bernoulli, Passive, Stratified, StratifiedNeyman
 from assay.evalcore.outcome_methods.recalibrated import Recalibrated
 
@@ -18,6 +22,8 @@ AUTO = "auto"   # means the first
 
 def outcome_method(name: str) -> OutcomeMethod:
     """The method of this name.  Raises UnknownName with the nearest known name."""
+    if name.endswith(SINGLE):
+        return replace(outcome_method(name.removesuffix(SINGLE)), one_at_a_time=True)
     if name == AUTO:
         return next(iter(METHODS.values()))
     if name not in METHODS:
@@ -25,6 +31,18 @@ def outcome_method(name: str) -> OutcomeMethod:
         hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join([AUTO, *METHODS])}"
         raise UnknownName(f"unknown method {name!r} for this kind of outcome; {hint}")
     return METHODS[name]
+
+
+def with_single_draws(name: str) -> str:
+    """The name of this method with its items drawn one at a time.
+
+    Raises UnknownName as `outcome_method`, and BadInput for a method that has no such draws.
+    """
+    chosen = outcome_method(name)
+    if not chosen.single_draws:
+        able = ", ".join(other for other, one in METHODS.items() if one.single_draws)
+        raise BadInput(f"{name!r} does not draw its items one after the other; methods that do: {able}")
+    return replace(chosen, one_at_a_time=True).written
 
 
 def capabilities_table() -> dict[str, dict[str, list[str]]]:

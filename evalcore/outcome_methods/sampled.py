@@ -3,6 +3,9 @@
 A round spends its labels on the cells furthest behind their share of all labels so far, so rounds add up to
 the allocation.  Items are drawn systematically along the order of the cells, from a random start, and at
 random inside a cell: neighbours in order are alike, so every stretch of the pool gets its part.
+
+Drawn one at a time, items come up in proportion to weights that half follow what is behind and half the
+share itself, so no item that can matter is nearly out of reach.
 """
 
 from dataclasses import dataclass
@@ -10,6 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.evalcore.design.one_at_a_time import draw_one_at_a_time
+from assay.evalcore.design.one_at_a_time import weights as draw_weights
 from assay.evalcore.design.waterfill import waterfill
 from assay.evalcore.outcome_methods import interval
 from assay.evalcore.outcome_methods.base import OutcomeMethod
@@ -34,6 +39,8 @@ class Sampled(OutcomeMethod):
         per_item = np.divide(behind, left, out=np.zeros_like(behind), where=wanted > 0)
         inclusion = waterfill(per_item + 1e-6 * share / share.max(axis=1, keepdims=True) *
                               per_item.max(axis=1, keepdims=True), wanted, np.full(len(left), size))
+        if self.one_at_a_time:
+            inclusion = (inclusion + waterfill(share, wanted, np.full(len(left), size))) / 2
         return OutcomeDesign(left=left, inclusion=inclusion, census=np.zeros(len(left), np.bool_))
 
     def meant(self, state: SampleState, labels: int) -> Floats:
@@ -43,7 +50,11 @@ class Sampled(OutcomeMethod):
         return items * waterfill(share, items, np.full(len(items), labels))
 
     def draw(self, design: OutcomeDesign, rng: np.random.Generator) -> Ints:
-        """Systematic along the cells."""
+        """Systematic along the cells, or one at a time."""
+        if self.one_at_a_time:
+            size = np.round((design.left * design.inclusion).sum(axis=1)).astype(np.int64)
+            cells = draw_one_at_a_time(design.left, draw_weights(design.inclusion), size, rng).cell
+            return np.stack([np.bincount(row[row >= 0], minlength=design.left.shape[1]) for row in cells])
         reach = np.cumsum(design.left * design.inclusion, axis=1)
         reach[:, -1] = np.round(reach[:, -1])
         reach = np.minimum(reach, reach[:, -1:])
@@ -61,6 +72,20 @@ class Sampled(OutcomeMethod):
         return ItemWeights(
             weight=reading.stands[0], factor=spread[group], group=np.where(alone, -1, group)
         )
+
+    def in_order(self, design: OutcomeDesign, size: int, rng: np.random.Generator) -> Ints:
+        """See OutcomeMethod."""
+        if not self.one_at_a_time:
+            return OutcomeMethod.in_order(self, design, size, rng)
+        drawn = draw_one_at_a_time(design.left, draw_weights(design.inclusion), np.array([size]), rng)
+        return np.asarray(drawn.cell[0])
+
+    def expects(self, state: SampleState) -> Floats:
+        """By the guesses as the labels weigh them, whether the estimate uses them or not."""
+        weights = state.cells.first[:, None]
+        if state.n:
+            weights = read(state, self.meant(state, state.n), True, self.least).weights[0]
+        return np.asarray((weights * state.cells.guess).sum(axis=1) / state.cells.size[:, None])
 
     def risk(self, state: SampleState, reading: Reading) -> Floats:
         """R̂ (R, D + D_k)."""

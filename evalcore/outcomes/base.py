@@ -85,6 +85,22 @@ class OutcomeKind(ABC):
         spread (n,): how far an item's outcome may move the measures, as guessed beforehand.
         """
 
+    @abstractmethod
+    def said(self, codes: Floats) -> Floats:
+        """(n, w) what is kept of the predictions (n,) of items, by its maximum over the items of a cell."""
+
+    def highest(self, said: Floats, hit: Floats, label: Floats, told: Floats) -> Floats:
+        """(C,) the largest Σ_k of hit_k where k is predicted and true, label_k where it is true, and told_k
+        where it is predicted; each (K,), said (C, w).  Raises BadInput where outcomes have no parts."""
+        raise BadInput(f"{self.name}s have no classes")
+
+    def predicted_range(self, said: Floats) -> tuple[Floats, Floats]:
+        """(C,) the least and the largest value that is predicted in each cell; said (C, w).
+
+        Raises BadInput where outcomes have no value.
+        """
+        raise BadInput(f"{self.name} have no numeric values")
+
     def check(self, items: Items) -> None:
         """Raises BadInput where the items' columns cannot be of this kind of outcome."""
         if items.probability is not None and items.probability.shape[1] != len(self.parts):

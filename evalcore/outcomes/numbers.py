@@ -86,6 +86,14 @@ class Numbers(OutcomeKind):
         """The function of the number."""
         return np.asarray(function(phi)[:, 0])
 
+    def said(self, codes: Floats) -> Floats:
+        """(n, 2) the prediction, and its negative."""
+        return np.stack([codes, -codes], axis=1)
+
+    def predicted_range(self, said: Floats) -> tuple[Floats, Floats]:
+        """From the least to the largest."""
+        return -said[:, 1], said[:, 0]
+
     def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
         """By the mean of what is said, each column scaled to a variance of 1."""
         group: Ints = np.zeros(len(items), np.int64)

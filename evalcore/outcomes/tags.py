@@ -86,6 +86,17 @@ class Tags(OutcomeKind):
         """Raises BadInput: tags have no value."""
         raise BadInput("tags have no numeric values")
 
+    def said(self, codes: Floats) -> Floats:
+        """(n, 2K) which tags are predicted, and which are not."""
+        bits = self.phi(codes)
+        return np.concatenate([bits, 1 - bits], axis=1)
+
+    def highest(self, said: Floats, hit: Floats, label: Floats, told: Floats) -> Floats:
+        """Each tag for itself."""
+        on, off = said[:, : self.width] > 0, said[:, self.width :] > 0
+        predicted = np.where(on, np.maximum(hit + label, 0.0) + told, -np.inf)
+        return np.asarray(np.maximum(predicted, np.where(off, np.maximum(label, 0.0), -np.inf)).sum(axis=1))
+
     def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
         """By spread alone."""
         return np.zeros(len(items), np.int64), spread

@@ -49,7 +49,7 @@ def deploy_monitor(spec: MonitorSpec, store: str) -> str:
                 flow_id=client.create_flow_from_name(FLOW),
                 name=spec.name,
                 entrypoint="assay.flows.drivers.deployed.monitor",
-                description=f"Watch {spec.measures[0].name} of {spec.pool.source}.",
+                description=f"Watch {spec.leading_measure} of {spec.pool.source}.",
                 parameters={"name": spec.name, "store": store},
                 schedules=[DeploymentScheduleCreate(schedule=schedule)],
                 work_pool_name=WORK_POOL,

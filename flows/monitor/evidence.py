@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.evalcore.evaluation.labelled_round import chances_of
-from assay.evalcore.monitoring.evidence import WindowSample
+from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.flows.record.fold import Fold, fold
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.reissued import reissued_at
@@ -59,14 +58,8 @@ def _part(
     opened: Opened, folded: Fold, closed: Sequence[ClosedRound], known: RoundEstimate, revision: int
 ) -> PartEvidence:
     """closed: the rounds, with the labels of now."""
-    sample = WindowSample(
-        measure=opened.question.measures[0],
-        cells=opened.question.cells,
-        confidence=opened.question.confidence,
-        estimates=(*known.estimates, *known.segments),
-        rounds=[one.labelled(opened.segments) for one in closed],
-        segments=opened.segments,
-    )
+    found = (*known.estimates, *known.segments)
+    sample = opened.statistics.window_sample(closed, found, opened.segments)
     return PartEvidence(
         part=SupportingEvaluation(
             evaluation=opened.name, revision=revision, labels=known.labels,
@@ -75,5 +68,5 @@ def _part(
         sample=sample,
         pool=opened.manifest.rows,
         interval=known.estimates[0].interval,
-        dependent=opened.manifest.inherited is not None and chances_of(sample.rounds) is None,
+        dependent=opened.manifest.inherited is not None and sample.dependent,
     )

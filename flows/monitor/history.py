@@ -26,7 +26,7 @@ def read_monitor_history(store: Store, name: str) -> History:
     standing = latest(verdicts)
     return History(
         monitor=spec.name,
-        measure=spec.measures[0].name,
+        measure=spec.leading_measure,
         error_rate=spec.monitor.error_rate,
         horizon=spec.monitor.horizon,
         test=spec.monitor.test,

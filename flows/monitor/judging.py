@@ -32,7 +32,7 @@ def judge(
         window=window,
         version=version.number,
         revision=0 if earlier is None else earlier.revision + 1,
-        measure=first.sample.measure.name,
+        measure=first.sample.full_name,
         interval=first.interval,
         pool=first.pool,
         parts=tuple(part.part for part in parts),

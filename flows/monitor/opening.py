@@ -51,7 +51,7 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     complete = outcomes_due(run, window)
     if before and seen.content == before[-1].content and not complete:
         return None
-    profile, found = profiled(run.versions, window, seen.traffic, run.openings)
+    profile, found = profiled(run.versions, window, seen, run.openings)
     revision = before[-1].revision + 1 if before else 0
     replaced = "outcomes complete" if complete else "late predictions"
     why = replaced if before else _why(found)
@@ -60,7 +60,7 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     wanted = quiet if why == "quiet" else spec.budget.labels
     name = f"{spec.name}-{window.name}" + (f"-r{revision}" if revision else "")
     inherits, carry = _inherits(run, window), spec.monitor.carry_over
-    if why == "outcomes complete" and spec.chosen_method.capabilities.starts_warm:
+    if why == "outcomes complete" and spec.starts_warm:
         inherits, carry = current(before)[-1].evaluation, 1.0   # the same items: their labels count in full
     wanted_opening = Opening(
         window=window.name, number=len(before) + 1, revision=revision, evaluation=name,
@@ -113,7 +113,7 @@ def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
     if len(parts) > spec.monitor.follow_ups or left_this_month(run) < 1:
         return None
     first = parts[0]
-    warm = spec.chosen_method.capabilities.starts_warm
+    warm = spec.starts_warm
     return _create(run, Opening(
         window=verdict.window, number=len(of_window) + 1, revision=first.revision,
         evaluation=f"{first.evaluation}-more{len(parts)}",
@@ -167,7 +167,7 @@ def _why(measured: Sequence[Signal]) -> str:
 def _inherits(run: MonitorRun, window: Window) -> str | None:
     """The last evaluation of the latest earlier window of the same model that has a verdict."""
     spec, model = run.spec_of(window.name), run.versions.model_of(window.name)
-    if spec.monitor.carry_over == 0 or not spec.chosen_method.capabilities.starts_warm:
+    if spec.monitor.carry_over == 0 or not spec.starts_warm:
         return None
     standing = run.standing
     earlier = sorted(n for n in standing if n < window.name and run.versions.model_of(n) == model)

@@ -147,4 +147,5 @@ def rules_of(spec: MonitorSpec) -> Rules:
         horizon=watch.horizon,
         test=watch.test,
         correction=watch.correction,
+        is_error=spec.watches_an_error,
     )

@@ -13,17 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.monitoring.traffic.profile import Traffic
+from assay.evalcore.monitoring.traffic.profile import Beside, Profile
 from assay.evalcore.types import Array
 from assay.tasks.ledger import codec
 from assay.tasks.ledger.manifest import feature_columns
 from assay.tasks.pool.checked_rows import RowChecker
+from assay.tasks.pool.frozen import packed_bytes
+from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.protocol import Watching
 from assay.tasks.sources.column_names import column_kinds
 from assay.tasks.sources.reader import open_source
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
-
-_NUMBERS = ("score", "probability", "prediction")
 
 
 class NoRows(BadInput):
@@ -34,10 +35,15 @@ class NoRows(BadInput):
 class WindowTraffic:
     """A window's predictions as they are now."""
 
-    traffic: Traffic
+    predictions: Watching
+    beside: Beside
     content: str     # digest of the rows
     files: str       # digest of the files' names, sizes and versions
     rows: int
+
+    def profile(self, like: Profile | None) -> Profile:
+        """What is kept of it; like: an earlier profile, to be compared with."""
+        return self.predictions.profile(self.beside, like)
 
 
 def files_digest(spec: Spec) -> str:
@@ -52,8 +58,10 @@ def read_traffic(spec: Spec) -> WindowTraffic:
     source = open_source(spec.pool.source)
     checker = RowChecker(spec, [file.path for file in source.files])
     features = feature_columns(spec.pool.features)
-    digests = {name: hashlib.sha256() for name in ("item_id", "shown_hash", *spec.pool.segments, *_NUMBERS)}
-    numbers: dict[str, list[Array]] = {name: [] for name in (*_NUMBERS, *features)}
+    predictions = predictions_of(spec)
+    said, watching = [name for name, _ in predictions.fields], predictions.watching()
+    digests = {name: hashlib.sha256() for name in ("item_id", "shown_hash", *spec.pool.segments, *said)}
+    numbers: dict[str, list[Array]] = {name: [] for name in features}
     segments: dict[str, Counter[str]] = {name: Counter() for name in spec.pool.segments}
     missing = dict.fromkeys(dict.fromkeys((*spec.pool.segments, *spec.pool.display)), 0)
     rows = 0
@@ -62,6 +70,7 @@ def read_traffic(spec: Spec) -> WindowTraffic:
         rows += checked.num_rows
         for name, digest in digests.items():
             digest.update(_bytes(checked.column(name)))
+        watching.add(checked)
         for name, chunks in numbers.items():
             chunks.append(np.asarray(checked.column(name)))
         for name, counts in segments.items():
@@ -71,12 +80,12 @@ def read_traffic(spec: Spec) -> WindowTraffic:
     if not rows:
         raise NoRows(f"pool.source: {spec.pool.source}: no rows; an empty window cannot be evaluated")
     content = hashlib.sha256(codec.to_json({n: d.hexdigest() for n, d in digests.items()})).hexdigest()
-    joined = {name: np.concatenate(chunks) for name, chunks in numbers.items()}
     return WindowTraffic(
-        traffic=Traffic(
-            **{name: joined[name] for name in _NUMBERS},
+        predictions=watching,
+        beside=Beside(
             features={
-                name: joined[column] for name, column in zip(spec.pool.features or (), features, strict=True)
+                name: np.concatenate(numbers[column])
+                for name, column in zip(spec.pool.features or (), features, strict=True)
             },
             segments=segments, missing=missing, columns=column_kinds(source),
         ),
@@ -101,5 +110,7 @@ def _bytes(column: pa.Array) -> bytes:
         return b"".join(
             length.tobytes() + (text or "").encode() for length, text in zip(lengths, texts, strict=True)
         )
+    if pa.types.is_fixed_size_binary(column.type):
+        return packed_bytes(column)
     values = np.asarray(column)
     return values.astype(values.dtype.newbyteorder("<")).tobytes()

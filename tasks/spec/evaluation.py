@@ -122,7 +122,7 @@ class Spec(Part):
         """The method by name, and why: `auto` with its meaning today."""
         if self.labels.outcome is not None:
             chosen = outcome_method(self.method)
-            return Choice(method=chosen.name, reason=chosen.says)
+            return Choice(method=chosen.written, reason=chosen.says)
         if not is_auto(self.method):
             return Choice(method=self.method, reason="the spec asks for it")
         return auto(self.method)
@@ -131,6 +131,23 @@ class Spec(Part):
     def chosen_method(self) -> Method:
         """The method of two classes, `auto` with its meaning today."""
         return method(self.choice.method)
+
+    @property
+    def starts_warm(self) -> bool:
+        """Whether its label model can take labels of an earlier evaluation."""
+        return self.labels.outcome is None and self.chosen_method.capabilities.starts_warm
+
+    @property
+    def leading_measure(self) -> str:
+        """The name of the first measure, with the class that it is of."""
+        kind = self.labels.outcome
+        return self.measures[0].name if kind is None else self.measure[0].of(kind, 1).full_name
+
+    @property
+    def watches_an_error(self) -> bool:
+        """Whether the first measure is the better the smaller it is."""
+        kind = self.labels.outcome
+        return kind is not None and self.measure[0].of(kind, 1).is_error
 
     @property
     def rule(self) -> RuleName:

@@ -26,12 +26,13 @@ from assay.evalcore.monitoring.days_off import DaysOff, days_off
 from assay.evalcore.monitoring.lifetime import HORIZON, Test
 from assay.evalcore.monitoring.multiplicity import Correction
 from assay.evalcore.monitoring.signals import LEAST_WINDOWS
+from assay.evalcore.outcome_methods.registry import with_single_draws as outcome_with_single_draws
 from assay.tasks.schema import Part, wrong
 from assay.tasks.spec.alerts import window_links
 from assay.tasks.spec.choice_of_items import MethodName
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.labels.kinds import Labels
+from assay.tasks.spec.labels.watchable import unwatchable
 from assay.tasks.spec.strict_yaml import read
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
@@ -147,14 +148,6 @@ class MonitorSpec(Spec):
         """What `auto` means in a monitor was measured there (docs/monitoring.md)."""
         return auto_in_monitors(name) if is_auto(name) else name
 
-    @field_validator("labels")
-    @classmethod
-    def _a_positive_class(cls, labels: Labels) -> Labels:
-        if not labels.monitored:
-            raise wrong("have no positive class, and monitors need one so far; give {positive: ..., "
-                        "negative: ...}, or run an evaluation without `monitor`")
-        return labels
-
     @field_validator("name")
     @classmethod
     def _room_for_windows(cls, name: str) -> str:
@@ -177,16 +170,18 @@ class MonitorSpec(Spec):
                              "report of an {evaluation} has none"))
         problems += self._wrong_windows()
         try:
-            with_single_draws(self.method)
+            self._single_draws()
         except BadInput as error:
             problems.append(("method", f"{error}; a breach is called on evidence from single draws"))
-        if self.measures[0].margin(0.5) is None:
-            problems.append(("measure", f"{self.measures[0].name} cannot be watched: no mean over items "
-                             "decides whether it is beyond a limit; accuracy, F1, precision, recall and "
-                             "specificity can be"))
+        problems += [("measure", why) for why in unwatchable(self.labels, self.measure[0])]
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
+
+    def _single_draws(self) -> str:
+        """The method with its items drawn one at a time. Raises BadInput where it cannot."""
+        several = self.labels.outcome is not None
+        return outcome_with_single_draws(self.method) if several else with_single_draws(self.method)
 
     def _wrong_windows(self) -> list[tuple[str, str]]:
         try:
@@ -295,7 +290,7 @@ class MonitorSpec(Spec):
         data.pop("threshold", None)
         data["name"] = name
         data["pool"]["source"] = window.fill(self.pool.source)
-        data["method"] = with_single_draws(self.method)
+        data["method"] = self._single_draws()
         data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
         for field in data["desk"].keys() & set(self.desk.by_window):

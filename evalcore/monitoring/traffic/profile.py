@@ -3,6 +3,7 @@
     scores, features   items in bins whose edges are quantiles of the first window, and stay
     segments           items for each value of a column
     predicted          the share predicted positive
+    classes            with several classes, the items predicted to be of each
     expected           the measure as the probabilities have it: the confusion table they expect,
                        TP = Σ p over the predicted positives and so on, put into the measure (confidence-based
                        performance estimation: Guillory et al. 2021; NannyML).  It is right where the
@@ -15,7 +16,7 @@ the same.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -31,16 +32,22 @@ OTHER = "assay.other"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Traffic:
-    """A window's predictions: all that its profile is made of."""
+class Beside:
+    """What a window's rows hold beside its predictions."""
 
-    score: Floats          # (n,)
-    probability: Floats    # (n,) of the positive class, as supplied
-    prediction: Array      # (n,) 0 or 1
     features: Mapping[str, Floats] = field(default_factory=dict)               # each (n,)
     segments: Mapping[str, Mapping[str, int]] = field(default_factory=dict)    # column -> value -> items
     missing: Mapping[str, int] = field(default_factory=dict)                   # column -> items without one
     columns: Mapping[str, str] = field(default_factory=dict)                   # of the source: kind of value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Traffic(Beside):
+    """A window's predictions of two classes: all that its profile is made of."""
+
+    score: Floats          # (n,)
+    probability: Floats    # (n,) of the positive class, as supplied
+    prediction: Array      # (n,) 0 or 1
 
     def __post_init__(self) -> None:
         if not len(self.score) or not len(self.score) == len(self.probability) == len(self.prediction):
@@ -71,10 +78,11 @@ class Profile:
     """What is kept of a window's predictions."""
 
     rows: int
-    scores: Binned
-    predicted: float
-    expected: float | None     # None: undefined for the table that the probabilities expect
-    expected_spread: float     # its standard deviation over samples of the window's population
+    scores: Binned | None = None       # None: there are none
+    predicted: float | None = None     # None: no class is the positive one
+    expected: float | None = None      # None: undefined for the table that the probabilities expect
+    expected_spread: float = 0.0       # its standard deviation over samples of the window's population
+    classes: Mapping[str, int] = field(default_factory=dict)
     features: Mapping[str, Binned] = field(default_factory=dict)
     segments: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     missing: Mapping[str, float] = field(default_factory=dict)
@@ -84,20 +92,33 @@ class Profile:
 def profile_of(traffic: Traffic, measure: Measure, like: Profile | None = None) -> Profile:
     """The profile of a window; `like`: an earlier one, whose edges are used."""
     expected = expected_measure(traffic, measure)
-    edges = {} if like is None else {name: binned.edges for name, binned in like.features.items()}
-    return Profile(
+    said = Profile(
         rows=len(traffic.score),
-        scores=Binned.of(traffic.score, SCORE_BINS, None if like is None else like.scores.edges),
+        scores=scores_like(traffic.score, like),
         predicted=float(np.mean(traffic.prediction)),
         expected=expected,
         expected_spread=0.0 if expected is None else _expected_spread(traffic, measure),
+    )
+    return with_what_is_beside(said, traffic, like)
+
+
+def scores_like(scores: Floats, like: Profile | None) -> Binned:
+    """Scores (n,) in bins; `like`: an earlier profile, whose edges are used."""
+    return Binned.of(scores, SCORE_BINS, None if like is None or like.scores is None else like.scores.edges)
+
+
+def with_what_is_beside(profile: Profile, beside: Beside, like: Profile | None = None) -> Profile:
+    """The profile of predictions, with that of the other columns."""
+    edges = {} if like is None else {name: binned.edges for name, binned in like.features.items()}
+    return replace(
+        profile,
         features={
             name: Binned.of(values, FEATURE_BINS, edges.get(name))
-            for name, values in traffic.features.items()
+            for name, values in beside.features.items()
         },
-        segments={name: _most_common(values) for name, values in traffic.segments.items()},
-        missing={name: count / len(traffic.score) for name, count in traffic.missing.items()},
-        columns=dict(traffic.columns),
+        segments={name: _most_common(values) for name, values in beside.segments.items()},
+        missing={name: count / profile.rows for name, count in beside.missing.items()},
+        columns=dict(beside.columns),
     )
 
 

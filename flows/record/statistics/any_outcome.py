@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
+from assay.evalcore.monitoring.evidence.any_outcome import LabelledOutcomes, OutcomeSample
+from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.outcome_evaluation.estimates import estimates
 from assay.evalcore.outcome_evaluation.ledger_form import codes_of, items_of, stands_for
 from assay.evalcore.outcome_evaluation.observe import observe
@@ -95,6 +98,23 @@ class OutcomeStatistics(Statistics):
     def predictions_of_unreached(self, reached: Bools, *, as_frozen: bool) -> Floats:
         """Any class: cells do not say."""
         return every_code(self.kind)
+
+    def window_sample(
+        self, closed: Sequence[ClosedRound], found: Sequence[Estimate], segments: Segments
+    ) -> WindowSample:
+        """See Statistics."""
+        state, rounds = self.begin(), []
+        for one in closed:
+            rounds.append(LabelledOutcomes(
+                before=state.inner, plan=cast(RoundPlan, one.planned.plan), code=codes_of(one.labels),
+                items=items_of(one.planned.prediction, one.planned.probabilities),
+                segment=one.places(segments),
+            ))
+            state = self.observe(state, one.planned, one.labels, None)
+        return OutcomeSample(
+            confidence=self.question.confidence, estimates=found, segments=segments, question=self.question,
+            rounds=rounds,
+        )
 
     def refuse_gaps(self, planned: PlannedRound, answered: Bools) -> None:
         """See Statistics: somebody must have answered something."""

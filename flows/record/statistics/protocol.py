@@ -16,6 +16,7 @@ from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Bools, Floats, Ints
 from assay.evalcore.weighted.sample import WeightedSample
@@ -165,6 +166,13 @@ class Statistics(ABC):
     @abstractmethod
     def probability_kind(self, planned: PlannedRound) -> str:
         """What the probabilities of a round are: `per draw`, or `inclusion` in the round."""
+
+    @abstractmethod
+    def window_sample(
+        self, closed: Sequence[ClosedRound], found: Sequence[Estimate], segments: Segments
+    ) -> WindowSample:
+        """What these rounds, with the labels of now, say to a monitor; found: the estimates they led to, of
+        the pool and of its segments."""
 
     # --- what some kinds of outcome have, and others have nothing of ---
 

@@ -21,6 +21,8 @@ from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.outlook import Outlook, outlook
 from assay.evalcore.methods.base import Method
+from assay.evalcore.monitoring.evidence.sample import WindowSample
+from assay.evalcore.monitoring.evidence.two_classes import TwoClassSample
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.types import Bools, Floats, Ints
@@ -127,6 +129,16 @@ class TwoClassStatistics(Statistics):
         """See Statistics."""
         rounds = [one.labelled(segments) for one in closed]
         return estimates_by_segment(self.question, state, rounds, segments)
+
+    def window_sample(
+        self, closed: Sequence[ClosedRound], found: Sequence[Estimate], segments: Segments
+    ) -> WindowSample:
+        """See Statistics."""
+        return TwoClassSample(
+            measure=self.question.measures[0], cells=self.question.cells,
+            confidence=self.question.confidence, estimates=found,
+            rounds=[one.labelled(segments) for one in closed], segments=segments,
+        )
 
     def region(self, state: Any) -> JointRegion | None:
         """See Statistics."""

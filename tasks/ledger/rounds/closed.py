@@ -23,14 +23,18 @@ class ClosedRound:
 
     def labelled(self, segments: Segments) -> LabelledRound:
         """As the statistics of two classes take it; segments: the columns of the pool and their values."""
-        index = {column: {value: i for i, value in enumerate(values)} for column, values in segments.items()}
         return LabelledRound(
             plan=cast(RoundPlan, self.planned.plan),
             prediction=self.planned.prediction,
             label=self.labels,
             new=np.array([label is None for label in self.planned.known], np.bool_),
-            segment={
-                column: np.array([of[item[column]] for item in self.planned.segments], np.int64)
-                for column, of in index.items()
-            },
+            segment=self.places(segments),
         )
+
+    def places(self, segments: Segments) -> dict[str, Ints]:
+        """Column -> (T,) which of the column's values each draw's item has, counted from 0."""
+        index = {column: {value: i for i, value in enumerate(values)} for column, values in segments.items()}
+        return {
+            column: np.array([of[item[column]] for item in self.planned.segments], np.int64)
+            for column, of in index.items()
+        }

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from assay.evalcore.monitoring.traffic.profile import Beside, Profile, with_what_is_beside
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 from assay.tasks.pool.frozen_tables import FrozenTables
 from assay.tasks.spec.evaluation import Spec
@@ -80,6 +81,24 @@ class Gathered(ABC):
         """The pool cut for this method, and its rows ordered by cell and row. Frees what was gathered."""
 
 
+class Watching:
+    """The predictions of a window, read once for its profile, before anything is frozen.
+
+    By default nothing is said of the predictions themselves.
+    """
+
+    def __init__(self) -> None:
+        self._rows = 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Take a batch of checked rows."""
+        self._rows += rows.num_rows
+
+    def profile(self, beside: Beside, like: Profile | None) -> Profile:
+        """Of all rows; beside: their other columns; like: an earlier profile, to be compared with."""
+        return with_what_is_beside(Profile(rows=self._rows), beside, like)
+
+
 class Predictions(ABC):
     """What the parts of a frozen pool hold of its predictions."""
 
@@ -127,6 +146,10 @@ class Predictions(ABC):
     @abstractmethod
     def gathered(self) -> Gathered:
         """Nothing gathered yet."""
+
+    def watching(self) -> Watching:
+        """Nothing seen of a window yet."""
+        return Watching()
 
     @abstractmethod
     def cut_from_json(self, data: Mapping[str, Any]) -> FrozenCut:

@@ -10,29 +10,44 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
 
+from assay.evalcore.monitoring.traffic.expected import expected_of
+from assay.evalcore.monitoring.traffic.profile import (
+    Beside,
+    Profile,
+    scores_like,
+    with_what_is_beside,
+)
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Array, JsonObject
+from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.ledger.manifest import PROBABILITIES
 from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
-from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading
+from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading, Watching
 from assay.tasks.spec.evaluation import Spec
 
 _SUM = 0.01    # how far from 1 the sum of an item's probabilities may be: rounded ones are taken
 
 
-def stack_of_spec(spec: Spec, pool_size: int) -> Stack:
-    """The measures of a spec for a pool of so many items; the first drives the sampling."""
+def kind_of(spec: Spec) -> OutcomeKind:
+    """What people answer."""
     kind = spec.labels.outcome
     if kind is None:
         raise ValueError("a positive and a negative class have measures of their own")
+    return kind
+
+
+def stack_of_spec(spec: Spec, pool_size: int) -> Stack:
+    """The measures of a spec for a pool of so many items; the first drives the sampling."""
+    kind = kind_of(spec)
     measures = tuple(choice.of(kind, pool_size) for choice in spec.measure)
     return Stack(kind=kind, measures=measures, drive=tuple(i == 0 for i in range(len(measures))))
 
@@ -56,8 +71,8 @@ class OutcomeCut:
 
 
 _TYPES = {
-    "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "known": np.float64,
-    "known_sizes": np.int64, "first": np.float64,
+    "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "told": np.float64,
+    "said": np.float64, "known_sizes": np.int64, "first": np.float64,
 }
 
 
@@ -100,7 +115,7 @@ class SeveralClassPredictions(Predictions):
     @property
     def method(self) -> str:
         """The spec's."""
-        return outcome_method(self._spec.method).name
+        return outcome_method(self._spec.method).written
 
     def arrays(self, rows: Reading) -> list[Array]:
         """See Predictions.arrays."""
@@ -116,6 +131,10 @@ class SeveralClassPredictions(Predictions):
     def gathered(self) -> Gathered:
         """See Predictions.gathered."""
         return _Gathered(self._spec)
+
+    def watching(self) -> Watching:
+        """See Predictions.watching."""
+        return _Watching(self._spec)
 
     def cut_from_json(self, data: Mapping[str, Any]) -> OutcomeCut:
         """See Predictions.cut_from_json."""
@@ -149,42 +168,97 @@ class SeveralClassPredictions(Predictions):
         return numbers
 
 
+class _Rows:
+    """The predictions of the rows read so far; their probabilities are in a temporary file."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._k = len(spec.labels.names)
+        self.predicted = np.zeros(self._k, np.int64)
+        self._codes: list[Array] = []
+        # it has to outlive this method
+        self.file = TemporaryFile() if spec.pool.probability is not None else None   # noqa: SIM115
+        if self.file:
+            finalize(self, self.file.close)
+
+    def add(self, codes: Array, packed: Sequence[pa.FixedSizeBinaryArray]) -> None:
+        """Take the codes of some rows, and their probabilities."""
+        self._codes.append(codes)
+        self.predicted += np.bincount(codes, minlength=self._k)
+        if self.file:
+            for chunk in packed:
+                self.file.write(packed_bytes(chunk))
+
+    def items(self) -> Items:
+        """All of them."""
+        codes = np.concatenate(self._codes)
+        probability = None
+        if self.file:
+            self.file.flush()
+            probability = np.memmap(self.file, "<f4", "r", shape=(len(codes), self._k))
+        return Items(prediction=codes.astype(np.float64)[:, None], probability=probability)
+
+    def close(self) -> None:
+        """Free them."""
+        self._codes.clear()
+        if self.file:
+            self.file.close()
+
+
+class _Watching(Watching):
+    """Scores are the probability of the predicted class."""
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__()
+        self._spec, self._said = spec, _Rows(spec)
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """See Watching.add."""
+        super().add(rows)
+        packed = [rows.column(PROBABILITIES)] if self._said.file else []
+        self._said.add(np.array(rows.column("prediction")), packed)
+
+    def profile(self, beside: Beside, like: Profile | None) -> Profile:
+        """See Watching.profile."""
+        items, names = self._said.items(), self._spec.labels.names
+        expected, spread = expected_of(self._spec.measure[0].of(kind_of(self._spec), len(items)), items)
+        said = Profile(
+            rows=self._rows, expected=expected, expected_spread=spread,
+            scores=None if items.probability is None else scores_like(_confidence(items), like),
+            classes=dict(zip(names, self._said.predicted.tolist(), strict=True)),
+        )
+        self._said.close()
+        return with_what_is_beside(said, beside, like)
+
+
+def _confidence(items: Items) -> Floats:
+    """(n,) the probability of the predicted class."""
+    return np.concatenate([
+        np.take_along_axis(piece.probability, piece.prediction[:, :1].astype(np.int64), axis=1)[:, 0]
+        for _, piece in items.chunks() if piece.probability is not None
+    ])
+
+
 class _Gathered(Gathered):
     def __init__(self, spec: Spec) -> None:
-        self._spec, self._k = spec, len(spec.labels.names)
-        self._predicted = np.zeros(self._k, np.int64)
-        self._codes: list[Array] = []
-        # it has to outlive this method: closed when the pool is cut
-        self._file = TemporaryFile() if spec.pool.probability is not None else None   # noqa: SIM115
+        self._spec, self._said = spec, _Rows(spec)
 
     @property
     def columns(self) -> list[str]:
         """See Gathered.columns."""
-        return ["prediction", *([PROBABILITIES] if self._file else [])]
+        return ["prediction", *([PROBABILITIES] if self._said.file else [])]
 
     def add(self, table: pa.Table) -> None:
         """See Gathered.add."""
-        codes = np.array(table.column("prediction"))
-        self._codes.append(codes)
-        self._predicted += np.bincount(codes, minlength=self._k)
-        if self._file:
-            for chunk in table.column(PROBABILITIES).chunks:
-                self._file.write(packed_bytes(chunk))
+        packed = table.column(PROBABILITIES).chunks if self._said.file else []
+        self._said.add(np.array(table.column("prediction")), packed)
 
     def counts(self) -> dict[str, Any]:
         """See Gathered.counts."""
-        return {"predicted": tuple(self._predicted.tolist()), "score_range": None}
+        return {"predicted": tuple(self._said.predicted.tolist()), "score_range": None}
 
     def cut(self, method: str, tables: FrozenTables) -> tuple[OutcomeCut, bytes]:
         """See Gathered.cut."""
-        codes = np.concatenate(self._codes)
-        self._codes.clear()
-        probability = None
-        if self._file:
-            self._file.flush()
-            probability = np.memmap(self._file, "<f4", "r", shape=(len(codes), self._k))
-        items = Items(prediction=codes.astype(np.float64)[:, None], probability=probability)
-        cut = outcome_method(method).cut(stack_of_spec(self._spec, len(codes)), items)
-        if self._file:
-            self._file.close()
+        items = self._said.items()
+        cut = outcome_method(method).cut(stack_of_spec(self._spec, len(items)), items)
+        self._said.close()
         return OutcomeCut(cells=cut.cells), rows_by_cell(cut.cell, cut.cells.n_cells)

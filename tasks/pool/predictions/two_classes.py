@@ -15,11 +15,12 @@ from scipy.special import expit, logit
 
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.registry import method
+from assay.evalcore.monitoring.traffic.profile import Beside, Profile, Traffic, profile_of
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger.manifest import feature_columns, system_columns
 from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
-from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading
+from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading, Watching
 from assay.tasks.spec.evaluation import Spec
 
 _SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
@@ -100,6 +101,10 @@ class TwoClassPredictions(Predictions):
         """See Predictions.gathered."""
         return _Gathered(self._spec)
 
+    def watching(self) -> Watching:
+        """See Predictions.watching."""
+        return _Watching(self._spec)
+
     def cut_from_json(self, data: Mapping[str, Any]) -> Partition:
         """See Predictions.cut_from_json."""
         return Partition.from_json(data)
@@ -125,6 +130,28 @@ class TwoClassPredictions(Predictions):
         rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
                     "a probability is; if this is a score, name it under `score` instead")
         return numbers
+
+
+class _Watching(Watching):
+    def __init__(self, spec: Spec) -> None:
+        super().__init__()
+        self._measure = spec.measures[0]
+        self._numbers: dict[str, list[Array]] = {name: [] for name in _NUMBERS}
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """See Watching.add."""
+        super().add(rows)
+        for name, chunks in self._numbers.items():
+            chunks.append(np.asarray(rows.column(name)))
+
+    def profile(self, beside: Beside, like: Profile | None) -> Profile:
+        """See Watching.profile."""
+        joined = {name: np.concatenate(chunks) for name, chunks in self._numbers.items()}
+        traffic = Traffic(
+            **joined, features=beside.features, segments=beside.segments, missing=beside.missing,
+            columns=beside.columns,
+        )
+        return profile_of(traffic, self._measure, like)
 
 
 class _Gathered(Gathered):

@@ -29,6 +29,7 @@ SIGNALS = {
     "psi": "distribution of scores (PSI)",
     "ks": "distribution of scores (Kolmogorov-Smirnov)",
     "predictions": "share of predicted positives",
+    "classes": "shares of the predicted classes",
     "expected": "measure that the probabilities expect",
 }
 _MUST = {"below": "at least", "above": "at most"}

@@ -35,7 +35,6 @@ class LabelsForm(Part):
 
     task: ClassVar[str]                   # what `pool.task` says of it
     level: ClassVar[Level] = "nominal"    # at which agreement between people is measured
-    monitored: ClassVar[bool] = False     # monitors can watch it
 
     @property
     @abstractmethod
@@ -72,7 +71,6 @@ class TwoClasses(LabelsForm):
     """The two classes, as people see them and as a prediction column may spell them."""
 
     task: ClassVar[str] = "binary"
-    monitored: ClassVar[bool] = True
 
     positive: ClassName = Field(description="name of the positive class")
     negative: ClassName = Field(description="name of the negative class")

@@ -8,7 +8,7 @@ from doubles.rounds import SEGMENTS, a_round, four_items
 
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.monitoring.evidence import WindowSample
+from assay.evalcore.monitoring.evidence.two_classes import TwoClassSample
 from assay.evalcore.monitoring.judging import judge_places
 from assay.evalcore.monitoring.lifetime import Promise, evidence_by_window, family_evidence
 from assay.evalcore.monitoring.limits import DropRule, Rules
@@ -30,7 +30,7 @@ def an_estimate(value, lower, upper, segment=None):
 def a_sample(labels, region=None, segments=None, ends=(0.45, 0.95), items=40):
     """`labels` of items predicted negative: 1 is an error; of so many items."""
     places = [None] + [f"region={name}" for name in (segments or {}).get("region", ())]
-    return WindowSample(
+    return TwoClassSample(
         measure=measure("accuracy"), cells=of_size(items), confidence=0.95,
         estimates=[an_estimate(sum(ends) / 2, *ends, place) for place in places],
         rounds=[a_larger_round(labels, region, items)],

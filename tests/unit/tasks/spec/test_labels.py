@@ -129,10 +129,10 @@ def test_people_of_the_simulated_desk_err_by_truth_and_answer():
     )
 
 
-def test_a_monitor_needs_a_positive_class():
+def test_a_monitor_needs_a_measure_that_is_a_mean():
     given = data(threshold={"min": 0.5}, monitor={
         "first": "2026-11-20", "schedule": {"every_minutes": 60}, "monthly_labels": 100,
     })
     given["pool"]["source"] = "predictions-{date}.csv"
-    with pytest.raises(BadInput, match="have no positive class, and monitors need one so far"):
+    with pytest.raises(BadInput, match="macro_f1 cannot be watched: no mean over items decides"):
         MonitorSpec.from_data(given, "monitor.yaml")

@@ -9,7 +9,8 @@ from assay.evalcore.evaluation.nonresponse import UNANSWERED
 from assay.evalcore.evaluation.state import UNDECIDED
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.monitoring.betting import EFFECTS
-from assay.evalcore.monitoring.evidence import WindowSample, sure_end
+from assay.evalcore.monitoring.evidence.sample import sure_end
+from assay.evalcore.monitoring.evidence.two_classes import TwoClassSample
 from assay.evalcore.monitoring.verdicts import Limit
 
 FLOOR = Limit(side="below", value=0.5, name="floor")
@@ -26,7 +27,7 @@ def an_estimate(value=0.8, lower=0.7, upper=0.9, segment=None, interval="ais-nor
 
 
 def a_sample(*rounds, estimates=(), name="accuracy"):
-    return WindowSample(
+    return TwoClassSample(
         measure=measure(name), cells=four_items(), confidence=0.95,
         estimates=estimates or (an_estimate(name=name),), rounds=rounds, segments=SEGMENTS,
     )

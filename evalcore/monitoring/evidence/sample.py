@@ -12,38 +12,62 @@ does not depend on which items were drawn.  So
 
 A complete census, or anything else that leaves the value exact, decides by itself.
 
-    T   draws of one round;  C cells;  G effects of the betting grid;  K   values of a measure
+    G   effects of the betting grid;  K   values of a measure
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments
-from assay.evalcore.evaluation.nonresponse import UNANSWERED
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
 from assay.evalcore.monitoring.verdicts import Limit, Measured, Source
-from assay.evalcore.pool.cells import Cells
-from assay.evalcore.types import Bools, Floats
+from assay.evalcore.types import Floats
 
 _STEPS = 400       # values of a measure that are tried when an end is looked for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WindowSample:
+class WindowSample(ABC):
     """A finished evaluation of a window."""
 
-    measure: Measure                 # the one that is watched
-    cells: Cells
     confidence: float                # of the intervals
     estimates: Sequence[Estimate]    # of the pool and of its segments
-    rounds: Sequence[LabelledRound]  # with the labels of now
     segments: Segments
+
+    @property
+    @abstractmethod
+    def watched(self) -> str:
+        """The name of the measure that is watched."""
+
+    @property
+    def full_name(self) -> str:
+        """That name, with the class that the measure is of, where it is of one."""
+        return self.watched
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest value of that measure."""
+
+    @property
+    @abstractmethod
+    def bets(self) -> bool:
+        """Whether there are single draws to bet on, and the measure is one that they decide about."""
+
+    @property
+    @abstractmethod
+    def dependent(self) -> bool:
+        """Whether estimates with a label model would lean on the labels that it took over."""
+
+    @abstractmethod
+    def from_draws(self, values: Floats, side: Side, segment: str | None) -> Floats:
+        """(K, G) the evidence that the measure is beyond each of the limits (K,), by the draws."""
 
     @cached_property
     def places(self) -> Mapping[str, tuple[str, int]]:
@@ -55,7 +79,7 @@ class WindowSample:
 
     def measured(self, segment: str | None) -> Measured:
         """The estimate of the pool (None), or of a segment ("column=value")."""
-        found = (e for e in self.estimates if e.measure == self.measure.name and e.segment == segment)
+        found = (e for e in self.estimates if e.measure == self.watched and e.segment == segment)
         e = next(found, None)
         if e is None:
             return Measured(value=None, lower=None, upper=None, confidence=self.confidence, labels=0)
@@ -68,8 +92,7 @@ class WindowSample:
         """What the evidence is made of."""
         if self.measured(segment).exact:
             return "exact"
-        drawn = any(one.one_at_a_time for one in self.rounds)
-        return "draws" if drawn and self.measure.margin(0.5) is not None else "none"
+        return "draws" if self.bets else "none"
 
     def log_factors(self, limit: Limit, segment: str | None) -> Floats:
         """(G,) the evidence that the measure is beyond the limit; zeros where nothing can be said."""
@@ -87,60 +110,7 @@ class WindowSample:
                     return nothing
                 return np.stack([betting.known_log_factors(known, x, side) for x in values.tolist()])
             case "draws":
-                return self._from_draws(values, side, segment)
-
-    def _from_draws(self, values: Floats, side: Side, segment: str | None) -> Floats:
-        tables = [betting.worth(self.measure, x, side, self.cells) for x in values.tolist()]
-        value = np.stack([table for table in tables if table is not None])          # (K, C, 2)
-        account = betting.Account.new(len(values))
-        for one in self.rounds:
-            if one.one_at_a_time:
-                account = self._bet(account, value, one, segment)
-            else:
-                new = self._counted(value, one, segment).sum(axis=1)
-                account = replace(account, labelled=account.labelled + new)
-        return account.factors
-
-    def _bet(
-        self, account: betting.Account, value: Floats, one: LabelledRound, segment: str | None
-    ) -> betting.Account:
-        """The account after a round whose items were drawn one at a time."""
-        design, n_values = one.plan.design, len(value)
-        said = betting.expected(value, design.model, self._share(segment))
-        cell = one.plan.cell[one.plan.ask]
-        counted = self._counted(value, one, segment)
-        gaps = one.label[one.plan.ask] == UNANSWERED
-        counted[:, gaps] = said.best[:, cell[gaps]]
-        after = betting.bet_on_round(
-            account, said,
-            np.broadcast_to(betting.draw_weights(design), said.mean.shape),
-            np.broadcast_to(design.left, said.mean.shape),
-            np.broadcast_to(cell, (n_values, len(cell))), counted,
-        )
-        # an unanswered item goes back to the unlabelled ones
-        return replace(after, labelled=after.labelled - counted[:, gaps].sum(axis=1))
-
-    def _counted(self, value: Floats, one: LabelledRound, segment: str | None) -> Floats:
-        """v (K, T) of the items asked in a round; 0 where undecided, unanswered or outside the segment."""
-        asked = one.plan.ask
-        label = one.label[asked]
-        v = value[:, one.plan.cell[asked], np.maximum(label, 0)]
-        counts = (label >= 0) & self._inside(one, segment)[asked]
-        return np.where(counts, v, 0.0)
-
-    def _share(self, segment: str | None) -> float:
-        """The share of the window's items that count."""
-        if segment is None:
-            return 1.0
-        column, i = self.places[segment]
-        return list(self.segments[column].values())[i] / self.cells.n_items
-
-    def _inside(self, one: LabelledRound, segment: str | None) -> Bools:
-        """(T,) whether a draw's item is in the segment; all are where there is none."""
-        if segment is None:
-            return np.ones(len(one.label), np.bool_)
-        column, i = self.places[segment]
-        return np.asarray(one.segment[column] == i)
+                return self.from_draws(values, side, segment)
 
 
 def sure_end(samples: Sequence[WindowSample], segment: str | None, side: Side, error: float) -> float | None:
@@ -155,7 +125,7 @@ def sure_end(samples: Sequence[WindowSample], segment: str | None, side: Side, e
         return next(s.measured(segment).value for s in samples if s.source(segment) == "exact")
     if sources != {"draws"}:
         return None
-    lowest, highest = samples[0].measure.bounds
+    lowest, highest = samples[0].bounds
     tried: Floats = np.linspace(lowest, highest, _STEPS + 1, dtype=np.float64)
     # "at least x" is rejected from above by the bet that the measure is above x, and so on
     against: Side = "above" if side == "below" else "below"

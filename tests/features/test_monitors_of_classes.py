@@ -1,0 +1,90 @@
+"""Monitors of several classes, from the stream to the verdict, its record and its page."""
+
+import json
+
+import pytest
+from doubles.stream import after
+from doubles.stream_of_classes import a_monitor_of_classes, classes_data, write_classes
+
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.main import run_command_line
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.registry import register
+from assay.flows.monitor.tick import tick
+from assay.flows.verify.ledger import verify
+from assay.flows.verify.monitor import verify_monitor
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitors import read_openings, read_verdicts
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.ledger.stores.memory import MemoryStore
+
+
+def watched(spec, days, store=None):
+    store = MemoryStore() if store is None else store
+    register(store, spec)
+    done = tick(store, spec.name, now=after(days))
+    assert not done.failed
+    return store, read_monitor_history(store, spec.name)
+
+
+def test_a_drop_is_called_and_every_verdict_is_recomputed(tmp_path):
+    write_classes(tmp_path, 6, drop_from=4)
+    store, history = watched(a_monitor_of_classes(tmp_path), 6)
+    assert [row.state == "breach" for row in history.rows] == [False, False, False, False, True, True]
+    ledger = Ledger(store, layout.monitor("animals"))
+    for verdict in read_verdicts(ledger):
+        assert verdict.overall.source == "draws"
+    found = verify_monitor(store, "animals")
+    assert (found.differences, found.rounds) == ((), 6)
+    assert verify(store, "animals-2026-11-05").verified
+    openings = read_openings(ledger)
+    signals = {signal.name for signal in openings["2026-11-06"][0].signals}
+    assert signals == {"psi", "ks", "classes", "expected", "missing text", "schema"}
+
+
+def test_it_says_so_everywhere(tmp_path, capsys):
+    """In the history, its JSON and pages, of a measure of one class; a week of labels costs what it says."""
+    write_classes(tmp_path, 2, drop_from=1)
+    store = LocalStore(tmp_path / "ledger")
+    measure = [{"name": "recall", "class": "cat"}]
+    spec = a_monitor_of_classes(tmp_path, measure=measure, monitor_drop={"by": 0.02})
+    _, history = watched(spec, 2, store)
+    assert history.measure == "recall(cat)"
+    assert [limit.name for limit in history.rows[1].overall.limits] == ["floor", "reference"]
+    assert history.rows[0].overall.sure < history.rows[0].overall.measured.value
+    at = ["--store", str(tmp_path / "ledger")]
+    assert run_command_line(["history", "animals", *at, "--json", "--out", str(tmp_path / "pages")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["measure"], told["labels"]) == ("recall(cat)", 200)
+    page = (tmp_path / "pages" / "windows" / "2026-11-02.html").read_text(encoding="utf-8")
+    assert "Recall (cat)" in page
+    assert "shares of the predicted classes" in page
+
+
+def test_a_rise_is_what_is_worse_of_an_error(tmp_path):
+    write_classes(tmp_path, 4, drop_from=2)
+    spec = a_monitor_of_classes(tmp_path, measure="brier", threshold=None, monitor_drop={"by": 0.02})
+    _, history = watched(spec, 4)
+    assert {limit.side for row in history.rows for limit in row.overall.limits} == {"above"}
+    assert history.rows[3].state == "breach"
+
+
+def test_predictions_alone_are_watched_with_fewer_signals(tmp_path):
+    write_classes(tmp_path, 2)
+    pool = classes_data(tmp_path)["pool"]
+    del pool["probability"]
+    store, history = watched(a_monitor_of_classes(tmp_path, pool=pool, method="passive"), 2)
+    assert {one.name for one in history.rows[1].signals} == {"classes", "missing text", "schema"}
+    assert history.rows[1].overall.source == "draws"
+    assert verify_monitor(store, "animals").differences == ()
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"measure": "macro_f1"}, "macro_f1 cannot be watched.*accuracy, brier.*weighted_recall$"),
+    ({"measure": "recall", "threshold": None, "monitor_drop": {"by": 0.1}}, "recall has 3 numbers"),
+    ({"method": "bernoulli"}, "does not draw its items one after the other; methods that do: recalibrated"),
+])
+def test_what_cannot_be_watched_is_refused_with_what_can_be(tmp_path, changes, said):
+    with pytest.raises(BadInput, match=said):
+        a_monitor_of_classes(tmp_path, **changes)

@@ -1,0 +1,88 @@
+"""Limits as statements about a mean: the margin of a measure, and the largest it can be for one item."""
+
+import numpy as np
+import pytest
+
+from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.outcomes.tags import Tags
+
+GRADES = Classes(names=("1", "2", "4"), values=(1.0, 2.0, 4.0))
+TAGS = Tags(names=("a", "b", "c"))
+NUMBERS = Numbers(low=-2.0, high=3.0)
+KINDS = {"classes": GRADES, "tags": TAGS, "number": NUMBERS}
+WITHOUT = {
+    "classes": {"balanced_accuracy", "confusion_matrix", "fowlkes_mallows", "log_loss", "macro_f1",
+                "macro_recall", "macro_specificity", "mcc", "pearson", "r2", "weighted_f1",
+                "weighted_precision"},
+    "tags": {"macro_f1", "macro_recall", "macro_specificity", "weighted_f1", "weighted_precision"},
+    "number": {"pearson", "r2"},
+}
+
+
+def made(of, name):
+    """The measure, of the second class where it is of one; k = 2."""
+    options = {"class": KINDS[of].parts[1]} if "class" in FAMILIES[of, name].options else {}
+    k = {"k": 2} if name.startswith("top") else {}
+    return outcome_measure(name, KINDS[of], 50, options=options | k)
+
+
+def a_pool(of, n=60):
+    rng = np.random.default_rng(3)
+    if of == "number":
+        outcome = rng.uniform(-2, 3, n)
+        return outcome, Items(prediction=rng.uniform(-2.5, 3.5, n)[:, None])
+    if of == "tags":
+        outcome = rng.integers(0, 8, n).astype(float)
+        other = rng.integers(0, 8, n)
+        return outcome, Items(prediction=np.where(rng.random(n) < 0.5, outcome, other)[:, None])
+    outcome, probability = rng.integers(0, 3, n).astype(float), rng.dirichlet(np.ones(3), n)
+    predicted = np.where(rng.random(n) < 0.5, outcome, rng.integers(0, 3, n))
+    return outcome, Items(prediction=predicted[:, None], probability=probability)
+
+
+def outcomes_of(of):
+    return np.linspace(-2, 3, 21) if of == "number" else np.arange(3.0 if of == "classes" else 8.0)
+
+
+WATCHED = [(of, name) for of, name in sorted(FAMILIES) if name not in WITHOUT[of]]
+
+
+@pytest.mark.parametrize(("of", "name"), sorted(FAMILIES))
+def test_a_measure_has_a_margin_or_is_among_those_that_have_none(of, name):
+    assert (made(of, name).margin is None) == (name in WITHOUT[of])
+
+
+@pytest.mark.parametrize(("of", "name"), WATCHED)
+def test_the_margin_has_the_sign_of_the_distance_from_the_limit(of, name):
+    measure, kind, (outcome, items) = made(of, name), KINDS[of], a_pool(of)
+    loss = np.concatenate([one.of(items, kind.phi(outcome)).mean(axis=0) for one in measure.losses])
+    known = np.concatenate([one.known(items).mean(axis=0) for one in measure.losses])
+    truth = float(measure.of_pool(items, kind.phi(outcome))[0])
+    for at_least in (True, False):
+        for limit in truth + np.array([-0.3, -0.01, 0.01, 0.3]):
+            margin = measure.margin(float(limit), known, at_least)
+            found = margin.constant + margin.slope @ loss + margin.told @ known
+            assert np.sign(found) == np.sign(truth - limit)
+
+
+@pytest.mark.parametrize(("of", "name"), WATCHED)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_no_item_of_a_cell_can_be_worth_more_than_is_said(of, name, sign):
+    measure, kind, (_, items) = made(of, name), KINDS[of], a_pool(of)
+    cell = np.arange(len(items)) % 7
+    said = np.stack([kind.said(items.prediction[cell == c, 0]).max(axis=0) for c in range(7)])[:, None]
+    known = np.concatenate([one.known(items).mean(axis=0) for one in measure.losses])
+    margin, (loss,) = measure.margin(0.6, known, True), measure.losses
+    most = loss.most(said, sign * margin.slope, sign * margin.told)
+    worth = np.max([
+        sign * (loss.of(items, kind.phi(np.full(len(items), y))) @ margin.slope
+                + loss.known(items) @ margin.told)
+        for y in outcomes_of(of)
+    ], axis=0)
+    each = np.array([worth[cell == c].max() for c in range(7)])
+    assert (most >= each - 1e-12).all()
+    if name in ("f1", "recall", "precision", "specificity", "cohen_kappa") and of == "classes":
+        assert most == pytest.approx(each)   # and no more than some item can be
