@@ -15,7 +15,7 @@ A value that does not exist (0/0) is NaN inside these arrays and nowhere else.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
-
 
 @dataclass(frozen=True, slots=True)
 class Loss(ABC):
@@ -115,6 +114,7 @@ class OutcomeMeasure:
     # of which classes it says nothing without a label: of its part's, or of every class that is predicted
     labels_of: Literal["", "own", "every"] = ""
     is_error: bool = False                  # the smaller the better
+    prefers: bool = True                    # of two systems it calls one the better
     margin: MarginOf | None = None          # None where no mean of bounded losses decides about a limit
 
     @property
@@ -166,6 +166,7 @@ class MeasureFamily:
     kinds: tuple[str, ...]                  # names of outcome kinds
     options: tuple[str, ...] = ()           # settings it takes: class, beta, k, within
     needs: tuple[str, ...] = ("prediction",)  # columns of the pool: prediction, probability; () for none
+    one_system: str | None = None           # why systems cannot be compared by it; None where they can
     make: Callable[[Asked], OutcomeMeasure]
 
 
