@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
 from assay.evalcore.plurals import plural
@@ -18,7 +16,7 @@ from assay.tasks.doctor.places import look_at_desk, look_at_store
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.summary import summary_of
-from assay.tasks.doctor.systems import differing_in, of_systems
+from assay.tasks.doctor.systems import of_systems, with_differing
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
@@ -75,11 +73,11 @@ def _several_classes(
     try:
         source = open_source(spec.pool.source)
         checker = RowChecker(spec, [file.path for file in source.files])
-        differing = np.zeros(len(spec.pool.compared), np.int64)
+        differing = [0] * len(spec.pool.compared)
         for batch in source.batches(checker.columns):
             checked = checker.check(batch)
             rows += checked.num_rows
-            differing += differing_in(checked, len(differing))
+            differing = with_differing(differing, checked)
         classes = len(spec.labels.names)
         systems = f" with {len(spec.pool.compared)} systems" if spec.pool.compares else ""
         findings.append(ok("pool", f"{plural(rows, 'item')} of {classes} classes{systems} can be frozen"))

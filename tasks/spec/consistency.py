@@ -96,9 +96,9 @@ def _of_method(
         found.append(("pool.systems", f"has {len(pool.systems)}; at most {MOST_SYSTEMS} can share labels so"))
     if pool.systems and not chosen.capabilities.judges_systems:
         able = " or ".join(map(repr, methods_that("judges_systems")))
-        found.append(("pool.systems", f"beside a prediction of the pool's own are judged by the method {able}, "
-                                      f"and this spec says {method_name!r}; use {able}, or, to compare "
-                                      "systems, name the pool's own under `systems` too"))
+        found.append(("pool.systems", "beside a prediction of the pool's own are judged by the method "
+                                      f"{able}, and this spec says {method_name!r}; use {able}, or, to "
+                                      "compare systems, name the pool's own under `systems` too"))
     return found
 
 

@@ -155,8 +155,9 @@ def _beside_its_own(pool: Pool) -> None:
                     "name all systems under `systems`, or leave it out")
     for name, system in (pool.systems or {}).items():
         if system.prediction is None or len(system.model_fields_set) > 1:
-            raise wrong(f"`systems` beside the pool's own prediction are columns of predictions, and "
-                        f"{name!r} is not; to compare systems, leave `prediction` and `threshold` of the pool out")
+            raise wrong("`systems` beside the pool's own prediction are columns of predictions, and "
+                        f"{name!r} is not; to compare systems, leave `prediction` and `threshold` of the pool "
+                        "out")
 
 
 def _several_classes(pool: Pool) -> None:

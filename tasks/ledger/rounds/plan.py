@@ -3,8 +3,9 @@
     plan.parquet    one row per draw: draw, item_id, cell, rank, probability, prediction, ask, label (known
                     from an earlier round), segments (one JSON object), shown (one JSON object where `ask`),
                     inherited (the label an earlier evaluation bought), probabilities (of each class, where
-                    the pool has them), predictions (of each system compared, baseline first). Attached text: the design, and which gold items and surprising
-                    answers people are asked about besides
+                    the pool has them), predictions (of each system compared, baseline first). Attached
+                    text: the design, and which gold items and surprising answers people are asked about
+                    besides
     design.parquet  one row per cell (tasks.ledger.rounds.designs)
 
 The plan carries its design: any process can write the design that the plan was drawn from. So a crash between

@@ -2,8 +2,8 @@
 
 The predictions of an item are kept as S codes of 16 bits in one column, the baseline's first.  Together the
 systems give the item one probability of each class, the mean of what each of them gives: its own
-probabilities; the logistic function of its score, less its threshold; or CONFIDENCE for what it predicts.  The
-label model takes that as a guess, and the labels weigh it.
+probabilities; the logistic function of its score, less its threshold; or CONFIDENCE for what it predicts.
+The label model takes that as a guess, and the labels weigh it.
 """
 
 from collections.abc import Mapping, Sequence
