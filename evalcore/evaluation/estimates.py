@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,20 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.exact import is_exact, with_exact_values
 from assay.evalcore.randomness import stream
 from assay.evalcore.types import Array, Diagnostic
+
+ComparisonVerdict = Literal["better", "worse", "different", "tie", "open"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What an estimated difference says of a system and its baseline."""
+
+    verdict: ComparisonVerdict     # by the simultaneous interval; open: it holds 0
+    lower: float | None            # of the interval that holds together with those of the other systems
+    upper: float | None
+    together: int                  # how many intervals hold together
+    chance_better: float | None    # that the system is better, by Student's approximation
+    more_labels: int | None        # about so many would decide; None where it is decided, or nobody can say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +52,7 @@ class Estimate:
     versus: str | None = None   # the system it is compared with, for a difference
     of_class: str | None = None  # the class or tag, of a measure that has a number for each
     at: float | None = None     # the threshold, of a curve
+    comparison: Comparison | None = None   # of a difference
 
 
 def estimates(question: Question, state: State) -> list[Estimate]:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from assay.evalcore.evaluation.estimates import Estimate, why_undefined
+from assay.evalcore.evaluation.estimates import Comparison, Estimate, why_undefined
+from assay.evalcore.outcome_evaluation.comparisons import comparisons
 from assay.evalcore.outcome_evaluation.state import Question, State
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.types import Diagnostic
@@ -12,20 +13,21 @@ def estimates(question: Question, state: State) -> list[Estimate]:
     """The estimate of each number asked for: measure by measure, and the classes of a measure in order."""
     found = question.method.estimate(state.inner, question.confidence)
     exact = bool(found.exact[0])
+    compared = comparisons(question, state, found)
     rows = []
     for q, (m, part) in enumerate(question.stack.parts):
         measure = question.stack.measures[m]
         ends = (float(found.lower[0, q]), float(found.upper[0, q]))
         rows.append(
             _present(question, state, measure, part, float(found.value[0, q]), ends,
-                     float(found.variance[0, q]), exact)
+                     float(found.variance[0, q]), exact, compared.get(q))
         )
     return rows
 
 
 def _present(
     question: Question, state: State, measure: OutcomeMeasure, part: int, value: float,
-    ends: tuple[float, float], variance: float, exact: bool,
+    ends: tuple[float, float], variance: float, exact: bool, comparison: Comparison | None,
 ) -> Estimate:
     there = np.isfinite(value)
     reason = None
@@ -50,6 +52,7 @@ def _present(
         system=_name(question, measure.system),
         versus=_name(question, measure.versus),
         of_class=measure.parts[part],
+        comparison=comparison,
         nonresponse=state.nonresponse.rate(state.labels + state.undecided),
     )
 

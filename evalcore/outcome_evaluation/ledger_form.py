@@ -24,9 +24,10 @@ def codes_of(labels: Ints) -> Floats:
 
 
 def items_of(prediction: Ints, probability: Floats | None) -> Items:
-    """What the pool says of items: the predicted class (n,), and the probability of each class (n, K)."""
+    """What the pool says of items: the class predicted by one system (n,) or each of several (n, S), and the
+    probability of each class (n, K)."""
     return Items(
-        prediction=prediction.astype(np.float64)[:, None],
+        prediction=prediction.astype(np.float64).reshape(len(prediction), -1),
         probability=None if probability is None else probability.astype(np.float64),
     )
 

@@ -56,6 +56,16 @@ def _macro(rate: Rate, there: There) -> tuple[Callable[[Floats], Floats], Callab
     return value, gradient
 
 
+def _of_all(value: Callable[[Floats], Floats], pool_size: int) -> Callable[[Floats], Floats]:
+    """A measure that is undefined unless every class has labels, as with a positive and a negative class."""
+    def checked(risk: Floats) -> Floats:
+        _, y, _ = split(risk)
+        everywhere = present(y, np.zeros_like(y), pool_size).all(axis=-1, keepdims=True)
+        return np.where(everywhere, value(risk), np.nan)
+
+    return checked
+
+
 def _mean(values: Floats, here: Bools) -> Floats:
     count = here.sum(axis=-1)
     total = np.where(here, values, 0.0).sum(axis=-1)
@@ -168,6 +178,8 @@ def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str,
             "weighted": lambda: _weighted(rate),
             "micro": lambda: _micro(rate),
         }[how]()
+        if how == "labelled" and asked.kind.counted is not None:
+            value = _of_all(value, asked.pool_size)
         loss = Totals if how == "micro" else Counts
         return OutcomeMeasure(
             name=name, title=title, meaning=meaning, undefined_when="no class is there", bounds=(0.0, 1.0),

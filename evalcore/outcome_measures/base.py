@@ -115,6 +115,7 @@ class OutcomeMeasure:
     # of which classes it says nothing without a label: of its part's, or of every class that is predicted
     labels_of: Literal["", "own", "every"] = ""
     is_error: bool = False                  # the smaller the better
+    prefers: bool = True                    # of two systems it calls one the better
     margin: MarginOf | None = None          # None where no mean of bounded losses decides about a limit
 
     @property
@@ -166,6 +167,7 @@ class MeasureFamily:
     kinds: tuple[str, ...]                  # names of outcome kinds
     options: tuple[str, ...] = ()           # settings it takes: class, beta, k, within
     needs: tuple[str, ...] = ("prediction",)  # columns of the pool: prediction, probability; () for none
+    one_system: str | None = None           # why systems cannot be compared by it; None where they can
     make: Callable[[Asked], OutcomeMeasure]
 
 

@@ -19,9 +19,13 @@ from assay.evalcore.types import Floats
 
 
 def _measure(
-    asked: Asked, name: str, title: str, meaning: str, undefined: str, rate: Rate, needs_labels: bool
+    asked: Asked, name: str, title: str, meaning: str, undefined: str, rate: Rate, *, needs_labels: bool,
+    predicted: bool,
 ) -> OutcomeMeasure:
     k, only = asked.kind.width, asked.one_part()
+    parts: tuple[str | None, ...] = asked.kind.parts if only is None else (asked.kind.parts[only],)
+    if only is None and asked.kind.counted is not None:
+        only, parts = asked.kind.parts.index(asked.kind.counted), (None,)
     chosen = slice(None) if only is None else slice(only, only + 1)
 
     def value(risk: Floats) -> Floats:
@@ -42,18 +46,21 @@ def _measure(
     return OutcomeMeasure(
         name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
         losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
-        parts=asked.kind.parts[chosen], system=asked.system, labels_of="own" if needs_labels else "",
+        parts=parts, system=asked.system if predicted else None, labels_of="own" if needs_labels else "",
         margin=None if only is None else margin,
     )
 
 
 def _family(
     name: str, title: str, meaning: str, undefined: str, rate: Callable[[Asked], Rate],
-    options: tuple[str, ...] = ("class",), *, needs_labels: bool = False,
+    options: tuple[str, ...] = ("class",), *, needs_labels: bool = False, predicted: bool = True,
 ) -> MeasureFamily:
     def make(asked: Asked) -> OutcomeMeasure:
         written = name if "beta" not in options else f"{name}({asked.number('beta', 2.0):g})"
-        return _measure(asked, written, title, meaning, undefined, rate(asked), needs_labels)
+        return _measure(
+            asked, written, title, meaning, undefined, rate(asked), needs_labels=needs_labels,
+            predicted=predicted,
+        )
 
     return MeasureFamily(
         name=name, title=title, meaning=meaning, kinds=("classes", "tags"), options=options, make=make
@@ -76,5 +83,6 @@ FAMILIES = (
             lambda _: f_beta(1.0), needs_labels=True),
     _family("fbeta", "F-beta", "weighted harmonic mean of precision and recall of the class", _NEITHER, _beta,
             ("class", "beta"), needs_labels=True),
-    _family("rate", "Rate", "share of the items that are of the class", "the pool is empty", lambda _: share),
+    _family("rate", "Rate", "share of the items that are of the class", "the pool is empty", lambda _: share,
+            predicted=False),
 )

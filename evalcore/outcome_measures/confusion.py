@@ -49,5 +49,6 @@ def _confusion(asked: Asked) -> OutcomeMeasure:
 
 FAMILIES = (
     MeasureFamily(name="confusion_matrix", title="Confusion matrix",
-                  meaning="share of items by predicted class and label", kinds=("classes",), make=_confusion),
+                  meaning="share of items by predicted class and label", kinds=("classes",), make=_confusion,
+                  one_system="is a table of one system"),
 )

@@ -147,6 +147,7 @@ def _family(
     undefined: str = "the pool is empty",
     margin: MarginOf | None = margin_of_mean,
     is_error: bool = False,
+    prefers: bool = True,
 ) -> MeasureFamily:
     def make(asked: Asked) -> OutcomeMeasure:
         _refuse_names(asked, name)
@@ -156,7 +157,7 @@ def _family(
             name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(low, high),
             losses=(Numeric(asked.kind, asked.system, functions, predicted),), value=value,
             gradient=numerical_gradient(value, len(functions)), system=asked.system if predicted else None,
-            scale=span, range_of=span, is_error=is_error,
+            scale=span, range_of=span, is_error=is_error, prefers=prefers,
             margin=margin if np.isfinite(asked.kind.value_range).all() else None,
         )
 
@@ -201,7 +202,7 @@ def _pearson(risk: Floats) -> Floats:
 FAMILIES = (
     _family("mean", "Mean", "mean of the outcome", (_value,), lambda low, high: (low, high), predicted=False),
     _family("bias", "Bias", "mean of prediction minus outcome", (_over,),
-            lambda low, high: (low - high, high - low)),
+            lambda low, high: (low - high, high - low), prefers=False),
     _family("mae", "Mean absolute error", "mean distance of prediction and outcome", (_absolute,),
             lambda low, high: (0.0, high - low), is_error=True),
     _family("mse", "Mean squared error", "mean squared distance of prediction and outcome", (_squared,),

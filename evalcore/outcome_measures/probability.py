@@ -134,13 +134,15 @@ def _log_loss(asked: Asked) -> OutcomeMeasure:
 
 
 _PROBABILITY = ("probability",)
+_ONE = "is of probabilities, and predictions are compared so far"
 FAMILIES = (
     MeasureFamily(name="top_k_accuracy", title="Top-k accuracy", kinds=("classes",), options=("k",),
                   meaning="share of items whose class is among the k most probable", needs=_PROBABILITY,
-                  make=_top_k),
+                  one_system=_ONE, make=_top_k),
     MeasureFamily(name="brier", title="Brier score", meaning="mean squared error of the probabilities",
-                  kinds=("classes",), needs=_PROBABILITY, make=_brier),
+                  kinds=("classes",), needs=_PROBABILITY, one_system=_ONE, make=_brier),
     MeasureFamily(name="log_loss", title="Log loss",
                   meaning="mean of minus the log of the label's probability",
-                  kinds=("classes",), needs=_PROBABILITY, make=_log_loss),
+                  kinds=("classes",), needs=_PROBABILITY, one_system=_ONE,
+                  make=_log_loss),
 )

@@ -133,13 +133,21 @@ class Stack:
                 pulls = pulls + pull
         return self.kind.variance(pulls, phi) + rest if pulls.any() else rest
 
+    @cached_property
+    def _found(self) -> dict[tuple[OutcomeMeasure, tuple[int, ...]], Array]:
+        """The columns of measures that were looked up before."""
+        return {}
+
     def columns(self, measure: OutcomeMeasure, known: Sequence[int]) -> Array:
         """Where the risk of a measure stands in R: its losses, then what is known of them."""
-        starts = np.cumsum([0, *(loss.size for loss in self.losses)])
-        after = self.size + np.cumsum([0, *known])
-        where = [self.losses.index(loss) for loss in measure.losses]
-        pieces = [np.arange(starts[i], starts[i + 1]) for i in where]
-        pieces += [np.arange(after[i], after[i + 1]) for i in where]
-        return np.concatenate(pieces)
+        asked = measure, tuple(known)
+        if asked not in self._found:
+            starts = np.cumsum([0, *(loss.size for loss in self.losses)])
+            after = self.size + np.cumsum([0, *known])
+            where = [self.losses.index(loss) for loss in measure.losses]
+            pieces = [np.arange(starts[i], starts[i + 1]) for i in where]
+            pieces += [np.arange(after[i], after[i + 1]) for i in where]
+            self._found[asked] = np.concatenate(pieces)
+        return self._found[asked]
 
 

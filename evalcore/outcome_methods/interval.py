@@ -75,10 +75,10 @@ def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:
 
 
 def ends(
-    value: Floats, variance: Floats, df: Floats, skew: Floats, confidence: float,
+    value: Floats, variance: Floats, df: Floats, skew: Floats, confidence: float | Floats,
     bounds: tuple[Floats, Floats],
 ) -> tuple[Floats, Floats]:
-    """Lower and upper (R, Q), inside the bounds (Q,)."""
+    """Lower and upper (R, Q), inside the bounds (Q,); confidence: one for all, or (R, Q)."""
     t = stdtrit(df, 0.5 + confidence / 2)
     half = WIDER * t * np.sqrt(variance)
     tail = (1 + 2 * t**2) / (6 * t) * skew

@@ -116,4 +116,7 @@ class Sampled(OutcomeMethod):
         variance = np.where(exact[:, None], 0.0, variance)
         value = np.where(np.isfinite(value), np.clip(value, *bounds), np.nan)
         lower, upper = interval.ends(value, variance, df, skew, confidence, (bounds[0], bounds[1]))
-        return OutcomeEstimates(value=value, lower=lower, upper=upper, variance=variance, exact=exact)
+        return OutcomeEstimates(
+            value=value, lower=lower, upper=upper, variance=variance, exact=exact, df=df,
+            skew=skew,
+        )

@@ -123,3 +123,5 @@ class OutcomeEstimates:
     upper: Floats        # (R, Q)
     variance: Floats     # (R, Q) 0 once everything that matters is labelled
     exact: Bools         # (R,) everything that matters is labelled
+    df: Floats | None = None     # (R, Q) degrees of freedom of the variance; None before the first label
+    skew: Floats | None = None   # (R, Q) of the error

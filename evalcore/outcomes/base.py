@@ -43,6 +43,11 @@ class OutcomeKind(ABC):
         return None
 
     @property
+    def counted(self) -> str | None:
+        """The class that a measure of one class means where none is named; None where all stand equal."""
+        return None
+
+    @property
     def value_range(self) -> tuple[float, float]:
         """The least and largest value of an outcome; infinite where no bound is known."""
         return (-inf, inf)

@@ -11,6 +11,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel, Mixture
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.joint import joint_groups
 from assay.evalcore.types import Floats, Ints
 
 POWERS = (0.5, 1.0, 2.0)   # of the supplied probabilities: flatter, as they are, sharper
@@ -20,10 +21,11 @@ MANY = 40                  # classes; more are not told apart by cells
 
 @dataclass(frozen=True, slots=True)
 class Classes(OutcomeKind):
-    """K ≥ 2 classes by name; values (K,) where they are grades."""
+    """K ≥ 2 classes by name; values (K,) where they are grades; positive: the one of two that is counted."""
 
     names: tuple[str, ...]
     values: tuple[float, ...] | None = None
+    positive: str | None = None
 
     name: ClassVar[str] = "classes"
     label_model: ClassVar[LabelModel] = Mixture()
@@ -33,6 +35,8 @@ class Classes(OutcomeKind):
             raise BadInput(f"name at least two different classes, got {list(self.names)}")
         if self.values is not None and len(self.values) != len(self.names):
             raise BadInput(f"{len(self.values)} values for {len(self.names)} classes")
+        if self.positive is not None and (len(self.names) > 2 or self.positive not in self.names):
+            raise BadInput(f"{self.positive!r} is the positive class of two classes that it belongs to")
 
     @property
     def width(self) -> int:
@@ -48,6 +52,11 @@ class Classes(OutcomeKind):
     def grades(self) -> tuple[float, ...] | None:
         """The values."""
         return self.values
+
+    @property
+    def counted(self) -> str | None:
+        """The positive class, where there is one."""
+        return self.positive
 
     @property
     def value_range(self) -> tuple[float, float]:
@@ -122,7 +131,10 @@ class Classes(OutcomeKind):
         return np.where(said > 0, grades, inf).min(axis=1), np.where(said > 0, grades, -inf).max(axis=1)
 
     def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
-        """By predicted class, where they are not too many, and by spread."""
+        """By predicted class, where they are not too many, and by spread; of several systems, by what they
+        predict together."""
+        if items.systems > 1:
+            return joint_groups(items.prediction, spread), spread
         group: Ints = np.zeros(len(items), np.int64)
         if items.systems == 1 and self.width <= MANY:
             group = items.prediction[:, 0].astype(np.int64)

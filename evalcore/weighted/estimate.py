@@ -224,7 +224,8 @@ def _lacking(
         return None
     found = kind.phi(sample.label)[of.among].sum(axis=0)
     if measure.labels_of == "own":
-        needed = np.array([name == measure.parts[part] for name in kind.parts])
+        own = measure.parts[part] or kind.counted
+        needed = np.array([name == own for name in kind.parts])
     else:
         system = measure.system or 0
         needed = kind.phi(of.items.prediction[of.among, system]).sum(axis=0) + found > 0

@@ -128,9 +128,7 @@ def _exit_code(checks: Sequence[Checked]) -> int:
 
 
 def _what(row: EstimateRow) -> str:
-    of = " ".join(part for part in (row.system, row.class_name) if part)
-    named = f"{row.measure} of {of}" if of else row.measure
-    return f"{named} against {row.versus}" if row.versus else named
+    return f"{row.measure} of {row.of}" if row.of else row.measure
 
 
 def _lines(standing: Standing, checks: Sequence[Checked]) -> str:

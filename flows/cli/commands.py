@@ -60,6 +60,10 @@ COMMANDS = {
         "labels", "estimate",
         "Estimate a new measure, threshold, segment or system from the labels of an evaluation.",
     ),
+    "compare": Place(
+        "look", "compare",
+        "Systems side by side: every measure, the differences from the baseline, and which is better.",
+    ),
     "verify": Place(
         "verify", "verify",
         "Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.",

@@ -1,13 +1,13 @@
-"""The commands that only read: status, report."""
+"""The commands that only read: status, report, compare."""
 
 from pathlib import Path
 
 import click
 
-from assay.evalcore.errors import AssayError
+from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.types import JsonObject
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
-from assay.flows.cli.standing import print_standing, with_outlook
+from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
 from assay.flows.record.opened import begun_evaluations, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.ledger.monitors import monitors
@@ -114,3 +114,34 @@ def report(name: str, out: Path | None, evidence: bool, where: str | None, as_js
         for path in written:
             click.echo(f"wrote {file_link(path)}")
     return standing.exit_code
+
+
+@click.command()
+@click.argument("name")
+@store_option
+@json_option
+def compare(name: str, where: str | None, as_json: bool) -> int:
+    """Systems side by side: every measure, the differences from the baseline, and which is better.
+
+    A verdict rests on intervals that hold for all systems together. Exit code 0: every difference of the
+    first measure is decided; 4: at least one is open.
+
+    \b
+    Example:
+      assay compare two-models
+      assay compare two-models --json | jq '.differences[] | [.system, .value, .comparison.verdict]'
+    """
+    from assay.flows.report.gather import report_data
+    from assay.tasks.report.comparison import comparison_json, decided
+
+    opened = open_evaluation(store_named(where), name)
+    data = report_data(opened, current_standing(opened))
+    if data.systems is None:
+        raise BadInput(
+            f"evaluation {name!r} has one system; to compare several, name them under pool.systems of a spec"
+        )
+    if as_json:
+        print_json(comparison_json(data, data.systems))
+    else:
+        print_comparison(data, data.systems)
+    return 0 if decided(data.estimates) else 4

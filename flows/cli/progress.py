@@ -7,6 +7,7 @@ from assay.flows.cli.standing import state_in_words
 from assay.flows.record.standing import Standing
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.report import wording
+from assay.tasks.report.data import of_what
 
 
 class ProgressDisplay:
@@ -40,7 +41,8 @@ class ProgressDisplay:
     def round(self, known: RoundEstimate) -> None:
         """Print a line about the round that has closed."""
         e = known.estimates[0]
-        name = e.measure if e.of_class is None else f"{e.measure} of {e.of_class}"
+        of = of_what(e.system, e.versus, e.of_class)
+        name = f"{e.measure} of {of}" if of else e.measure
         said = f"{name} {wording.in_short(e.value, e.lower, e.upper)}"
         self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
         self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")

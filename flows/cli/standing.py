@@ -9,7 +9,8 @@ import click
 from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
-from assay.tasks.report import EstimateRow, sentences, wording
+from assay.tasks.report import EstimateRow, ReportData, comparison, sentences, wording
+from assay.tasks.report.data import Compared
 from assay.tasks.report.forecast import outlook_lines
 from assay.tasks.report.price import price_lines
 
@@ -67,13 +68,25 @@ def print_standing(
         click.echo(fill(about, 100, initial_indent="  ", subsequent_indent="  "))
 
 
+def print_comparison(data: ReportData, systems: Compared) -> None:
+    """Print the systems by measure, their differences from the baseline, and the finding."""
+    state = "finished" if data.state == "finished" else "not finished: these figures will change"
+    click.echo(f"{data.evaluation}: {state}; {wording.plural(data.labels, 'label')}")
+    for row in comparison.levels_of(data.estimates):
+        click.echo(f"  {estimate_line(row)}")
+    for row, told in comparison.differences_of(data.estimates):
+        said = f"{row.measure} of {row.of}: {comparison.difference_in_words(row, told)}"
+        click.echo(fill(said, 100, initial_indent="  ", subsequent_indent="    "))
+    for line in (comparison.finding(data), *comparison.agreeing(systems, data.pool.n)):
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+
+
 def estimate_line(row: EstimateRow) -> str:
     """A measure, its value, its interval and the kind of interval."""
     unknown = row.lower is None or row.upper is None
     known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
     kind = "" if row.interval == "exact" else f"   ({row.interval})"
-    of = " ".join(part for part in (row.system, row.class_name) if part)
-    what = f"{row.measure} of {of}" if of else row.measure
+    what = f"{row.measure} of {row.of}" if row.of else row.measure
     return f"{what:<18} {wording.value(row)}{known}{kind}"
 
 

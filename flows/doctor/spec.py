@@ -16,6 +16,7 @@ from assay.tasks.doctor.places import look_at_desk, look_at_store
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.summary import summary_of
+from assay.tasks.doctor.systems import of_systems, with_differing
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
@@ -72,10 +73,15 @@ def _several_classes(
     try:
         source = open_source(spec.pool.source)
         checker = RowChecker(spec, [file.path for file in source.files])
+        differing = [0] * len(spec.pool.compared)
         for batch in source.batches(checker.columns):
-            rows += checker.check(batch).num_rows
+            checked = checker.check(batch)
+            rows += checked.num_rows
+            differing = with_differing(differing, checked)
         classes = len(spec.labels.names)
-        findings.append(ok("pool", f"{plural(rows, 'item')} of {classes} classes can be frozen"))
+        systems = f" with {len(spec.pool.compared)} systems" if spec.pool.compares else ""
+        findings.append(ok("pool", f"{plural(rows, 'item')} of {classes} classes{systems} can be frozen"))
+        findings += of_systems(spec, differing, rows)
         findings.append(ok("forecast", "none: forecasts and suggestions are for two classes so far"))
     except BadInput as error:
         findings.append(problem("pool", str(error), "correct the source, or name another one"))

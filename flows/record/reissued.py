@@ -6,7 +6,7 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.rounds.labels import read_labels
-from assay.tasks.report.data import Moved
+from assay.tasks.report.data import Moved, of_what
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,8 @@ def moved(before: RoundEstimate | None, after: RoundEstimate) -> tuple[Moved, ..
         return ()
     return tuple(
         Moved(
-            measure=b.measure, value_before=b.value, value=a.value, lower_before=b.lower, lower=a.lower,
-            upper_before=b.upper, upper=a.upper,
+            measure=b.measure, of=of_what(b.system, b.versus, b.of_class), value_before=b.value,
+            value=a.value, lower_before=b.lower, lower=a.lower, upper_before=b.upper, upper=a.upper,
         )
         for b, a in zip(before.estimates, after.estimates, strict=True)
     )

@@ -20,6 +20,7 @@ from assay.tasks.ledger.rounds.annotators import read_annotators
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.times import read_begun, read_closed
 from assay.tasks.report import PoolSummary, ReportData, RoundRow
+from assay.tasks.report.data import Compared
 from assay.tasks.report.pseudonyms import pseudonymous
 
 
@@ -89,6 +90,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         revised_items=standing.revised_items,
         joint=known.joint,
         judges=read_judges(opened, standing),
+        systems=_systems(opened),
         audit_price=read_audit_price(opened, standing.revision),
         began=_text(read_begun(opened.ledger)),
         finished=_text(read_closed(opened.ledger, standing.rounds))
@@ -102,6 +104,17 @@ def _pool(manifest: Manifest) -> PoolSummary:
         digest=manifest.digest,
         sources=[source.path for source in manifest.sources],
         predicted_positive=manifest.predicted_positives,
+    )
+
+
+def _systems(opened: Opened) -> Compared | None:
+    names = list(opened.spec.pool.compared)
+    if not names:
+        return None
+    kind = opened.spec.labels.outcome
+    return Compared(
+        baseline=names[0], others=names[1:], differing=opened.manifest.differing or {},
+        positive=None if kind is None else kind.counted,
     )
 
 

@@ -27,7 +27,7 @@ def draw_differences(stored: Drawn, computed: Drawn) -> Iterator[str]:
 def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: PlannedRound) -> Iterator[str]:
     """Ids, predictions, segments, known labels and shown fields, read again by cell and rank."""
     known = opened.statistics.known_labels(folded.state)
-    display, supplied = opened.spec.pool.display, planned.probabilities
+    display, supplied, predicted = opened.spec.pool.display, planned.probabilities, planned.predictions
     for t, row in enumerate(index.rows(planned.plan.cell, planned.plan.rank)):
         asked = bool(planned.plan.ask[t])
         address = (int(planned.plan.cell[t]), int(planned.plan.rank[t]))
@@ -38,6 +38,7 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
             ("item_id", planned.item_id[t], row.item_id),
             ("prediction", int(planned.prediction[t]), row.prediction),
             ("probabilities", None if supplied is None else tuple(supplied[t].tolist()), row.probabilities),
+            ("predictions", None if predicted is None else tuple(predicted[t].tolist()), row.predictions),
             ("label", planned.known[t], known.get(address)),
             ("segments", dict(planned.segments[t]), dict(row.segments)),
             ("inherited label", planned.inherited.get(t), inherited),

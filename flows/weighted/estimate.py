@@ -18,7 +18,7 @@ from assay.tasks.report.data import EstimateRow
 from assay.tasks.spec.measure_text import named_measure
 from assay.tasks.spec.shortened import shortened
 from assay.tasks.weighted.columns import files_written_since, predictions_of_column, texts_of
-from assay.tasks.weighted.items import above, equal_to, with_predictions
+from assay.tasks.weighted.items import above, equal_to, of_system, with_predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +52,14 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
         *_segment(opened, found, asked.segment), n=len(found.rows)
     ))
     rows: list[EstimateRow] = []
+    # where systems are compared, the pool's own predictions are those of the baseline
+    system = asked.system or next(iter(opened.spec.pool.compared), None)
     for measure in measures:
         reason = _cannot_be_drawn(opened, found, asked, measure, of)
         several = weighted_estimates(
             found.kind, [measure], found.sample, of, opened.spec.target.confidence
         )
-        rows += [_row(found, asked, e if reason is None else _withheld(e, reason)) for e in several]
+        rows += [_row(found, system, asked, e if reason is None else _withheld(e, reason)) for e in several]
     return NewAnswer(rows=rows, notes=_notes(opened, found, asked))
 
 
@@ -72,6 +74,8 @@ def measure_of(
 
 def _items(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:
     pool = opened.spec.pool
+    if asked.system is not None and asked.system in pool.compared:
+        return of_system(found.items, found.rows, list(pool.compared).index(asked.system))
     if asked.system is not None:
         codes = predictions_of_column(opened.spec, opened.manifest, found.rows, asked.system)
         return with_predictions(found.items, codes)
@@ -128,18 +132,18 @@ def _withheld(e: Estimate, reason: str) -> Estimate:
     )
 
 
-def _row(found: PoolSample, asked: NewQuestion, e: Estimate) -> EstimateRow:
+def _row(found: PoolSample, system: str | None, asked: NewQuestion, e: Estimate) -> EstimateRow:
     return EstimateRow(
         measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
         interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, revision=found.revision,
-        system=asked.system, class_name=e.of_class, at=asked.threshold,
+        system=system, class_name=e.of_class, at=asked.threshold,
         segment=None if asked.segment is None else "=".join(asked.segment),
     )
 
 
 def _notes(opened: Opened, found: PoolSample, asked: NewQuestion) -> list[str]:
     """What was read again from files that were written to since the freeze."""
-    reread = asked.system is not None or (
+    reread = asked.system not in (None, *opened.spec.pool.compared) or (
         asked.segment is not None and asked.segment[0] not in opened.manifest.segments
     )
     since = files_written_since(opened.ledger, opened.manifest, found.rows) if reread else []

@@ -109,7 +109,7 @@ def _moved(now: Reading, before: Reading | None, then: str = "") -> list[str]:
 
 
 def _name(row: EstimateRow) -> str:
-    of = f" of {row.class_name}" if row.class_name else ""
+    of = f" of {row.of}" if row.of else ""
     return wording.measure_name(row.measure) + of + (f" in {row.segment}" if row.segment else "")
 
 

@@ -15,6 +15,7 @@ OWN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "
 PROVENANCE = ("source_file", "source_row")
 FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such columns begin with
 PROBABILITIES = "assay.probabilities"                 # of all classes, as 32-bit floats in the order of codes
+PREDICTIONS = "assay.predictions"                     # of systems compared, as 16-bit codes, baseline first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,7 @@ class Manifest:
     inherited: str | None   # digest of the labels it inherits from earlier evaluations; None for a cold start
     gold: str | None        # digest of the gold items; None where there are none
     outcomes: str | None = None   # digest of the labels that came by themselves; None without a source
+    differing: Mapping[str, int] | None = None   # system -> rows it predicts otherwise than the baseline
 
     @property
     def predicted_positives(self) -> int | None:

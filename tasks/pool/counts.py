@@ -19,6 +19,7 @@ class FrozenCounts:
     predicted: tuple[int, ...]
     score_range: tuple[float, float] | None
     segments: dict[str, dict[str, int]]
+    differing: dict[str, int] | None = None
 
 
 def counts_of_frozen(spec: Spec, store: Store, manifest: Manifest) -> FrozenCounts:

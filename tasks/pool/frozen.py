@@ -2,7 +2,8 @@
 
     pool/part-00000-<digest>.parquet    65,536 rows each, in the order they were read
         item_id (string); score, probability (float64), prediction (int8; 1 = positive), or with classes of
-        equal standing prediction (int16, the code) and "assay.probabilities" (K floats of 32 bits); one
+        equal standing prediction (int16, the code) and "assay.probabilities" (K floats of 32 bits), and where
+        systems are compared "assay.predictions" (a code of 16 bits for each, the baseline's first); one
         column per segment (string), per feature (float64, called "assay.feature.NAME") and per further
         system (int8, "assay.system.NAME"); source_file (int32), source_row (int64), shown_hash (string or
         null)
@@ -31,6 +32,7 @@ from assay.evalcore.types import Floats, Ints
 from assay.tasks.ledger import codec, open_reader
 from assay.tasks.ledger.manifest import (
     OWN_COLUMNS,
+    PREDICTIONS,
     PROBABILITIES,
     PROVENANCE,
     Manifest,
@@ -51,6 +53,7 @@ class FrozenRow:
     score: float = nan               # with a positive and a negative class
     probability: float = nan
     probabilities: tuple[float, ...] | None = None   # of each class, with classes of equal standing
+    predictions: tuple[int, ...] | None = None       # of each system, baseline first, where they are compared
     prediction: int                  # the code of a class
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
@@ -69,12 +72,19 @@ def probabilities_of(rows: Sequence[FrozenRow]) -> Floats | None:
     return np.array(given, np.float64) if given else None
 
 
+def predictions_by_system(rows: Sequence[FrozenRow]) -> Ints | None:
+    """(n, S) what each of the systems compared predicts; None where none are."""
+    given = [row.predictions for row in rows if row.predictions is not None]
+    return np.array(given, np.int64) if given else None
+
+
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
     """A row as it was read from a part."""
-    packed = values.get(PROBABILITIES)
+    packed, predicted = values.get(PROBABILITIES), values.get(PREDICTIONS)
     return FrozenRow(
         row=number, segments={name: values[name] for name in segments},
         probabilities=None if packed is None else tuple(np.frombuffer(packed, "<f4").tolist()),
+        predictions=None if predicted is None else tuple(np.frombuffer(predicted, "<i2").tolist()),
         **{name: values[name] for name in OWN_COLUMNS if name in values},
     )
 

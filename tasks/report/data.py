@@ -13,6 +13,7 @@ from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.estimators.random_sampling import RandomSampling
+from assay.evalcore.evaluation.estimates import Comparison
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.forecast.audit import AuditPrice
@@ -58,6 +59,7 @@ class EstimateRow:
     price_tag: PriceTag | None = None           # None for a segment or a further system
     undecided: Undecided | None = None
     nonresponse: ResponseRate | None = None     # where rounds were closed with gaps
+    comparison: Comparison | None = None        # what a difference says of its systems
 
     def __post_init__(self) -> None:
         where = f"estimate of {self.measure}" + (f" in {self.segment}" if self.segment else "")
@@ -70,6 +72,11 @@ class EstimateRow:
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             raise BadReport(f"{where}: its interval ends ({self.upper}) before it begins ({self.lower})")
 
+    @property
+    def of(self) -> str:
+        """The system and the class it is of: `v2 minus v1, cat`; empty for the pool's own predictions."""
+        return of_what(self.system, self.versus, self.class_name)
+
     def same(self, other: "EstimateRow") -> bool:
         """Whether both estimate the same thing, each perhaps from other labels."""
         mine, theirs = (
@@ -77,6 +84,22 @@ class EstimateRow:
             for row in (self, other)
         )
         return mine == theirs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The systems that are compared."""
+
+    baseline: str
+    others: Sequence[str]
+    differing: Mapping[str, int]                # other -> items of the pool that it predicts otherwise
+    positive: str | None = None                 # the class that measures count, of two
+
+
+def of_what(system: str | None, versus: str | None, class_name: str | None) -> str:
+    """What an estimate is of, in words."""
+    whose = f"{system} minus {versus}" if versus else system
+    return ", ".join(part for part in (whose, class_name) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +113,7 @@ class Moved:
     lower: float | None
     upper_before: float | None
     upper: float | None
+    of: str = ""                        # the system and the class it is of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +173,7 @@ class ReportData:
     unanswered: int = 0                          # items whose round was closed before they were answered
     moved: Sequence[Moved] = ()                  # what the revision did to the estimates
     revised_items: int = 0                       # items with another label than their round was closed with
+    systems: Compared | None = None              # where systems are compared
     joint: JointRegion | None = None             # the joint region of several measures, where there is one
     judges: Judges | None = None                 # what the labels say of the pool's own guesses
     audit_price: AuditPrice | None = None        # where a wide interval is announced: what brings it down

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from assay.evalcore.estimators.joint_region import JointRegion
+from assay.evalcore.evaluation.estimates import Comparison
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.types import JsonObject
 from assay.tasks.ledger.codec import plain
@@ -62,10 +63,11 @@ def revision_part(revision: int, items: int, moved: Sequence[Moved]) -> JsonObje
 def estimate_json(row: EstimateRow) -> JsonObject:
     """One estimate of the contract.
 
-    `undecided` and `nonresponse` are there only where items were undecided, or rounds closed early.
+    `undecided` and `nonresponse` are there only where items were undecided, or rounds closed early;
+    `comparison` only with the difference of two systems.
     """
-    beside: dict[str, Undecided | ResponseRate | None]
-    beside = {"undecided": row.undecided, "nonresponse": row.nonresponse}
+    beside: dict[str, Undecided | ResponseRate | Comparison | None]
+    beside = {"undecided": row.undecided, "nonresponse": row.nonresponse, "comparison": row.comparison}
     return {
         "measure": row.measure,
         "system": row.system,

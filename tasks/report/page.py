@@ -9,6 +9,7 @@ from functools import partial
 
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.annotators import annotators_in_words
+from assay.tasks.report.comparison import comparison_section
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.figures.confusion_matrix import confusion_matrix
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
@@ -44,7 +45,8 @@ def report_html(data: ReportData) -> bytes:
     )
     style = loader.get_source(environment, "style.css")[0]
     first, *others = whole_pool_rows(data) or list(data.estimates[:1])
-    lowest, highest = lowest_of(data.estimates), highest_of(data.estimates)
+    beside = [row for row in data.estimates if row.comparison is None]
+    lowest, highest = lowest_of(beside), highest_of(beside)
     line = partial(estimate_line, data, lowest=lowest, highest=highest)
     drawn = others[:_MOST_MULTIPLES]
     page = environment.get_template("page.html.j2").render(
@@ -56,11 +58,12 @@ def report_html(data: ReportData) -> bytes:
         verdict=sentences.verdict(data),
         first=estimate_line(data, first, lowest_of([first]), highest_of([first])),
         figure=convergence_figure(data, first),
+        comparison=comparison_section(data),
         joint=joint_section(data.joint) if data.joint else None,
         multiples=small_multiples(data, drawn) if drawn else None,
         undrawn=len(others) - len(drawn),
         matrix=confusion_matrix(data),
-        measures=[line(row) for row in whole_pool_rows(data)],
+        measures=[line(row) for row in whole_pool_rows(data) if row.comparison is None],
         segments=[line(row) for row in data.estimates if row.segment is not None],
         scale_from=wording.plain(lowest),
         scale_to=wording.plain(highest),

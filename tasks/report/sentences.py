@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assay.evalcore.measures.registry import named
-from assay.tasks.report import wording
+from assay.tasks.report import comparison, wording
 from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
 
 _INTERVALS = {
@@ -21,6 +21,12 @@ def measure_meaning(name: str, data: ReportData) -> str:
         return wording.meaning_with_classes(name)
     meaning = named(name).meaning
     return meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
+
+
+def named_row(row: EstimateRow) -> str:
+    """`F1`; `F1 of v2 minus v1` for the difference of two systems."""
+    name = wording.measure_name(row.measure)
+    return f"{name} of {row.of}" if row.of else name
 
 
 def interval_kind(kind: str) -> str:
@@ -63,7 +69,7 @@ def verdict(data: ReportData) -> tuple[str, str] | None:
     allowed, first = threshold(data), data.estimates[0]
     if allowed is None:
         return None
-    name = wording.measure_name(first.measure)
+    name = named_row(first)
     match data.verdict:
         case "ok":
             return "OK", f"The whole interval for {name} meets the threshold: {allowed}."
@@ -87,9 +93,11 @@ def sampling(data: ReportData) -> str:
 
 
 def headline(data: ReportData) -> str:
-    """The finding in one sentence."""
+    """The finding in one sentence; where systems are compared, in one for each that is not the baseline."""
     row = data.estimates[0]
-    name, of = wording.measure_name(row.measure), f"{wording.count(data.pool.n)} predictions"
+    if row.comparison is not None:
+        return comparison.finding(data)
+    name, of = named_row(row), f"{wording.count(data.pool.n)} predictions"
     based = f"from {wording.plural(row.labels, 'label', 'labels')} on a pool of {of}"
     if row.value is None:
         return f"{name} is undefined ({row.undefined_reason}), {based}."
@@ -138,7 +146,8 @@ def _moved(one: Moved) -> str:
     before, now = (wording.in_short(*ends) for ends in (
         (one.value_before, one.lower_before, one.upper_before), (one.value, one.lower, one.upper)
     ))
-    return f"{wording.measure_name(one.measure)} from {before} to {now}"
+    of = f" of {one.of}" if one.of else ""
+    return f"{wording.measure_name(one.measure)}{of} from {before} to {now}"
 
 
 def _if_decided(row: EstimateRow, given: Undecided) -> str:

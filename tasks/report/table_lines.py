@@ -90,7 +90,7 @@ def estimate_line(data: ReportData, row: EstimateRow, lowest: float, highest: fl
     return EstimateLine(
         name=wording.measure_name(row.measure),
         meaning=sentences.measure_meaning(row.measure, data),
-        of=", ".join(part for part in (row.system, row.class_name) if part),
+        of=row.of,
         segment=row.segment,
         undefined=row.undefined_reason,
         value=wording.value(row),

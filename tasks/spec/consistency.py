@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from assay.evalcore.annotators.rules import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_that
+from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget, Threshold
@@ -91,10 +92,13 @@ def _of_method(
         found.append(("pool.segments", f"cannot be estimated by the method {method_name!r}: its labels of a "
                                        "segment do not say what the segment's other items are; use one of "
                                        f"{able}, or leave the segments out"))
+    if pool.systems and len(pool.systems) > MOST_SYSTEMS:
+        found.append(("pool.systems", f"has {len(pool.systems)}; at most {MOST_SYSTEMS} can share labels so"))
     if pool.systems and not chosen.capabilities.judges_systems:
         able = " or ".join(map(repr, methods_that("judges_systems")))
-        found.append(("pool.systems", f"are judged by the method {able}, and this spec says {method_name!r}; "
-                                      f"use {able}, or leave the systems out"))
+        found.append(("pool.systems", "beside a prediction of the pool's own are judged by the method "
+                                      f"{able}, and this spec says {method_name!r}; use {able}, or, to "
+                                      "compare systems, name the pool's own under `systems` too"))
     return found
 
 

@@ -37,12 +37,13 @@ from assay.tasks.spec.choice_of_items import MethodName, WarmStart
 from assay.tasks.spec.consistency import contradictions, contradictions_of_outcomes
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Target, Threshold
-from assay.tasks.spec.labels.kinds import Labels, TwoClasses, task_of
+from assay.tasks.spec.labels.kinds import Compared, Labels, TwoClasses, task_of
 from assay.tasks.spec.outcomes import Outcomes
 from assay.tasks.spec.people import Adjudication, Deadline
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoices
 from assay.tasks.spec.strict_yaml import read
+from assay.tasks.spec.systems import compares
 from assay.tasks.spec.template import spec_template
 
 __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
@@ -89,8 +90,12 @@ class Spec(Part):
     @model_validator(mode="before")
     @classmethod
     def _task_of_labels(cls, data: Any) -> Any:
-        """`pool.task` follows from the labels where it is not written."""
-        if not isinstance(data, dict) or not isinstance(data.get("pool"), dict) or "task" in data["pool"]:
+        """The kind of labels follows from the pool, and `pool.task`, if it is not written, from the labels."""
+        if not isinstance(data, dict) or not isinstance(data.get("pool"), dict):
+            return data
+        if compares(data["pool"]) and isinstance(data.get("labels"), dict):
+            data = data | {"labels": Compared(data["labels"])}
+        if "task" in data["pool"]:
             return data
         task = task_of(data.get("labels"))
         return data if task == TwoClasses.task else data | {"pool": data["pool"] | {"task": task}}

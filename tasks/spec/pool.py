@@ -6,19 +6,14 @@ Tasks that a later version may know are refused by name, so a spec written for i
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, Strict, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
-from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.schema import Column, Columns, Finite, Location, Part, wrong
+from assay.tasks.spec.systems import System, compares, problems_of, written_out
 
 PREFIX = "prefix"   # the key of `probability: {prefix: p_}`
-
-
-class System(Part):
-    """A further system whose predictions are in the pool."""
-
-    prediction: Column = Field(description="a column of class names, 0/1 or booleans")
 
 
 class Pool(Part):
@@ -46,9 +41,20 @@ class Pool(Part):
         default=None, min_length=1, description="columns of numbers, for methods that cut by features"
     )
     systems: dict[Annotated[str, Field(min_length=1)], System] | None = Field(
-        default=None, min_length=1, max_length=MOST_SYSTEMS,
-        description="further systems for the method recycle to judge: {name: {prediction: column}}",
+        default=None, min_length=1,
+        description="systems to compare: {name: {prediction: column}}, or {score: column, threshold: 0.5}",
     )
+    baseline: str | None = Field(
+        default=None, description="the system that the others are compared with; the first unless said"
+    )
+    thresholds: Annotated[tuple[Finite, ...], Strict(False)] | None = Field(
+        default=None, description="thresholds of `score` or `probability` to compare, a system each"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _written_out(cls, data: Any) -> Any:
+        return written_out(data) if isinstance(data, dict) else data
 
     @field_validator("task", mode="before")
     @classmethod
@@ -60,12 +66,15 @@ class Pool(Part):
     @field_validator("systems")
     @classmethod
     def _by_name(cls, systems: dict[str, System] | None) -> dict[str, System] | None:
-        """As the ledger keeps them: the cells are cut in this order."""
-        return systems and dict(sorted(systems.items()))
+        """Thresholds as they rise, others by name: a ledger keeps no other order."""
+        return systems and dict(sorted(systems.items(), key=lambda item: (item[1].threshold or 0.0, item[0])))
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Pool":
-        _BY_TASK[self.task](self)
+        if self.compares:
+            _compared(self)
+        else:
+            _BY_TASK[self.task](self)
         clash = [name for name in self.segments if name in OWN_COLUMNS or name.startswith("assay.")]
         if clash:
             raise wrong(f"`segments` names {clash[0]!r}, which is a column of the frozen pool; "
@@ -74,6 +83,18 @@ class Pool(Part):
         if unknown:
             raise wrong(f"`show_as` names {unknown[0]!r}, which is not in `display`; add it or drop it")
         return self
+
+    @property
+    def compares(self) -> bool:
+        """Whether systems are compared; else `systems` are further ones beside the pool's own prediction."""
+        return compares(self.__dict__)
+
+    @property
+    def compared(self) -> Mapping[str, System]:
+        """The systems that are compared, the baseline first; none where none are."""
+        if not self.compares or self.systems is None or self.baseline is None:
+            return {}
+        return {self.baseline: self.systems[self.baseline]} | self.systems
 
     @property
     def probability_column(self) -> str | None:
@@ -85,19 +106,35 @@ class Pool(Part):
 
         Raises ValueError naming the classes that are not those of `probability`.
         """
-        if not isinstance(self.probability, dict):
-            return None
-        if set(self.probability) == {PREFIX} and PREFIX not in names:
-            return [self.probability[PREFIX] + name for name in names]
-        lacking = [name for name in names if name not in self.probability]
-        strange = [name for name in self.probability if name not in names]
-        if lacking or strange:
-            what = f"has no column for class {lacking[0]!r}" if lacking else f"names {strange[0]!r}, no class"
-            raise ValueError(f"{what}; give {{prefix: p_}}, or {{class: column}} for every class")
-        return [self.probability[name] for name in names]
+        return columns_by_class(self.probability, names)
+
+
+def columns_by_class(
+    probability: str | Mapping[str, str] | None, names: Sequence[str]
+) -> list[str] | None:
+    """The column of each class; None where there is no probability for each. Raises ValueError."""
+    if probability is None or isinstance(probability, str):
+        return None
+    if set(probability) == {PREFIX} and PREFIX not in names:
+        return [probability[PREFIX] + name for name in names]
+    lacking = [name for name in names if name not in probability]
+    strange = [name for name in probability if name not in names]
+    if lacking or strange:
+        what = f"has no column for class {lacking[0]!r}" if lacking else f"names {strange[0]!r}, no class"
+        raise ValueError(f"{what}; give {{prefix: p_}}, or {{class: column}} for every class")
+    return [probability[name] for name in names]
+
+
+def _compared(pool: Pool) -> None:
+    if pool.thresholds is not None:
+        raise wrong("`thresholds` belong beside `score`, or `probability`: a column, without `systems`")
+    problems = list(problems_of(pool.systems or {}, pool.baseline, pool.__dict__, pool.display))
+    if problems:
+        raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
 
 
 def _two_classes(pool: Pool) -> None:
+    _beside_its_own(pool)
     if pool.score is None and pool.probability is None:
         raise wrong("needs `score`, `probability` or both: a column that says how positive an item looks")
     if isinstance(pool.probability, dict):
@@ -110,13 +147,28 @@ def _two_classes(pool: Pool) -> None:
         raise wrong(f"`threshold` {pool.threshold:g} applies to a probability: it must lie in (0, 1)")
 
 
+def _beside_its_own(pool: Pool) -> None:
+    """Of systems that are judged besides the pool's own prediction."""
+    if pool.baseline is not None or pool.thresholds is not None:
+        key = "baseline" if pool.baseline is not None else "thresholds"
+        raise wrong(f"`{key}` is of systems that are compared, and this pool has a prediction of its own; "
+                    "name all systems under `systems`, or leave it out")
+    for name, system in (pool.systems or {}).items():
+        if system.prediction is None or len(system.model_fields_set) > 1:
+            raise wrong("`systems` beside the pool's own prediction are columns of predictions, and "
+                        f"{name!r} is not; to compare systems, leave the pool's `prediction` and `threshold` "
+                        "out")
+
+
 def _several_classes(pool: Pool) -> None:
+    _beside_its_own(pool)
     for key, remedy in (
         ("score", "is of a positive class; with classes give `probability`: {prefix: p_}, {class: column} or "
                   "one column that holds the confidence in the prediction"),
         ("threshold", "makes predictions of two classes; name a column of class names under `prediction`"),
         ("features", "are for the methods of two classes; leave them out"),
-        ("systems", "are judged with two classes only so far; leave them out"),
+        ("systems", "are compared where the pool has no prediction of its own; name the present one under "
+                    "`systems` too, and leave `prediction` out"),
     ):
         if getattr(pool, key) is not None:
             raise wrong(f"`{key}` {remedy}")

@@ -52,9 +52,9 @@ class MeasureChoice(Part):
                 raise BadInput(f"measure {self.name!r} takes `{name}` only with labels: {{classes: [...]}}")
         return measure(self.name, self.beta)
 
-    def of(self, kind: OutcomeKind, pool_size: int) -> OutcomeMeasure:
-        """The measure of this kind of outcome. Raises BadInput where there is none."""
-        return outcome_measure(self.name, kind, pool_size, options=self.settings)
+    def of(self, kind: OutcomeKind, pool_size: int, system: int = 0) -> OutcomeMeasure:
+        """The measure of this kind of outcome, of one of its systems. Raises BadInput where there is none."""
+        return outcome_measure(self.name, kind, pool_size, system=system, options=self.settings)
 
 
 def _as_list(value: Any) -> Any:

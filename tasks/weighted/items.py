@@ -27,6 +27,13 @@ def with_predictions(items: Items, codes: Sequence[int]) -> Items:
     return replace(items, prediction=np.array(codes, np.float64)[:, None], probability=None)
 
 
+def of_system(items: Items, rows: Sequence[FrozenRow], number: int) -> Items:
+    """The same items as one of the systems compared predicts them."""
+    return replace(
+        items, prediction=np.array([(row.predictions or ())[number] for row in rows], np.float64)[:, None]
+    )
+
+
 def above(rows: Sequence[FrozenRow], threshold: float, *, by_score: bool) -> list[int]:
     """1 where the score is above the threshold, or the probability at it or above; else 0."""
     return [int(row.score > threshold if by_score else row.probability >= threshold) for row in rows]

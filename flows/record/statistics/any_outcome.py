@@ -17,6 +17,7 @@ from assay.evalcore.outcome_evaluation.ledger_form import codes_of, items_of, st
 from assay.evalcore.outcome_evaluation.observe import observe
 from assay.evalcore.outcome_evaluation.plan import plan
 from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, State, begin
+from assay.evalcore.outcome_measures.comparing import leading
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Bools, Floats, Ints
@@ -59,7 +60,8 @@ class OutcomeStatistics(Statistics):
 
     def observe(self, state: Any, planned: PlannedRound, labels: Ints, share: Floats | None) -> State:
         """See Statistics."""
-        items = items_of(planned.prediction, planned.probabilities)
+        predicted = planned.prediction if planned.predictions is None else planned.predictions
+        items = items_of(predicted, planned.probabilities)
         return observe(self.question, state, cast(RoundPlan, planned.plan), codes_of(labels), items)
 
     def revised(self, rounds: Sequence[Relabelled]) -> State:
@@ -75,8 +77,10 @@ class OutcomeStatistics(Statistics):
 
     @property
     def leading(self) -> int:
-        """The numbers of the first measure: one, or one a class."""
-        return len(self.question.stack.measures[0].parts)
+        """The numbers of the first measure: one, or one a class; of its differences, where there are some."""
+        measures = self.question.stack.measures
+        drives = leading(measures)
+        return sum(len(m.parts) for m, drive in zip(measures, drives, strict=True) if drive)
 
     def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
         """Two classes at least, and the class that the first measure asks for."""

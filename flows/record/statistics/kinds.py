@@ -60,6 +60,7 @@ def _several_classes(spec: Spec, manifest: Manifest, cut: FrozenCut, inherited: 
         confidence=spec.target.confidence,
         seed=spec.seed,
         evaluation=spec.name,
+        systems=tuple(spec.pool.compared) or (None,),
     ))
 
 

@@ -3,8 +3,9 @@
     plan.parquet    one row per draw: draw, item_id, cell, rank, probability, prediction, ask, label (known
                     from an earlier round), segments (one JSON object), shown (one JSON object where `ask`),
                     inherited (the label an earlier evaluation bought), probabilities (of each class, where
-                    the pool has them). Attached text: the design, and which gold items and surprising
-                    answers people are asked about besides
+                    the pool has them), predictions (of each system compared, baseline first). Attached
+                    text: the design, and which gold items and surprising answers people are asked about
+                    besides
     design.parquet  one row per cell (tasks.ledger.rounds.designs)
 
 The plan carries its design: any process can write the design that the plan was drawn from. So a crash between
@@ -48,6 +49,7 @@ class PlannedRound:
     again: Mapping[str, tuple[int, ...]] = field(default_factory=dict)   # item -> surprising answers
     again_alone: bool = False                    # asked again even while only one person is known
     probabilities: Floats | None = None          # (T, K) what the pool gives each class, with several classes
+    predictions: Ints | None = None              # (T, S) codes, of each system, where systems are compared
 
     def asked(self) -> list[int]:
         """The draws whose label is new to this evaluation: what its labels.parquet holds."""
@@ -70,7 +72,7 @@ class _Besides:
 def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
     """Put a plan; returns the one under the key."""
     plan = planned.plan
-    draws, supplied = range(len(plan.cell)), planned.probabilities
+    draws, supplied, predicted = range(len(plan.cell)), planned.probabilities, planned.predictions
     columns = {
         "draw": draws,
         "item_id": planned.item_id,
@@ -84,6 +86,7 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
         "shown": [None if shown is None else _text(shown) for shown in planned.shown],
         "inherited": [planned.inherited.get(t) for t in draws],
         "probabilities": [None] * len(plan.cell) if supplied is None else supplied.tolist(),
+        "predictions": [None] * len(plan.cell) if predicted is None else predicted.tolist(),
     }
     besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
     attached = {
@@ -129,6 +132,7 @@ def _schema() -> "pa.Schema":
         pa.field("shown", pa.string()),
         pa.field("inherited", pa.int16()),
         pa.field("probabilities", pa.list_(pa.float32())),
+        pa.field("predictions", pa.list_(pa.int16())),
     ])
 
 
@@ -159,6 +163,7 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
     except binascii.Error as error:
         raise codec.damaged(key, f"{_DESIGN}: {error}") from None
     design = _decode_design(design_blob, key)
+    predicted = _table("predictions", columns["predictions"], key)
     besides = codec.decode(_Besides, codec.attached_text(attached, _BESIDES, key), key)
     plan = drawn_with(
         design,
@@ -183,15 +188,16 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         gold=besides.gold,
         again=besides.again,
         again_alone=besides.again_alone,
-        probabilities=_table(columns["probabilities"], key),
+        probabilities=_table("probabilities", columns["probabilities"], key),
+        predictions=None if predicted is None else predicted.astype(np.int64),
     )
 
 
-def _table(rows: Sequence[Sequence[float] | None], key: str) -> Floats | None:
-    """(T, K) of rows that all have as many entries; None where no row has any."""
+def _table(name: str, rows: Sequence[Sequence[float] | None], key: str) -> Floats | None:
+    """(T, K) of the rows of a column, that all have as many entries; None where no row has any."""
     given = [row for row in rows if row is not None]
     if not given:
         return None
     if len(given) < len(rows) or len({len(row) for row in given}) > 1:
-        raise codec.damaged(key, "probabilities: of some draws, or of different numbers of classes")
+        raise codec.damaged(key, f"{name}: of some draws, or not as many for each")
     return np.array(given, np.float64)

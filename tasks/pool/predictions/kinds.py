@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from assay.tasks.pool.predictions.compared import ComparedPredictions
 from assay.tasks.pool.predictions.protocol import Predictions
 from assay.tasks.pool.predictions.several_classes import SeveralClassPredictions
 from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
@@ -14,4 +15,4 @@ _BY_TASK: Mapping[str, type[Predictions]] = {
 
 def predictions_of(spec: Spec) -> Predictions:
     """What the frozen pool of this spec holds of its predictions."""
-    return _BY_TASK[spec.labels.task](spec)
+    return ComparedPredictions(spec) if spec.pool.compares else _BY_TASK[spec.labels.task](spec)

@@ -22,6 +22,7 @@ from assay.evalcore.monitoring.traffic.profile import (
     scores_like,
     with_what_is_beside,
 )
+from assay.evalcore.outcome_measures.comparing import leading, side_by_side
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.registry import outcome_method
@@ -31,6 +32,7 @@ from assay.evalcore.types import Array, Floats, JsonObject
 from assay.tasks.ledger.manifest import PROBABILITIES
 from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
+from assay.tasks.pool.predictions.packed import packed
 from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading, Watching
 from assay.tasks.spec.evaluation import Spec
 
@@ -46,10 +48,14 @@ def kind_of(spec: Spec) -> OutcomeKind:
 
 
 def stack_of_spec(spec: Spec, pool_size: int) -> Stack:
-    """The measures of a spec for a pool of so many items; the first drives the sampling."""
+    """The measures of a spec for a pool of so many items; the first drives the sampling.
+
+    Where systems are compared, every measure of each of them, and its differences from the baseline.
+    """
     kind = kind_of(spec)
-    measures = tuple(choice.of(kind, pool_size) for choice in spec.measure)
-    return Stack(kind=kind, measures=measures, drive=tuple(i == 0 for i in range(len(measures))))
+    systems = range(len(spec.pool.compared) or 1)
+    measures = side_by_side([[choice.of(kind, pool_size, s) for s in systems] for choice in spec.measure])
+    return Stack(kind=kind, measures=measures, drive=leading(measures))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,10 +129,12 @@ class SeveralClassPredictions(Predictions):
         code = rows.codes(str(pool.prediction)).astype(np.int16)
         if pool.probability is None:
             return [code]
-        table = self._confidence(rows, code) if self._columns is None else self._table(rows, self._columns)
-        packed = np.ascontiguousarray(table, "<f4").view(f"S{4 * len(self._names)}")[:, 0]
-        # numpy takes trailing zero bytes off fixed texts: a void view keeps them
-        return [code, packed.view(f"V{4 * len(self._names)}")]
+        if self._columns is None:
+            sure = probability_in(rows, str(pool.probability_column))
+            table = table_of_confidence(sure, code, len(self._names))
+        else:
+            table = table_of_classes(rows, self._columns)
+        return [code, packed(table, "<f4")]
 
     def gathered(self) -> Gathered:
         """See Predictions.gathered."""
@@ -140,32 +148,34 @@ class SeveralClassPredictions(Predictions):
         """See Predictions.cut_from_json."""
         return OutcomeCut.from_json(data)
 
-    def _table(self, rows: Reading, columns: Sequence[str]) -> Array:
-        """(n, K) the supplied probabilities, made to sum to 1."""
-        first = self._probability(rows, columns[0])
-        table, total = np.empty((len(first), len(columns)), np.float32), np.zeros(len(first))
-        for k, name in enumerate(columns):
-            supplied = self._probability(rows, name)
-            table[:, k] = supplied
-            total += supplied
-        rows.refuse(columns[0], np.abs(total - 1) > _SUM, "begin rows whose probabilities do not sum to 1",
-                    "correct the columns of pool.probability, or leave it out")
-        table /= total[:, None].astype(np.float32)
-        return table
 
-    def _confidence(self, rows: Reading, code: Array) -> Array:
-        """(n, K) the confidence for the predicted class, the rest shared by the others."""
-        supplied = self._probability(rows, str(self._spec.pool.probability_column))
-        table = np.repeat(((1 - supplied) / (len(self._names) - 1))[:, None], len(self._names), axis=1)
-        table[np.arange(len(code)), code] = supplied
-        return table
+def table_of_classes(rows: Reading, columns: Sequence[str]) -> Array:
+    """(n, K) the supplied probabilities, made to sum to 1."""
+    first = probability_in(rows, columns[0])
+    table, total = np.empty((len(first), len(columns)), np.float32), np.zeros(len(first))
+    for k, name in enumerate(columns):
+        supplied = probability_in(rows, name)
+        table[:, k] = supplied
+        total += supplied
+    rows.refuse(columns[0], np.abs(total - 1) > _SUM, "begin rows whose probabilities do not sum to 1",
+                "correct the columns of pool.probability, or leave it out")
+    table /= total[:, None].astype(np.float32)
+    return table
 
-    @staticmethod
-    def _probability(rows: Reading, name: str) -> Array:
-        numbers = rows.numbers(name)
-        rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
-                    "a probability is; correct the column, or leave pool.probability out")
-        return numbers
+
+def table_of_confidence(supplied: Array, code: Array, k: int) -> Array:
+    """(n, K) the confidence (n,) for the predicted class, the rest shared by the others."""
+    table = np.repeat(((1 - supplied) / (k - 1))[:, None], k, axis=1)
+    table[np.arange(len(code)), code] = supplied
+    return table
+
+
+def probability_in(rows: Reading, name: str) -> Array:
+    """A column (n,) of numbers within [0, 1]."""
+    numbers = rows.numbers(name)
+    rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
+                "a probability is; correct the column, or leave pool.probability out")
+    return numbers
 
 
 class _Rows:

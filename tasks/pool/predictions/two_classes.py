@@ -111,7 +111,7 @@ class TwoClassPredictions(Predictions):
 
     @property
     def _systems(self) -> list[str]:
-        return [system.prediction for system in (self._spec.pool.systems or {}).values()]
+        return [str(system.prediction) for system in (self._spec.pool.systems or {}).values()]
 
     def _scores(self, rows: Reading) -> tuple[Floats, Floats]:
         """Score and probability; the spec names one of them at least."""

@@ -108,6 +108,8 @@ def _thresholds(data: ReportData, of: EstimateRow) -> list[float]:
 def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tuple[float, float]:
     """The smallest range that shows the whole interval, with a margin, within the measure's bounds."""
     lowest, highest = wording.measure_bounds(of.measure)
+    if of.versus:
+        lowest, highest = lowest - highest, highest - lowest
     seen = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
     seen += [r.value for r in rows if r.value is not None]
     seen += _thresholds(data, of)
@@ -124,7 +126,7 @@ def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tu
 
 def _title(row: EstimateRow) -> str:
     """Measure, and system and class where there are several."""
-    return ", ".join(part for part in (wording.measure_name(row.measure), row.system, row.class_name) if part)
+    return ", ".join(part for part in (wording.measure_name(row.measure), row.of) if part)
 
 
 def _history_of(data: ReportData, of: EstimateRow) -> list[EstimateRow]:

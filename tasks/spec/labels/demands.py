@@ -9,6 +9,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget, Threshold
+from assay.tasks.spec.labels.comparison import contradictions_of_systems
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoice
 
@@ -23,7 +24,8 @@ def contradictions_of_classes(
     return [
         *_of_probability(kind, pool),
         *_of_measures(kind, pool, measures),
-        *_of_threshold(kind, measures, threshold),
+        *contradictions_of_systems(kind, pool, measures),
+        *_of_threshold(kind, pool, measures, threshold),
         *_of_two_classes_only(pool, method_name, budget, desk, warm_start),
     ]
 
@@ -44,6 +46,8 @@ def _of_measures(
         except BadInput as error:
             yield f"measure[{i}]", str(error)
             continue
+        if pool.compares:
+            continue
         if "probability" in FAMILIES[kind.name, choice.name].needs and not isinstance(pool.probability, dict):
             yield f"measure[{i}]", (
                 f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} "
@@ -52,9 +56,15 @@ def _of_measures(
 
 
 def _of_threshold(
-    kind: OutcomeKind, measures: Sequence[MeasureChoice], threshold: Threshold | None
+    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], threshold: Threshold | None
 ) -> Iterator[Problem]:
     if threshold is None:
+        return
+    if len(pool.compared) > 2:
+        yield "threshold", (
+            f"applies to one number, and {len(pool.compared)} systems have {len(pool.compared) - 1} "
+            "differences; leave it out, or compare two: `assay compare` has a verdict on each"
+        )
         return
     try:
         numbers = len(measures[0].of(kind, 1).parts)
@@ -71,20 +81,19 @@ def _of_two_classes_only(
     pool: Pool, method_name: str, budget: Budget, desk: DeskChoice, warm_start: WarmStart | None
 ) -> Iterator[Problem]:
     """What only a positive and a negative class can have so far."""
-    only = "needs labels: {positive: ..., negative: ...} so far; leave it out"
+    needs = "cannot be used where systems are compared" if pool.compares else \
+        "needs labels: {positive: ..., negative: ...}"
+    only = f"{needs} so far; leave it out"
     try:
         outcome_method(method_name)
     except UnknownName as error:
         yield "method", str(error)
     if pool.segments:
-        yield "pool.segments", "need labels: {positive: ..., negative: ...} so far; leave them out"
+        yield "pool.segments", f"{needs.replace('needs', 'need')} so far; leave them out"
     if warm_start is not None:
         yield "warm_start", only
     if budget.audit:
         yield "budget.audit", only
     if desk.ask_again is not None and desk.ask_again.when != "never":
-        yield "desk.ask_again", (
-            "needs labels: {positive: ..., negative: ...} so far; leave it out, or ask several people: "
-            "desk.annotators_per_item"
-        )
+        yield "desk.ask_again", f"{only}, or ask several people: desk.annotators_per_item"
     yield from (("desk." + key, f"{what} {only}") for key, what in desk.two_classes_only())

@@ -112,6 +112,27 @@ class TwoClasses(LabelsForm):
         return None
 
 
+class ComparedClasses(TwoClasses):
+    """Two classes of which several systems predict one: their measures are those of the positive class."""
+
+    task: ClassVar[str] = "multiclass"
+    monitored: ClassVar[bool] = False
+
+    @property
+    def positive_name(self) -> str | None:
+        """None: the statistics are those of any classes."""
+        return None
+
+    @property
+    def outcome(self) -> OutcomeKind | None:
+        """Two classes of which measures count one."""
+        return Classes(names=self.names, positive=self.positive)
+
+
+class Compared(dict[str, Any]):
+    """The labels of a spec as they are written, with systems that are compared."""
+
+
 def _several(names: tuple[Any, ...]) -> tuple[Any, ...]:
     """From two to MOST_CLASSES, all different."""
     if not 2 <= len(names) <= MOST_CLASSES:
@@ -185,19 +206,23 @@ class Grades(LabelsForm):
 
 LABEL_FORMS: Mapping[str, type[LabelsForm]] = {
     "two classes": TwoClasses, "list of classes": ClassList, "list of grades": Grades,
+    "two classes compared": ComparedClasses,
 }
 """The forms by the tags that errors are located with."""
+
+
+_COMPARED = {"two classes": "two classes compared"}   # the form of labels whose systems are compared
 
 
 def _form(data: Any) -> str:
     """The form whose keys the mapping has, or nearly has."""
     if isinstance(data, LabelsForm):
-        return next(tag for tag, form in LABEL_FORMS.items() if isinstance(data, form))
+        return next(tag for tag, form in LABEL_FORMS.items() if type(data) is form)
     for tag, form in LABEL_FORMS.items():
         if isinstance(data, dict) and any(
             get_close_matches(str(key), form.model_fields, n=1, cutoff=0.7) for key in data
         ):
-            return tag
+            return _COMPARED.get(tag, tag) if isinstance(data, Compared) else tag
     return "two classes"
 
 
@@ -217,7 +242,8 @@ def _not_yet(data: Any) -> Any:
 Labels = Annotated[
     Annotated[TwoClasses, Tag("two classes")]
     | Annotated[ClassList, Tag("list of classes")]
-    | Annotated[Grades, Tag("list of grades")],
+    | Annotated[Grades, Tag("list of grades")]
+    | Annotated[ComparedClasses, Tag("two classes compared")],
     Discriminator(_form),
     BeforeValidator(_not_yet),
 ]

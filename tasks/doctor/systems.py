@@ -1,0 +1,39 @@
+"""Systems that are to be compared: on how many items they differ, which no label is needed for."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.plurals import plural
+from assay.tasks.doctor.finding import Finding, ok, warning
+from assay.tasks.ledger.manifest import PREDICTIONS
+from assay.tasks.pool.frozen import packed_bytes
+from assay.tasks.report.wording import percent
+from assay.tasks.spec.evaluation import Spec
+
+
+def with_differing(before: Sequence[int], rows: pa.RecordBatch) -> list[int]:
+    """By system, the rows that it predicts otherwise than the first, with these checked rows."""
+    if not before:
+        return []
+    codes = np.frombuffer(packed_bytes(rows.column(PREDICTIONS)), "<i2").reshape(-1, len(before))
+    new = (codes != codes[:, :1]).sum(axis=0).tolist()
+    return [old + more for old, more in zip(before, new, strict=True)]
+
+
+def of_systems(spec: Spec, differing: Sequence[int], rows: int) -> Iterator[Finding]:
+    """What the predictions alone say of every comparison; nothing where none is asked for."""
+    baseline, *others = list(spec.pool.compared) or [""]
+    for name, count in zip(others, differing[1:], strict=True):
+        about = f"pool.systems.{name}"
+        if not count:
+            yield warning(about, f"predicts the same as {baseline!r} for every item",
+                          "there is nothing to compare; correct the columns, or leave it out")
+        elif count <= spec.budget.labels:
+            yield ok(about, f"differs from {baseline!r} on {plural(count, 'item')}, no more than the budget: "
+                            "the difference in accuracy can be known exactly")
+        else:
+            share = percent(round(count / rows, 4))
+            yield ok(about, f"differs from {baseline!r} on {plural(count, 'item')} ({share} of the pool), "
+                            "where most labels go")

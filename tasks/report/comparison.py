@@ -1,0 +1,209 @@
+"""Systems that are compared, in words: which is better by the first measure, and what is open.
+
+A difference is judged by its simultaneous interval: the intervals of all systems hold together, so with many
+systems none is called better by chance more often than the confidence says.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.evalcore.evaluation.estimates import Comparison
+from assay.evalcore.types import JsonObject
+from assay.tasks.report import wording
+from assay.tasks.report.data import Compared, EstimateRow, ReportData
+from assay.tasks.report.figures.forest import forest_figure
+from assay.tasks.report.figures.picture import Picture
+from assay.tasks.report.machine import estimate_json
+
+_MOST_TOLD = 3   # systems that are told of in a sentence each
+_WORDS = {
+    "better": "better", "worse": "worse", "different": "different", "tie": "the same", "open": "open",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonLine:
+    """One difference, as a table has it."""
+
+    name: str            # the measure
+    of: str              # the system and the class
+    undefined: str | None
+    value: str
+    interval: str
+    together: str        # the simultaneous interval
+    chance: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonSection:
+    """What the page's section needs."""
+
+    baseline: str
+    figure: Picture
+    lines: Sequence[ComparisonLine]
+    agreeing: Sequence[str]   # what is known of the predictions without any label
+    together: int             # intervals that hold together
+    positive: str | None      # the class that measures count; None where all stand equal
+
+
+def levels_of(rows: Sequence[EstimateRow]) -> list[EstimateRow]:
+    """The estimates of single systems, of the whole pool."""
+    return [row for row in rows if row.segment is None and row.comparison is None]
+
+
+def differences_of(rows: Sequence[EstimateRow]) -> list[tuple[EstimateRow, Comparison]]:
+    """The differences from the baseline, of the whole pool, with what they say."""
+    return [(row, row.comparison) for row in rows if row.segment is None and row.comparison is not None]
+
+
+def first_differences(rows: Sequence[EstimateRow]) -> list[tuple[EstimateRow, Comparison]]:
+    """The differences of the first measure: what the comparison is judged by."""
+    found = differences_of(rows)
+    return [(row, c) for row, c in found if row.measure == found[0][0].measure]
+
+
+def decided(rows: Sequence[EstimateRow]) -> bool:
+    """Whether every difference of the first measure has a verdict."""
+    return all(c.verdict != "open" for _, c in first_differences(rows))
+
+
+def finding(data: ReportData) -> str:
+    """Which systems are better than the baseline, and what is open; from how many labels."""
+    found = first_differences(data.estimates)
+    told = [verdict_in_words(row, c) for row, c in found[:_MOST_TOLD]] if len(found) <= _MOST_TOLD \
+        else [_in_numbers(found)]
+    based = (
+        f"From {wording.plural(data.labels, 'label', 'labels')} on a pool of {wording.count(data.pool.n)} "
+        "items."
+    )
+    return " ".join([*told, based])
+
+
+def verdict_in_words(row: EstimateRow, c: Comparison) -> str:
+    """`v2 is better than v1: F1 is higher by 0.043 (0.010 to 0.076).`"""
+    name, at = wording.measure_name(row.measure), f" for {row.class_name}" if row.class_name else ""
+    name += at
+    if row.value is None:
+        return f"{row.system} and {row.versus} cannot be compared yet: {name} is undefined " \
+               f"({row.undefined_reason})."
+    by = wording.number(abs(row.value), wording.digits_for(row))
+    than = "higher" if row.value > 0 else "lower"
+    if c.verdict == "tie":
+        return f"{row.system} and {row.versus} have the same {name}: no label is left that could change it."
+    if c.verdict == "open":
+        more = f" About {wording.plural(c.more_labels, 'more label')} would decide." if c.more_labels else ""
+        chance = "" if c.chance_better is None else \
+            f", and {row.system} is better with a chance of {chance_in_words(c)}"
+        return (
+            f"It is open whether {row.system} or {row.versus} is better: {name} of {row.system} is {than} by "
+            f"{by}{_ends(row, c)}{chance}.{more}"
+        )
+    word = "differs from" if c.verdict == "different" else f"is {c.verdict} than"
+    return f"{row.system} {word} {row.versus}: {name} is {than} by {by}{_ends(row, c)}."
+
+
+def chance_in_words(c: Comparison) -> str:
+    """`97%`; never 0% or 100% where that is not certain."""
+    if c.chance_better is None:
+        return "–"
+    if c.chance_better in (0.0, 1.0):
+        return wording.percent(c.chance_better)
+    if c.chance_better < 0.01 or c.chance_better > 0.99:
+        return "under 1%" if c.chance_better < 0.5 else "over 99%"
+    return wording.percent(round(c.chance_better, 2))
+
+
+def comparison_section(data: ReportData) -> ComparisonSection | None:
+    """The section of the page; None where no systems are compared."""
+    found = differences_of(data.estimates)
+    if data.systems is None or not found:
+        return None
+    first = first_differences(data.estimates)
+    levels = [row for row in levels_of(data.estimates) if row.measure == first[0][0].measure]
+    return ComparisonSection(
+        baseline=data.systems.baseline,
+        figure=forest_figure(levels, first, data.systems.baseline),
+        lines=[comparison_line(row, c) for row, c in found],
+        agreeing=agreeing(data.systems, data.pool.n),
+        together=first[0][1].together,
+        positive=data.systems.positive,
+    )
+
+
+def comparison_line(row: EstimateRow, c: Comparison) -> ComparisonLine:
+    """One line of the table."""
+    more = f"; about {wording.plural(c.more_labels, 'more label')} would decide" if c.more_labels else ""
+    return ComparisonLine(
+        name=wording.measure_name(row.measure),
+        of=row.of,
+        undefined=row.undefined_reason,
+        value=wording.value(row),
+        interval=wording.interval(row),
+        together=wording.ends(row.value, c.lower, c.upper),
+        chance=chance_in_words(c),
+        verdict=_WORDS[c.verdict] + more,
+    )
+
+
+def difference_in_words(row: EstimateRow, c: Comparison) -> str:
+    """The line for a terminal, after the measure and the systems."""
+    line = comparison_line(row, c)
+    if line.undefined:
+        return f"undefined: {line.undefined}"
+    together = f", for all together {line.together}" if c.together > 1 else ""
+    return (
+        f"{line.value}, {wording.percent(row.confidence)} interval {line.interval}{together}; better with a "
+        f"chance of {line.chance}: {line.verdict}"
+    )
+
+
+def agreeing(systems: Compared, items: int) -> list[str]:
+    """What the predictions alone say: how often each system says what the baseline says."""
+    return [
+        f"{name} and {systems.baseline} predict the same for "
+        f"{wording.percent(round(1 - systems.differing[name] / items, 4))} of the pool; they differ on "
+        f"{wording.plural(systems.differing[name], 'item')}."
+        for name in systems.others
+    ]
+
+
+def comparison_json(data: ReportData, systems: Compared) -> JsonObject:
+    """What `assay compare --json` prints."""
+    return {
+        "evaluation": data.evaluation,
+        "state": data.state,
+        "labels": data.labels,
+        "rounds": data.rounds,
+        "items": data.pool.n,
+        "baseline": systems.baseline,
+        "systems": [systems.baseline, *systems.others],
+        "differing": dict(systems.differing),
+        "decided": decided(data.estimates),
+        "estimates": [estimate_json(row) for row in levels_of(data.estimates)],
+        "differences": [estimate_json(row) for row, _ in differences_of(data.estimates)],
+    }
+
+
+def _in_numbers(found: Sequence[tuple[EstimateRow, Comparison]]) -> str:
+    """`Of 13 systems, 2 are better than v1 by F1, 3 are worse and 8 are open: a, b are better.`"""
+    row = found[0][0]
+    by_verdict = {word: [r.of for r, c in found if c.verdict == word] for word in _WORDS}
+    counts = [
+        f"{len(names)} {'is' if len(names) == 1 else 'are'} {_WORDS[word]}"
+        for word, names in by_verdict.items() if names
+    ]
+    better = [r.system or "" for r, c in found if c.verdict == "better"]
+    named = f" Better: {', '.join(better)}." if better else ""
+    return (
+        f"Of {len(found)} systems compared with {row.versus} by {wording.measure_name(row.measure)}, "
+        f"{', '.join(counts)}.{named}"
+    )
+
+
+def _ends(row: EstimateRow, c: Comparison) -> str:
+    """The simultaneous interval of the size of a difference, in brackets."""
+    if c.lower is None or c.upper is None or c.lower == c.upper:
+        return ""
+    ends = (c.lower, c.upper) if (row.value or 0) > 0 else (-c.upper, -c.lower)
+    return f" ({wording.percent(row.confidence)} interval {wording.ends(row.value, *ends)})"

@@ -1,0 +1,80 @@
+"""Systems of a pool in a spec: what is taken, what it means, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+from doubles.systems import spec_of_systems
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.outcomes.classes import Classes
+from assay.tasks.spec.evaluation import Spec
+
+HERE = Path("x")
+
+
+def spec(**changes) -> Spec:
+    return Spec.from_json(spec_of_systems(HERE, **changes))
+
+
+def test_two_classes_with_systems_are_classes_of_which_one_is_counted():
+    asked = spec()
+    assert asked.labels.outcome == Classes(names=("no match", "match"), positive="match")
+    assert asked.labels.offered == ("match", "no match")
+    # the first as it is written is the baseline; a ledger keeps no order
+    assert list(asked.pool.compared) == ["old", "new"]
+    assert list(spec(pool_baseline="new").pool.compared) == ["new", "old"]
+
+
+def test_what_is_recorded_reads_as_the_same_spec():
+    for asked in (spec(), spec(pool_systems=None, pool_score="s", pool_thresholds=[2, 10, 1.5])):
+        assert Spec.from_json(asked.to_json()) == asked
+
+
+def test_thresholds_are_systems_in_their_order_and_the_first_is_the_baseline():
+    asked = spec(pool_systems=None, pool_score="s", pool_thresholds=[10, 2.0, 1.5])
+    assert asked.pool.score is None
+    assert list(asked.pool.compared) == ["threshold 10", "threshold 1.5", "threshold 2"]
+    assert asked.pool.compared["threshold 2"].threshold == 2.0
+
+
+def test_further_systems_beside_a_prediction_stay_what_they_were():
+    asked = spec(pool_score="s", pool_prediction="p1", pool_systems={"child": {"prediction": "p2"}},
+                 method="recycle", measure=["precision"])
+    assert (asked.pool.compares, asked.labels.outcome) == (False, None)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"pool_systems": {"a": {"prediction": "p1"}}}, "$.pool.systems has 1; a comparison takes from 2 to 20"),
+    ({"pool_systems": {f"s{i}": {"prediction": "p"} for i in range(21)}}, "$.pool.systems has 21"),
+    ({"pool_baseline": "older"}, "$.pool.baseline is 'older'; name one of the systems (new, old)"),
+    ({"pool_score": "s"}, "$.pool.score belongs to a system where systems are compared"),
+    ({"pool_systems": {"a": {"prediction": "p1"}, "b": {"score": "s"}}},
+     "$.pool.systems.b needs exactly one of `prediction` and `threshold`, got neither"),
+    ({"pool_systems": {"a": {"prediction": "p1"}, "b": {"probability": "s", "threshold": 2.0}}},
+     "$.pool.systems.b has `threshold` 2 of a probability"),
+    ({"pool_display": ["text", "p2"]}, "$.pool.display names 'p2', which system 'new' says; people must not"),
+    ({"pool_thresholds": [0.5]}, "`thresholds` belong beside `score`"),
+    ({"pool_systems": None, "pool_thresholds": [0.3, 0.5]}, "`thresholds` belong beside `score`"),
+    ({"pool_systems": None, "pool_score": "s", "pool_prediction": "p1", "pool_thresholds": [0.5]},
+     "`thresholds` is of systems that are compared, and this pool has a prediction of its own"),
+    ({"pool_score": "s", "pool_prediction": "p1"}, "`systems` beside the pool's own prediction are columns"),
+    ({"pool_score": "s", "pool_prediction": "p1", "pool_systems": {"b": {"prediction": "p2"}},
+      "measure": "f1"},
+     "or, to compare systems, name the pool's own under `systems` too"),
+    ({"measure": "brier"}, "$.measure[0] 'brier' is of probabilities"),
+    ({"measure": "confusion_matrix"}, "$.measure[0] 'confusion_matrix' is a table of one system"),
+    ({"measure": "rate"}, "'rate' is the same for all systems; put a measure of predictions first"),
+    ({"pool_segments": ["region"]}, "$.pool.segments cannot be used where systems are compared so far"),
+    ({"budget": {"labels": 10, "audit": 2}}, "$.budget.audit cannot be used where systems are compared"),
+    ({"pool_systems": {n: {"prediction": n} for n in "abc"}, "threshold": {"min": 0.0}},
+     "$.threshold applies to one number, and 3 systems have 2 differences"),
+    ({"labels": {"classes": ["a", "b", "c"]}, "measure": "accuracy",
+      "pool_systems": {"a": {"prediction": "p1"}, "b": {"score": "s", "threshold": 0.5}}},
+     "$.pool.systems.b needs `prediction`: a column of class names"),
+    ({"labels": {"classes": [f"c{i}" for i in range(200)]}, "measure": "macro_f1",
+      "pool_systems": {n: {"prediction": n} for n in "abcdef"}}, "make 2,400 numbers that every label"),
+])
+def test_what_is_refused(changes, message):
+    with pytest.raises(BadInput) as caught:
+        spec(**changes)
+    assert message in str(caught.value)
