@@ -90,7 +90,7 @@ class Spec(Part):
     @model_validator(mode="before")
     @classmethod
     def _task_of_labels(cls, data: Any) -> Any:
-        """The kind of labels follows from the pool, and `pool.task`, if it is not written, from the labels."""
+        """Labels follow from the pool, and `pool.task`, if it is not written, from the labels."""
         if not isinstance(data, dict) or not isinstance(data.get("pool"), dict):
             return data
         if compares(data["pool"]) and isinstance(data.get("labels"), dict):
