@@ -132,7 +132,7 @@ def _most(
         anything = np.full((n, len(parts)), 1 / len(parts))
         matters = matters & (stack.spread(of.items, anything, slopes) > 1e-12)
     if measure.labels_of == "own":
-        mine = [parts.index(str(part)) for part in measure.parts]
+        mine = [parts.index(str(part or stack.kind.counted)) for part in measure.parts]
         matters = matters & (stack.kind.phi(sample.label)[:, mine] > 0)
     total, spread = sample.weight @ matters, sample.factor @ matters
     return np.asarray(np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.inf))
