@@ -62,7 +62,7 @@ class Found:
     variance: Floats
     df: Floats
     skew: Floats
-    most: float      # labels of a random sample that the weights can be worth
+    most: Floats     # labels of a random sample that the labels that matter can be worth
     slopes: Floats   # (q, d) by the part that depends on the outcome
 
 
@@ -108,13 +108,32 @@ def read(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labe
     df = 2 * variance**2 / np.where(excess > 0, excess, 1.0)
     signed = np.sqrt(v)[:, None] * centred
     squares = (signed**2).sum(axis=0)
-    inside = float((v * of.among).sum())
     return Found(
         value=value, variance=variance,
         df=np.clip(np.where(excess > 0, df, n - 1), LEAST_DF, max(n - 1, LEAST_DF)),
         skew=(signed**3).sum(axis=0) / np.where(squares > 0, squares, np.inf) ** 1.5,
-        most=1 / inside if inside > 0 else np.inf, slopes=by_outcome,
+        most=_most(stack, measure, sample, of, by_outcome), slopes=by_outcome,
     )
+
+
+def _most(
+    stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labelled, slopes: Floats
+) -> Floats:
+    """(q,) what the weights of the labels that matter are worth: (Σ w)² / Σ v over them.
+
+    A label matters if another one in its place would change the number; of a number that is about the items
+    of one class, if it is of that class.
+    """
+    n, parts = len(sample), stack.kind.parts
+    matters = np.broadcast_to(of.among[:, None], (n, len(slopes)))
+    if parts:
+        anything = np.full((n, len(parts)), 1 / len(parts))
+        matters = matters & (stack.spread(of.items, anything, slopes) > 1e-12)
+    if measure.labels_of == "own":
+        mine = [parts.index(str(part)) for part in measure.parts]
+        matters = matters & (stack.kind.phi(sample.label)[:, mine] > 0)
+    total, spread = sample.weight @ matters, sample.factor @ matters
+    return np.asarray(np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1.0), np.inf))
 
 
 def _slopes(measure: OutcomeMeasure, risk: Floats, d: int) -> Floats:
