@@ -64,6 +64,7 @@ class Found:
     skew: Floats
     most: Floats     # labels of a random sample that the labels that matter can be worth
     slopes: Floats   # (q, d) by the part that depends on the outcome
+    scatter: Floats  # of the pulls of all items: n times the variance of a random sample of few of them
 
 
 def weighted_estimates(
@@ -113,6 +114,7 @@ def read(stack: Stack, measure: OutcomeMeasure, sample: WeightedSample, of: Labe
         df=np.clip(np.where(excess > 0, df, n - 1), LEAST_DF, max(n - 1, LEAST_DF)),
         skew=(signed**3).sum(axis=0) / np.where(squares > 0, squares, np.inf) ** 1.5,
         most=_most(stack, measure, sample, of, by_outcome), slopes=by_outcome,
+        scatter=w @ z**2 / (total or 1.0),
     )
 
 

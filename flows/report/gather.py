@@ -11,6 +11,7 @@ from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.flows.report.outlook import read_audit_price
+from assay.flows.weighted.judges import read_judges
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.manifest import Manifest
@@ -87,6 +88,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         moved=standing.moved,
         revised_items=standing.revised_items,
         joint=known.joint,
+        judges=read_judges(opened, standing),
         audit_price=read_audit_price(opened, standing.revision),
         began=_text(read_begun(opened.ledger)),
         finished=_text(read_closed(opened.ledger, standing.rounds))

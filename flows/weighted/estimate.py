@@ -1,12 +1,13 @@
 """Estimates that nobody had asked for when the labels were bought. Nothing is written to the ledger."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.plurals import plural
 from assay.evalcore.weighted.estimate import NONE, Labelled, weighted_estimates
@@ -46,7 +47,7 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     """
     if asked.threshold is not None and asked.system is not None:
         raise BadInput("--threshold makes predictions of the pool's score, --system has its own: give one")
-    measures = [_measure(opened, found, written) for written in asked.measures]
+    measures = [measure_of(opened, found.kind, *named_measure(written)) for written in asked.measures]
     of = Labelled(items=_items(opened, found, asked), among=equal_to(
         *_segment(opened, found, asked.segment), n=len(found.rows)
     ))
@@ -60,13 +61,13 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     return NewAnswer(rows=rows, notes=_notes(opened, found, asked))
 
 
-def _measure(opened: Opened, found: PoolSample, written: str) -> OutcomeMeasure:
-    """Of two classes the measures that have one number a class are the positive one's."""
-    name, options = named_measure(written)
-    family, positive = FAMILIES.get((found.kind.name, name)), opened.spec.labels.positive_name
-    if family is not None and positive is not None and "class" in family.options:
-        options.setdefault("class", positive)
-    return outcome_measure(name, found.kind, opened.manifest.rows, options=options)
+def measure_of(
+    opened: Opened, kind: OutcomeKind, name: str, options: Mapping[str, float | str]
+) -> OutcomeMeasure:
+    """A measure of the pool; of two classes those that have one number a class are the positive one's."""
+    family, positive = FAMILIES.get((kind.name, name)), opened.spec.labels.positive_name
+    of_class = {"class": positive} if positive is not None and family and "class" in family.options else {}
+    return outcome_measure(name, kind, opened.manifest.rows, options={**of_class, **options})
 
 
 def _items(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:

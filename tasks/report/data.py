@@ -16,6 +16,7 @@ from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.forecast.audit import AuditPrice
+from assay.evalcore.weighted.judges import Judges
 from assay.tasks.ledger.rounds.estimate import Ends
 
 
@@ -149,6 +150,7 @@ class ReportData:
     moved: Sequence[Moved] = ()                  # what the revision did to the estimates
     revised_items: int = 0                       # items with another label than their round was closed with
     joint: JointRegion | None = None             # the joint region of several measures, where there is one
+    judges: Judges | None = None                 # what the labels say of the pool's own guesses
     audit_price: AuditPrice | None = None        # where a wide interval is announced: what brings it down
     notes: Sequence[str] = field(default_factory=tuple)
     began: str | None = None                     # times as the caller wants them read

@@ -110,6 +110,11 @@ def _audit(data: ReportData) -> JsonObject:
     return {} if data.audit_price is None else {"audit": asdict(data.audit_price)}
 
 
+def _judges(data: ReportData) -> JsonObject:
+    """What the labels say of the judges, where there are any."""
+    return {} if data.judges is None else {"judges": plain(data.judges)}
+
+
 def report_json(data: ReportData) -> bytes:
     """`report.json`: the contract, under "history" what was known after every round, and how people did."""
     history = [
@@ -121,7 +126,7 @@ def report_json(data: ReportData) -> bytes:
         }
         for past in data.history
     ]
-    whole = contract(data) | {"history": history} | _people(data) | _audit(data)
+    whole = contract(data) | {"history": history} | _people(data) | _audit(data) | _judges(data)
     return (json.dumps(whole, indent=2, allow_nan=False) + "\n").encode()
 
 

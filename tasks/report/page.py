@@ -14,6 +14,7 @@ from assay.tasks.report.figures.confusion_matrix import confusion_matrix
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.joint import joint_section
+from assay.tasks.report.judges import judges_in_words
 from assay.tasks.report.machine import rounds_and_reissue
 from assay.tasks.report.table_lines import (
     estimate_line,
@@ -68,6 +69,7 @@ def report_html(data: ReportData) -> bytes:
             (past, next((line(r) for r in past.estimates if r.same(first)), None))
             for past in rounds_and_reissue(data)
         ],
+        judges=None if data.judges is None else judges_in_words(data.judges),
         audit=None if data.audit_price is None else audit_in_words(data.audit_price),
         prices=[price_line(data, row) for row in whole_pool_rows(data) if row.price_tag],
         annotators=None if data.annotators is None else annotators_in_words(

@@ -84,6 +84,21 @@ def test_what_scikit_learn_makes_of_an_export_is_what_estimate_says(tmp_path, ca
     ))
 
 
+def test_a_report_holds_the_judge_against_the_labels(tmp_path, capsys):
+    where = small(tmp_path)
+    code, _ = called(capsys, "report", "small", "--store", where, "--out", str(tmp_path / "report"))
+    told = json.loads((tmp_path / "report" / "report.json").read_text())["judges"]
+    (judge,) = told["judges"]
+    figures = {figure["figure"]: figure["value"] for figure in judge["figures"]}
+    accuracy, recall, specificity = asked(capsys, where, "--measure", "accuracy,recall,specificity")
+    assert code == 0
+    assert (judge["name"], told["measure"], told["labels"]) == ("score", "f1", 60)
+    assert figures["agreement"] == pytest.approx(accuracy["value"])
+    assert figures["true_positive_rate"] == pytest.approx(recall["value"])
+    assert figures["false_positive_rate"] == pytest.approx(1 - specificity["value"])
+    assert 0 < judge["explains"] < 1
+
+
 def test_an_export_has_what_people_saw_and_no_formula(tmp_path, capsys):
     predictions, labels = write_small_pool(tmp_path, n=120)
     for path in (predictions, labels):

@@ -98,9 +98,8 @@ def test_labels_that_agree_leave_an_interval_and_settled_ones_none():
 def test_no_hit_among_few_labels_of_a_class_is_no_proof_that_there_is_none():
     y, f = np.r_[np.ones(8), np.zeros(192)], np.zeros(200)
     f[20:28] = 1.0
-    recall, precision = weighted_estimates(
-        KIND, asked(["recall", "precision"], **{"class": "yes"}), a_sample(y, np.full(200, 10.0)), given(f), 0.95
-    )
+    measures, sample = asked(["recall", "precision"], **{"class": "yes"}), a_sample(y, np.full(200, 10.0))
+    recall, precision = weighted_estimates(KIND, measures, sample, given(f), 0.95)
     assert (recall.value, precision.value) == (0.0, 0.0)
     # none of eight: Clopper and Pearson's upper end is 0.37
     assert 0.3 < recall.upper < 0.6

@@ -1,0 +1,186 @@
+"""How good a judge is, by the labels: whoever guessed the outcomes before anyone was asked.
+
+A judge is a column of guesses, or the pool's probabilities, whose guess is the most probable class.  Its
+figures are measures of that guess (`evalcore.weighted.estimate`), so they are about the whole pool, with
+intervals.
+
+What a judge tells of a measure g is R² = Corr²(J·ℓ(x, y), J·m(x)) over the pool, m what the judge expects of
+the loss: the share of the variance that a random sample with a difference estimator is spared (Cochran 1977,
+ch. 7; Angelopoulos et al. 2023, power-tuned).  What the whole evaluation saved compares its variance V with
+that of a random sample without replacement,
+
+    V = (1 - n_r/N) S²/n_r,    saved = 1 - n/n_r,    at most 1 - MIN_LABELS/n_r
+
+S² the pool's variance of J·(ℓ - R̂), n the labels bought, n_r those a random sample needs for the same V.
+With a judge that never errs there is no residual, and only the labels that a stop needs are left.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.stopping import MIN_LABELS
+from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Floats
+from assay.evalcore.weighted.estimate import Labelled, read, weighted_estimates
+from assay.evalcore.weighted.sample import WeightedSample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Judge:
+    """One judge's guesses of n items."""
+
+    name: str
+    codes: Floats    # (n,) the outcome it names
+    phi: Floats      # (n, P) what it expects of the outcome: a probability of each class, or the guess itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeFigure:
+    """One figure of a judge; None where there is no number, with the reason."""
+
+    figure: str          # agreement, true_positive_rate, false_positive_rate, kappa or correlation
+    value: float | None
+    lower: float | None
+    upper: float | None
+    undefined_reason: str | None
+    interval: str
+    labels: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeReport:
+    """What the labels say of one judge."""
+
+    name: str
+    figures: tuple[JudgeFigure, ...]
+    explains: float | None     # R² for the first measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judges:
+    """All judges of an evaluation, and what they saved it."""
+
+    judges: tuple[JudgeReport, ...]
+    measure: str               # the first
+    labels: int                # n
+    random_labels: int | None  # n_r
+    saved: float | None        # below 0 where a random sample would have needed fewer
+    saved_at_most: float | None
+    reason: str | None         # why nothing is said of what was saved
+
+
+def judged(
+    kind: OutcomeKind, sample: WeightedSample, items: Items, judges: Sequence[Judge], *,
+    first: OutcomeMeasure, variance: float | None, random_labels: int | None, pool_size: int,
+    positive: str | None, confidence: float,
+) -> Judges:
+    """The figures of every judge, and what the evaluation saved.
+
+    first: the leading measure, whose first number is looked at; variance: of the evaluation's own estimate of
+    it, 0 where it is exact and None where it has none; random_labels: n_r where it is known already;
+    positive: the class that measures count, if there is one.
+    """
+    of = Labelled(items=items, among=np.ones(len(sample), np.bool_))
+    reports = tuple(
+        JudgeReport(
+            name=judge.name, figures=_figures(kind, sample, judge, pool_size, positive, confidence),
+            explains=_explained(kind, sample, of, first, judge),
+        )
+        for judge in judges
+    )
+    nothing = Judges(
+        judges=reports, measure=first.name, labels=len(sample), random_labels=None, saved=None,
+        saved_at_most=None, reason=None,
+    )
+    if sample.exact or variance == 0:
+        return replace(nothing, reason="every label that matters is known")
+    needed = random_labels or _random_labels(kind, sample, of, first, variance, pool_size)
+    if needed is None:
+        return replace(nothing, reason="the labels do not tell the variance of the first measure")
+    return replace(
+        nothing, random_labels=needed, saved=1 - len(sample) / needed,
+        saved_at_most=max(1 - MIN_LABELS / needed, 0.0),
+    )
+
+
+def _figures(
+    kind: OutcomeKind, sample: WeightedSample, judge: Judge, pool_size: int, positive: str | None,
+    confidence: float,
+) -> tuple[JudgeFigure, ...]:
+    of = Labelled(items=Items(prediction=judge.codes[:, None]), among=np.ones(len(sample), np.bool_))
+    found = []
+    for figure, name, options, turned in _ASKED[kind.name](kind, positive):
+        measure = outcome_measure(name, kind, pool_size, options=options)
+        (e,) = weighted_estimates(kind, [measure], sample, of, confidence)
+        found.append(_figure(figure, e, turned=turned))
+    return tuple(found)
+
+
+def _figure(figure: str, e: Estimate, *, turned: bool) -> JudgeFigure:
+    """turned: the figure is 1 minus the measure."""
+    value, lower, upper = (
+        (None if x is None else 1 - x for x in (e.value, e.upper, e.lower)) if turned
+        else (e.value, e.lower, e.upper)
+    )
+    return JudgeFigure(
+        figure=figure, value=value, lower=lower, upper=upper, undefined_reason=e.undefined_reason,
+        interval=e.interval, labels=e.labels,
+    )
+
+
+_Asked = tuple[str, str, Mapping[str, float | str], bool]   # figure, measure, its settings, 1 minus it
+
+
+def _of_classes(kind: OutcomeKind, positive: str | None) -> list[_Asked]:
+    asked: list[_Asked] = [("agreement", "accuracy", {}, False)]
+    if positive is not None:
+        asked += [
+            ("true_positive_rate", "recall", {"class": positive}, False),
+            ("false_positive_rate", "specificity", {"class": positive}, True),
+        ]
+    weights: Mapping[str, float | str] = {} if kind.grades is None else {"weights": "quadratic"}
+    return [*asked, ("kappa", "cohen_kappa", weights, False)]
+
+
+_ASKED: Mapping[str, Callable[[OutcomeKind, str | None], list[_Asked]]] = {
+    "classes": _of_classes,
+    "number": lambda kind, positive: [("correlation", "pearson", {}, False)],
+    "tags": lambda kind, positive: [("agreement", "subset_accuracy", {}, False)],
+}
+
+
+def _explained(
+    kind: OutcomeKind, sample: WeightedSample, of: Labelled, first: OutcomeMeasure, judge: Judge
+) -> float | None:
+    """R²; 0 for a judge that expects the same of all items, None where the measure has no value or the pull of
+    the labelled items does not vary."""
+    stack = Stack(kind=kind, measures=(first,))
+    found = read(stack, first, sample, of)
+    if not np.isfinite(found.value[0]):
+        return None
+    slope = found.slopes[0]
+    pull, expected = (stack.of(of.items, phi) @ slope for phi in (kind.phi(sample.label), judge.phi))
+    share = sample.weight / sample.weight.sum()
+    pull, expected = pull - share @ pull, expected - share @ expected
+    scatter, told = float(share @ pull**2), float(share @ expected**2)
+    if scatter <= 1e-18:
+        return None
+    return float((share @ (pull * expected)) ** 2 / (scatter * told)) if told > 1e-18 else 0.0
+
+
+def _random_labels(
+    kind: OutcomeKind, sample: WeightedSample, of: Labelled, first: OutcomeMeasure, variance: float | None,
+    pool_size: int,
+) -> int | None:
+    """n_r; None where the variance, or that of the pulls, is not known."""
+    scatter = read(Stack(kind=kind, measures=(first,)), first, sample, of).scatter[0]
+    if variance is None or not np.isfinite(scatter) or scatter <= 0:
+        return None
+    return min(max(round(float(scatter / (variance + scatter / pool_size))), 1), pool_size)

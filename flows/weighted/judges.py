@@ -1,0 +1,31 @@
+"""What an evaluation's labels say of its judges."""
+
+from assay.evalcore.errors import AssayError
+from assay.evalcore.weighted.judges import Judges, judged
+from assay.flows.record.opened import Opened
+from assay.flows.record.standing import Standing
+from assay.flows.weighted.estimate import measure_of
+from assay.flows.weighted.sample import read_sample
+from assay.tasks.weighted.judges import judges_of_pool
+
+
+def read_judges(opened: Opened, standing: Standing) -> Judges | None:
+    """The judges by the labels of now; None without a judge, a label, or weights of the labelled items."""
+    if standing.known is None:
+        return None
+    try:
+        found = read_sample(opened)
+    except AssayError:
+        return None   # a report says what it can: `assay estimate` says why there are no weights
+    judges = judges_of_pool(opened.spec, found.rows, found.items, found.kind)
+    if not judges:
+        return None
+    leading = standing.known.estimates[0]
+    return judged(
+        found.kind, found.sample, found.items, judges,
+        first=measure_of(opened, found.kind, opened.spec.measure[0].name, opened.spec.measure[0].settings),
+        variance=0.0 if leading.interval == "exact" else leading.variance,
+        random_labels=leading.price_tag.random_labels if leading.price_tag else None,
+        pool_size=opened.manifest.rows,
+        positive=opened.spec.labels.positive_name, confidence=opened.spec.target.confidence,
+    )
