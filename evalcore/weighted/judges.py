@@ -159,8 +159,8 @@ _ASKED: Mapping[str, Callable[[OutcomeKind, str | None], list[_Asked]]] = {
 def _explained(
     kind: OutcomeKind, sample: WeightedSample, of: Labelled, first: OutcomeMeasure, judge: Judge
 ) -> float | None:
-    """R²; 0 for a judge that expects the same of all items, None where the measure has no value or the pull of
-    the labelled items does not vary."""
+    """R²; 0 for a judge that expects the same of all items, None where the measure has no value or the pull
+    of the labelled items does not vary."""
     stack = Stack(kind=kind, measures=(first,))
     found = read(stack, first, sample, of)
     if not np.isfinite(found.value[0]):
