@@ -11,11 +11,12 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.registry import names
 from assay.evalcore.outcome_methods.base import SINGLE, OutcomeMethod
 from assay.evalcore.outcome_methods.baselines import Bernoulli, Passive, Stratified, StratifiedNeyman
+from assay.evalcore.outcome_methods.importance import StaticIS
 from assay.evalcore.outcome_methods.recalibrated import Recalibrated
 
 METHODS: Mapping[str, OutcomeMethod] = {
     method.name: method
-    for method in (Recalibrated(), Passive(), Stratified(), StratifiedNeyman(), Bernoulli())
+    for method in (Recalibrated(), Passive(), Stratified(), StratifiedNeyman(), Bernoulli(), StaticIS())
 }
 AUTO = "auto"   # means the first
 

@@ -1,0 +1,120 @@
+"""What every method can do, for every kind of label: `python -m benchmarks.abilities`.
+
+Rewrites the table of docs/outcomes.md between its lines BEGIN and END. Nothing is written down by hand: the
+rows are those of the registries, and an evaluation or a monitor can do what its spec is not refused for.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from assay.evalcore.errors import BadInput
+from assay.evalcore.measures import registry as two_class_measures
+from assay.evalcore.methods.registry import METHODS
+from assay.evalcore.outcome_measures import registry as outcome_measures
+from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.outcomes.tags import Tags
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.monitor import MonitorSpec
+
+BEGIN = "<!-- methods: made by python -m benchmarks.abilities -->"
+END = "<!-- end of methods -->"
+OUT = Path(__file__).parent.parent / "docs" / "outcomes.md"
+
+# labels of each kind, their pool's columns, and a measure that all methods know
+_PREDICTED = {"prediction": "p"}
+_KINDS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str, OutcomeKind | None]] = {
+    "two classes": ({"positive": "a", "negative": "b"}, _PREDICTED | {"score": "s"}, "accuracy", None),
+    "classes": ({"classes": ["a", "b", "c"]}, _PREDICTED, "accuracy", Classes(("a", "b", "c"))),
+    "grades": ({"grades": [1, 2, 3]}, _PREDICTED, "accuracy", Classes(("1", "2", "3"), (1.0, 2.0, 3.0))),
+    "tags": ({"tags": ["a", "b", "c"]}, _PREDICTED, "micro_f1", Tags(("a", "b", "c"))),
+    "numbers": ({"number": {"min": 0, "max": 9}}, _PREDICTED, "mae", Numbers(0.0, 9.0)),
+}
+_HEAD = (
+    "method", "labels", "measures", "evaluations", "several systems", "segments", "warm start", "monitors",
+    "weights",
+)
+
+
+def accepted(kind: str, method: str, *, monitor: bool = False, **more: Any) -> bool:
+    """Whether a spec with these labels, this method and these keys besides (pool_… for the pool's) is one."""
+    labels, columns, measure, _ = _KINDS[kind]
+    pool = {"source": "pool.parquet", "id": "id", "display": ["t"]} | columns
+    pool |= {key.removeprefix("pool_"): value for key, value in more.items() if key.startswith("pool_")}
+    data: dict[str, Any] = {
+        "name": "trial", "pool": pool, "labels": labels, "measure": measure, "method": method,
+        "target": {"half_width": 0.05}, "budget": {"labels": 100}, "desk": {"kind": "caller"},
+    } | {key: value for key, value in more.items() if not key.startswith("pool_")}
+    if monitor:
+        data["pool"] = pool | {"source": "dt={date}/pool.parquet"}
+        data |= {"threshold": {"min": 0.8}, "monitor": {
+            "first": "2026-11-01", "schedule": {"cron": "0 6 * * *"}, "monthly_labels": 1000,
+        }}
+    try:
+        (MonitorSpec if monitor else Spec).model_validate(data)
+    except ValidationError:
+        return False
+    return True
+
+
+def _cells(kind: str, method: str) -> list[str]:
+    systems = {"other": {"prediction": "q"}}
+    asked: Mapping[str, Callable[[], bool]] = {
+        "evaluations": lambda: accepted(kind, method),
+        "several systems": lambda: accepted(kind, method, pool_systems=systems),
+        "segments": lambda: accepted(kind, method, pool_segments=["region"]),
+        "warm start": lambda: accepted(kind, method, warm_start={"evaluation": "before"}),
+        "monitors": lambda: accepted(kind, method, monitor=True),
+    }
+    return ["yes" if able() else "–" for able in asked.values()]
+
+
+def _measures(kind: OutcomeKind) -> int:
+    """How many measures there are of a kind of outcome."""
+    n = 0
+    for name in outcome_measures.names(kind.name):
+        try:
+            outcome_measures.outcome_measure(name, kind, 1)
+        except BadInput:
+            continue
+        n += 1
+    return n
+
+
+def rows() -> list[tuple[str, ...]]:
+    """A row for each method and kind of labels that it is registered for; without the heading."""
+    found = []
+    for name, one in METHODS.items():
+        weights = "yes" if one.capabilities.weighting != "none" else "–"
+        n = len(two_class_measures.names())
+        found.append((f"`{name}`", "two classes", str(n), *_cells("two classes", name), weights))
+    for name, method in OUTCOME_METHODS.items():
+        for kind, (_, _, _, outcome) in _KINDS.items():
+            if outcome is not None and outcome.name in method.kinds:
+                cells = _cells(kind, name)
+                # weights are of evaluations
+                found.append((f"`{name}`", kind, str(_measures(outcome)), *cells, cells[0]))
+    return found
+
+
+def table() -> str:
+    """The table in Markdown."""
+    lines = [_HEAD, ("---",) * len(_HEAD), *rows()]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> None:
+    """Rewrite the table."""
+    text = OUT.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    OUT.write_text(f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

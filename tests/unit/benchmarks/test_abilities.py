@@ -1,0 +1,20 @@
+"""The table of what each method can do is the one in the documents."""
+
+from assay.evalcore.methods.registry import METHODS
+from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
+from benchmarks.abilities import BEGIN, END, OUT, accepted, rows, table
+
+
+def test_the_table_in_the_documents_is_made_from_the_registries():
+    text = OUT.read_text(encoding="utf-8")
+    written = text.split(BEGIN)[1].split(END)[0].strip()
+    assert written == table(), "run: python -m benchmarks.abilities"
+    assert {row[0].strip("`") for row in rows()} == {*METHODS, *OUTCOME_METHODS}
+
+
+def test_a_yes_is_a_spec_that_is_not_refused():
+    assert accepted("two classes", "recalibrated", monitor=True)
+    assert not accepted("two classes", "topk", monitor=True)
+    assert not accepted("two classes", "topk", pool_segments=["region"])
+    assert accepted("two classes", "recycle", pool_systems={"v2": {"prediction": "q"}})
+    assert not accepted("two classes", "no-such-method")

@@ -1,0 +1,55 @@
+"""The static optimal proposal for any measure."""
+
+import numpy as np
+import pytest
+
+from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.importance import StaticIS
+from assay.evalcore.outcome_methods.state import unlabelled
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.items import Items
+
+KIND = Classes(tuple("abc"))
+RNG = np.random.default_rng(4)
+P = RNG.dirichlet(np.full(3, 0.5), 300)
+ITEMS = Items(prediction=P.argmax(axis=1).astype(float)[:, None], probability=P)
+
+
+def _expected(stack):
+    """(N,) the root of Σ_q w_q E_y (J_q·(ℓ - R))², item by item and class by class."""
+    believed = np.einsum("b,nbp->np", KIND.first_weights(ITEMS), KIND.guesses(ITEMS))
+    losses = np.stack([stack.of(ITEMS, np.tile(row, (300, 1))) for row in np.eye(3)], axis=1)   # (N, K, D)
+    risk = np.einsum("nk,nkd->d", believed, losses) / 300
+    known = stack.known(ITEMS).mean(axis=0)
+    slopes = stack.slopes(np.concatenate([risk, known]), stack.known_sizes(ITEMS))
+    pull = np.einsum("nkd,qd->nkq", losses - risk, slopes)
+    return np.sqrt(np.einsum("nk,nkq,q->n", believed, pull**2, stack.weight))
+
+
+@pytest.mark.parametrize("names", [["accuracy"], ["macro_f1"], ["recall", "accuracy"]])
+def test_an_item_is_asked_in_proportion_to_what_it_may_add_to_the_error(names):
+    stack = Stack(kind=KIND, measures=tuple(outcome_measure(name, KIND, 300) for name in names))
+    made = StaticIS().cut(stack, ITEMS)
+    expected = _expected(stack)
+    sums = np.bincount(made.cell, weights=expected**2)
+    # all that is left of the item is its cell: cells are alike in the square
+    share = StaticIS().share(unlabelled(stack, made.cells, 1, None))[0]
+    wanted = np.sqrt(sums / made.cells.size)
+    above = wanted > 0.1 * expected.mean()      # the others are raised to a floor
+    assert above.mean() > 0.9
+    np.testing.assert_allclose(share[above], wanted[above], rtol=1e-9)
+    within = np.array([np.ptp(expected[made.cell == c]) for c in range(made.cells.n_cells)])
+    assert np.median(within) < 0.02 * expected.max(), "cells of alike items"
+
+
+def test_the_trace_counts_each_measure_in_units_of_its_target():
+    measures = tuple(outcome_measure(name, KIND, 300) for name in ("accuracy", "macro_f1"))
+    alone = Stack(kind=KIND, measures=measures[:1])
+    both = Stack(kind=KIND, measures=measures, target=(0.01, 10.0))
+    one, two = (StaticIS().cut(stack, ITEMS) for stack in (alone, both))
+    shares = [
+        StaticIS().share(unlabelled(stack, made.cells, 1, None))[0][made.cell]
+        for stack, made in ((alone, one), (both, two))
+    ]
+    assert np.corrcoef(*shares)[0, 1] > 0.999, "a measure that hardly matters does not steer"
