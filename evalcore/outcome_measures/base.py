@@ -15,7 +15,7 @@ A value that does not exist (0/0) is NaN inside these arrays and nowhere else.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
+
 
 @dataclass(frozen=True, slots=True)
 class Loss(ABC):

@@ -90,7 +90,7 @@ class Spec(Part):
     @model_validator(mode="before")
     @classmethod
     def _task_of_labels(cls, data: Any) -> Any:
-        """What the labels are follows from the pool, and `pool.task`, if it is not written, from the labels."""
+        """What the labels are follows from the pool; `pool.task`, if it is not written, from the labels."""
         if not isinstance(data, dict) or not isinstance(data.get("pool"), dict):
             return data
         if compares(data["pool"]) and isinstance(data.get("labels"), dict):

@@ -156,7 +156,7 @@ def _beside_its_own(pool: Pool) -> None:
     for name, system in (pool.systems or {}).items():
         if system.prediction is None or len(system.model_fields_set) > 1:
             raise wrong("`systems` beside the pool's own prediction are columns of predictions, and "
-                        f"{name!r} is not; to compare systems, leave `prediction` and `threshold` of the pool "
+                        f"{name!r} is not; to compare systems, leave the pool's `prediction` and `threshold` "
                         "out")
 
 
