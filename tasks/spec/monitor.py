@@ -163,6 +163,9 @@ class MonitorSpec(Spec):
                              "threshold: {min: 0.80}, or monitor.drop: {by: 0.03}"))
         if self.warm_start is not None:
             problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
+        if self.pool.compares:
+            problems.append(("pool.systems", "are compared in evaluations so far, and a monitor watches one: "
+                             "name its prediction in the pool"))
         link = self.alerts.report_url if self.alerts else None
         if link is not None and ("{window}" not in link or "{evaluation}" in link):
             problems.append(("alerts.report_url", f"{link!r} must hold {{window}}, and may hold {{monitor}}: "

@@ -116,7 +116,6 @@ class ComparedClasses(TwoClasses):
     """Two classes of which several systems predict one: their measures are those of the positive class."""
 
     task: ClassVar[str] = "multiclass"
-    monitored: ClassVar[bool] = False
 
     @property
     def positive_name(self) -> str | None:

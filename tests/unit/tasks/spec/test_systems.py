@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from doubles.stream import monitor_data
 from doubles.systems import spec_of_systems
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.classes import Classes
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.monitor import MonitorSpec
 
 HERE = Path("x")
 
@@ -78,3 +80,13 @@ def test_what_is_refused(changes, message):
     with pytest.raises(BadInput) as caught:
         spec(**changes)
     assert message in str(caught.value)
+
+
+def test_a_monitor_watches_one_system(tmp_path):
+    data = monitor_data(tmp_path)
+    data["pool"] = {
+        "source": data["pool"]["source"], "id": "item_id",
+        "systems": {"a": {"prediction": "p1"}, "b": {"prediction": "p2"}},
+    }
+    with pytest.raises(BadInput, match=r"pool\.systems are compared in evaluations so far"):
+        MonitorSpec.from_data(data, origin="monitor.yaml")
