@@ -6,12 +6,16 @@ import click
 
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.types import JsonObject
+from assay.flows.cli.monitor import standing_code
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
 from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
+from assay.flows.monitor.history import read_monitor_history
 from assay.flows.record.opened import begun_evaluations, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import monitors
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report.history.words import STATES, value_in_words
 
 
 @click.command()
@@ -21,10 +25,12 @@ from assay.tasks.ledger.stores.protocol import Store
 def status(name: str | None, where: str | None, as_json: bool) -> int:
     """Say where an evaluation stands, or all of them, from the ledger alone; no desk is asked.
 
-    Without a NAME, monitors are listed too; `assay history` shows their windows.
+    Monitors too, by their newest window; `assay history` shows all of them.
 
-    With a NAME the exit code is the evaluation's (5 while it is not finished); without one it is 0,
-    or 1 if the record of one of them cannot be read.
+    With a NAME the exit code is the evaluation's (5 while it is not finished), or for a monitor: 3 the
+    newest judged window is in breach, else the newest window's state: 0 ok, 4 inconclusive, unlabelled or
+    missing, 5 waiting for people, 1 failed. Without a NAME it is 0, or 1 if the record of one of them
+    cannot be read.
 
     \b
     Example:
@@ -34,6 +40,8 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
     store = store_named(where)
     if name is None:
         return _all(store, as_json)
+    if _is_monitor(store, name):
+        return _monitor(store, name, as_json)
     opened = open_evaluation(store, name)
     standing = current_standing(opened)
     if standing.state != "finished":
@@ -47,6 +55,30 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
 
         print_standing(standing, opened.threshold_text, more_labels(opened, standing))
     return standing.exit_code
+
+
+def _is_monitor(store: Store, name: str) -> bool:
+    """Whether a monitor has this name, and no evaluation."""
+    layout.check_name(name)
+    return not store.exists(layout.manifest(name)) and store.exists(layout.spec(layout.monitor(name)))
+
+
+def _monitor(store: Store, name: str, as_json: bool) -> int:
+    """Say where a monitor stands: its newest window."""
+    rows = read_monitor_history(store, name).rows
+    if as_json:
+        print_json({
+            "monitor": name, "window": rows[-1].window if rows else None,
+            "state": rows[-1].state if rows else None,
+        })
+        return standing_code(rows)
+    said = "no window has been opened yet"
+    if rows:
+        place = rows[-1].overall
+        value = "" if place is None else f", {value_in_words(place.measured)}"
+        said = f"window {rows[-1].window}: {STATES[rows[-1].state]}{value}"
+    click.echo(f"{name}: a monitor; {said}; all windows: assay history {name}")
+    return standing_code(rows)
 
 
 def _all(store: Store, as_json: bool) -> int:

@@ -1,5 +1,6 @@
 """The commands of monitors: monitor, history."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from assay.tasks.ledger.monitoring.mutes import mute_at
 from assay.tasks.report import wording, write_files
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
 from assay.tasks.report.history.table import history_parquet, joined_windows, recent_of
+from assay.tasks.report.history.words import again_in_words
 from assay.tasks.settings import Settings
 from assay.tasks.spec.monitor import load_monitor_spec
 from assay.tasks.telemetry import otel, prometheus
@@ -188,8 +190,8 @@ def _line(row: HistoryRow) -> str:
         hints.append(row.wrong.why if not row.verdict else f"{row.wrong.state}: {row.wrong.why}")
     if row.raised:
         hints.append(f"signals: {', '.join(signal.name for signal in row.raised)}")
-    if row.revision:
-        hints.append(f"revision {row.revision}")
+    if again := again_in_words(row):
+        hints.append(again)
     labels = m.labels if m else 0
     return (
         f"{row.window:<14} {value:<10} {interval:<18} {recent_of(row.recent):<28} {labels:>6} "
@@ -201,7 +203,7 @@ def _tick_json(done: Tick) -> JsonObject:
     return {
         "opened": [o.evaluation for o in done.opened],
         "verdicts": [
-            {"window": v.window, "verdict": v.verdict, "revision": v.revision} for v in done.verdicts
+            {"window": v.window, "verdict": v.verdict, "reissue": v.reissue} for v in done.verdicts
         ],
         "waiting": done.waiting,
         "failed": done.failed,
@@ -212,13 +214,15 @@ def _tick_json(done: Tick) -> JsonObject:
 
 def _exit_code(done: Tick, told: History, window: str | None, failed: bool) -> int:
     """A breach first, so that nothing hides it; then a failure; then the state of the newest window."""
-    rows = [row for row in told.rows if window is None or row.window == window]
-    judged = [row for row in rows if row.verdict is not None]
-    found = any(verdict.verdict == "breach" for verdict in done.verdicts)
-    if found or (judged and judged[-1].state == "breach"):
+    stands = standing_code([row for row in told.rows if window is None or row.window == window])
+    if stands == 3 or any(verdict.verdict == "breach" for verdict in done.verdicts):
         return 3
-    if failed:
-        return 1
-    if not rows:
-        return 0
-    return _EXIT_CODES[rows[-1].state]
+    return 1 if failed else stands
+
+
+def standing_code(rows: Sequence[HistoryRow]) -> int:
+    """3 where the newest judged window is in breach, else the code of the newest window; 0 without one."""
+    judged = [row for row in rows if row.verdict is not None]
+    if judged and judged[-1].state == "breach":
+        return 3
+    return _EXIT_CODES[rows[-1].state] if rows else 0

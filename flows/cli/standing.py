@@ -50,7 +50,7 @@ def print_standing(
     segments = len({row.segment for row in rows if row.value is not None} - {None})
     if segments:
         click.echo(f"  and by segment ({segments}): --json, or assay report {standing.evaluation}")
-    spent = f"{wording.plural(standing.labels, 'label', 'labels')} of a budget of {standing.budget:,}"
+    spent = sentences.labels(standing.labels, standing.budget, standing.known_before, named=True)
     could_not = wording.plural(standing.undecided, "item", "items")
     undecided = f"; people could not decide {could_not}" if standing.undecided else ""
     click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")

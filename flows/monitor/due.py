@@ -103,6 +103,6 @@ def _look_again(run: MonitorRun, window: str) -> None:
 def _stop_replaced(run: MonitorRun, known: Sequence[Opening], opening: Opening) -> None:
     """Take evaluations of replaced predictions off the list of open ones."""
     for one in known:
-        if one.evaluation is not None and opening.revision > one.revision:
+        if one.evaluation is not None and opening.replaced > one.replaced:
             # it stays as it is in the ledger, and no verdict rests on it
             retried(leave_index)(run.of_evaluation(one.evaluation))

@@ -6,6 +6,7 @@ from assay.flows.monitor.registry import open_monitor
 from assay.flows.monitor.versions import Version
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitor_seals import sealable
 from assay.tasks.ledger.monitoring.mutes import read_mutes
 from assay.tasks.ledger.monitoring.states import WindowState, read_states, standing_state
 from assay.tasks.ledger.monitoring.versions import read_amendments
@@ -21,8 +22,9 @@ def read_monitor_history(store: Store, name: str) -> History:
     versions = open_monitor(store, name)
     spec = versions.newest
     ledger = Ledger(store, layout.monitor(name))
-    openings, states = read_openings(ledger), read_states(ledger)
-    verdicts = read_verdicts(ledger)
+    keys = sealable(ledger)
+    openings, states = read_openings(ledger, keys), read_states(ledger, keys)
+    verdicts = read_verdicts(ledger, keys)
     standing = latest(verdicts)
     return History(
         monitor=spec.name,
@@ -49,8 +51,8 @@ def _row(
     if verdict is not None and verdict.parts[0].evaluation != newest[0].evaluation:
         # its predictions were replaced and are being evaluated: the old verdict stands until then
         newest = tuple(o for o in openings if o.evaluation in {part.evaluation for part in verdict.parts})
-    revision = max(openings[-1].revision if openings else 0, verdict.revision if verdict is not None else 0)
     return HistoryRow(
-        window=window, verdict=verdict, openings=newest, revision=revision, wrong=wrong,
+        window=window, verdict=verdict, openings=newest, wrong=wrong,
+        replaced=openings[-1].replaced if openings else 0,
         version=version.number, model_version=version.spec.model_version,
     )

@@ -31,7 +31,7 @@ def judge(
         number=len(before) + 1,
         window=window,
         version=version.number,
-        revision=0 if earlier is None else earlier.revision + 1,
+        reissue=0 if earlier is None else earlier.reissue + 1,
         measure=first.sample.full_name,
         interval=first.interval,
         pool=first.pool,

@@ -52,18 +52,18 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     if before and seen.content == before[-1].content and not complete:
         return None
     profile, found = profiled(run.versions, window, seen, run.openings)
-    revision = before[-1].revision + 1 if before else 0
-    replaced = "outcomes complete" if complete else "late predictions"
-    why = replaced if before else _why(found)
+    replaced = before[-1].replaced + 1 if before else 0
+    again = "outcomes complete" if complete else "late predictions"
+    why = again if before else _why(found)
     sizing = size_for(run.versions, window.name, run.verdicts) if why == "quiet" else None
     quiet = spec.quiet_labels if sizing is None else sizing.labels
     wanted = quiet if why == "quiet" else spec.budget.labels
-    name = f"{spec.name}-{window.name}" + (f"-r{revision}" if revision else "")
+    name = f"{spec.name}-{window.name}" + (f"-r{replaced}" if replaced else "")
     inherits, carry = _inherits(run, window), spec.monitor.carry_over
     if why == "outcomes complete" and spec.starts_warm:
         inherits, carry = current(before)[-1].evaluation, 1.0   # the same items: their labels count in full
     wanted_opening = Opening(
-        window=window.name, number=len(before) + 1, revision=revision, evaluation=name,
+        window=window.name, number=len(before) + 1, replaced=replaced, evaluation=name,
         labels=min(wanted, seen.rows), inherits=inherits, carry=carry if inherits else 0.0,
         content=seen.content, files=seen.files, month=month_of(run), why=why, opened=run.now,
         signals=tuple(found), sizing=sizing, profile=profile,
@@ -115,7 +115,7 @@ def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
     first = parts[0]
     warm = spec.starts_warm
     return _create(run, Opening(
-        window=verdict.window, number=len(of_window) + 1, revision=first.revision,
+        window=verdict.window, number=len(of_window) + 1, replaced=first.replaced,
         evaluation=f"{first.evaluation}-more{len(parts)}",
         # the same pool: a label of it counts in full
         inherits=parts[-1].evaluation if warm else None, carry=1.0 if warm else 0.0,

@@ -14,6 +14,7 @@ from assay.flows.monitor.telling import tell
 from assay.flows.monitor.versions import Versions
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitor_seals import seal_monitor, sealable
 from assay.tasks.ledger.monitoring.states import State, WindowState, read_states
 from assay.tasks.ledger.monitors import (
     Opening,
@@ -77,6 +78,7 @@ class MonitorRun:
     openings: dict[str, list[Opening]]   # by window, in order
     verdicts: list[WindowVerdict]        # in the order they were given
     states: dict[str, list[WindowState]]   # by window, in order
+    keys: set[str]       # of its windows and verdicts
     found: dict[str, Found] = field(default_factory=dict)   # by window
 
     @property
@@ -127,6 +129,7 @@ class MonitorRun:
         """Note an opening that was written."""
         self.done.opened.append(opening)
         self.openings.setdefault(opening.window, []).append(opening)
+        self.keys.add(layout.monitor_opening(self.ledger.name, opening.window, opening.number))
 
     def write(self, verdict: WindowVerdict) -> None:
         """Write a verdict and tell people of it; where another run took its number, read again instead.
@@ -135,9 +138,11 @@ class MonitorRun:
         """
         winner = _write_verdict(self.ledger, verdict)
         if winner.window != verdict.window:
-            self.openings = retried(read_openings)(self.ledger)
-            self.verdicts = retried(read_verdicts)(self.ledger)
+            self.keys = retried(sealable)(self.ledger)
+            self.openings = retried(read_openings)(self.ledger, self.keys)
+            self.verdicts = retried(read_verdicts)(self.ledger, self.keys)
             return
+        self.keys.add(layout.monitor_verdict(self.ledger.name, winner.number))
         self.verdicts.append(winner)
         self.done.verdicts.append(winner)
         self.tell(winner)
@@ -145,6 +150,10 @@ class MonitorRun:
     def tell(self, verdict: WindowVerdict) -> None:
         """Raise the alerts of a verdict, unless they were raised before."""
         tell(self.ledger, self.spec, verdict, self.verdicts, self.now, self.signals(verdict.window))
+
+    def seal(self) -> None:
+        """Put the seals that are due."""
+        seal_monitor(self.ledger, self.keys, self.versions.all[-1].number)
 
     def signals(self, window: str) -> tuple[Signal, ...]:
         """Of a window's predictions."""
@@ -155,10 +164,11 @@ def read_run(store: Store, name: str, now: datetime) -> MonitorRun:
     """Begin a run. Raises UnknownMonitor."""
     versions = open_monitor(store, name)
     ledger = Ledger(store, layout.monitor(name))
+    keys = retried(sealable)(ledger)
     return MonitorRun(
-        ledger=ledger, versions=versions, now=now, done=Tick(monitor=name),
-        openings=retried(read_openings)(ledger), verdicts=retried(read_verdicts)(ledger),
-        states=retried(read_states)(ledger),
+        ledger=ledger, versions=versions, now=now, done=Tick(monitor=name), keys=keys,
+        openings=retried(read_openings)(ledger, keys), verdicts=retried(read_verdicts)(ledger, keys),
+        states=retried(read_states)(ledger, keys),
     )
 
 

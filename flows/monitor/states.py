@@ -2,7 +2,8 @@
 
 A state is written when it begins and when it ends, so a monitor that runs every minute writes no more than
 one that runs daily. People are told of it at once, and then once a day as long as it lasts and can be mended:
-predictions that come later than `late_days` after a window are not looked for any more.
+predictions that come later than `late_days` after a window are not looked for any more. When no window is
+left in a kind of state, a recovery ends what was told of it, once.
 """
 
 from collections.abc import Iterable
@@ -10,9 +11,10 @@ from datetime import datetime, timedelta
 
 from assay.flows.monitor.opening import left_this_month, month_of
 from assay.flows.monitor.run import Found, MonitorRun
-from assay.tasks.alerts.daily import StandingState, daily_alert, spent_alert
+from assay.tasks.alerts.daily import StandingState, daily_alert, ended_alert, spent_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.effects.calls import effect
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitoring.states import WindowState, create_state, standing_state
 from assay.tasks.ledger.monitors import current
 from assay.tasks.ledger.owner import Ledger
@@ -22,6 +24,7 @@ _KINDS: dict[str, Kind] = {
     "missing": "missing", "empty": "empty", "small": "small", "unlabelled": "unlabelled", "stale": "stale",
     "failed": "failure",
 }
+_TELL_END_FOR = timedelta(days=7)   # a crash may come between a state's end and its alert
 _LAST = ("failed", "stale")   # for as long as they last; the others can be mended for `late_days`
 
 
@@ -40,6 +43,7 @@ def write_states(run: MonitorRun, windows: Iterable[str]) -> None:
             why=now.why if now else "", files=now.files if now else "",
         )
         run.states[window] = [*states, _put_state(run.ledger, changed)]
+        run.keys.add(layout.window_state(run.ledger.name, window, changed.number))
 
 
 def tell_states(run: MonitorRun) -> None:
@@ -61,16 +65,31 @@ def tell_states(run: MonitorRun) -> None:
             if (standing := standing_state(run.states[window])) is not None and standing.state == state
             and (window in begun_today or state in _LAST or run.now <= _mendable_until(run, window))
         ]
+        severity = alerts.severity.of(kind)
         if told:
-            severity = alerts.severity.of(kind)
             raise_alert(
                 run.ledger, daily_alert(run.spec.name, kind, severity, told, begun_today, run.now), run.now
             )
+        elif "recovery" in alerts.tell and (ended := _last_end(run, state)) is not None:
+            since, end = ended
+            raise_alert(run.ledger, ended_alert(
+                run.spec.name, kind, severity, end.window, end.number, since, end.at
+            ), run.now)
     if "spent" in alerts.tell and run.openings and left_this_month(run) < 1:
         severity = alerts.severity.of("spent")
         raise_alert(run.ledger, spent_alert(
             run.spec.name, month_of(run), run.spec.monitor.monthly_labels, severity, run.now
         ), run.now)
+
+
+def _last_end(run: MonitorRun, state: str) -> tuple[datetime, WindowState] | None:
+    """Since when a window was in a state that it left last of all, and the record that says so."""
+    ends = [
+        (_since(states[:i]), after) for states in run.states.values()
+        for i, after in enumerate(states) if i and states[i - 1].state == state != after.state
+    ]
+    newest = max(ends, key=lambda end: (end[1].at, end[1].window), default=None)
+    return newest if newest is not None and run.now - newest[1].at <= _TELL_END_FOR else None
 
 
 def _of_openings(run: MonitorRun, window: str) -> Found | None:

@@ -42,7 +42,7 @@ def news_of(verdict: WindowVerdict) -> JsonObject:
     measured = verdict.overall.measured
     return {
         "number": verdict.number, "window": verdict.window, "verdict": verdict.verdict,
-        "revision": verdict.revision, "estimate": measured.value, "lower": measured.lower,
+        "reissue": verdict.reissue, "estimate": measured.value, "lower": measured.lower,
         "upper": measured.upper, "labels": measured.labels, "measure": verdict.measure,
         "said": value_in_words(measured),
     }

@@ -24,7 +24,6 @@ from assay.flows.monitor.due import take_on
 from assay.flows.monitor.going_on import go_on
 from assay.flows.monitor.run import MonitorRun, Tick, read_run
 from assay.flows.monitor.states import tell_states, write_states
-from assay.tasks.ledger.monitor_seals import seal_monitor
 from assay.tasks.ledger.stores.protocol import Store
 
 _log = logging.getLogger("assay.monitor")
@@ -39,7 +38,7 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     Raises UnknownMonitor, BadInput for a window of another kind, and whatever the store raises.
     """
     run = read_run(store, name, now)
-    seal_monitor(run.ledger)   # what an earlier run wrote and had no time to seal
+    run.seal()   # what an earlier run wrote and had no time to seal
     windows = [run.window(only)] if only else _due(run)
     names = {window.name for window in windows}
     for window in windows:
@@ -50,8 +49,8 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
                  for window in sorted(run.openings) if only is None or window in names]
         if not any(moved):
             break
-    seal_monitor(run.ledger)
     write_states(run, sorted(names if only else names | run.openings.keys()))
+    run.seal()
     tell_states(run)
     end_mutes(run)
     _log.info("%s: %s", name, run.done.summary())
@@ -70,8 +69,8 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
     for one in windows:
         while run.attempt(one, partial(go_on, run, one)):
             pass
-    seal_monitor(run.ledger)
     write_states(run, windows)
+    run.seal()
     tell_states(run)
     return run.done
 

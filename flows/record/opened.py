@@ -141,9 +141,9 @@ def desk_of(store: Store, spec: Spec) -> Desk:
 
 
 def begun_evaluations(store: Store) -> list[str]:
-    """The names of all evaluations in a store, sorted. Lists the whole store."""
+    """The names of all evaluations in a store, in natural order. Lists the whole store."""
     found = (layout.manifest.match(key) for key in store.keys(""))
-    return [values[0] for values in found if values is not None]
+    return sorted((values[0] for values in found if values is not None), key=layout.natural_order)
 
 
 def _unknown(store: Store, name: str) -> str:

@@ -18,7 +18,13 @@ from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import EstimateRow
 from assay.tasks.report.data import Moved, Undecided
 from assay.tasks.report.forecast import outlook_json
-from assay.tasks.report.machine import estimate_json, joint_part, outcomes_part, revision_part
+from assay.tasks.report.machine import (
+    estimate_json,
+    joint_part,
+    known_before_part,
+    outcomes_part,
+    revision_part,
+)
 from assay.tasks.report.wording import number
 
 StandingState = Literal["waiting", "open", "finished"]
@@ -47,6 +53,7 @@ class Standing:
     moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
     outcomes: int | None = None        # items whose label came by itself; None without a source of them
     revised_items: int = 0             # whose labels differ from those their rounds were closed with
+    known_before: int = 0              # of the labels: not bought, but bought earlier or come by themselves
 
     @property
     def stopped_by(self) -> str | None:
@@ -72,6 +79,7 @@ class Standing:
             "method": self.method,
             "method_reason": self.why_method,
             "forecast": None if self.forecast is None else outlook_json(self.forecast),
+            **known_before_part(self.known_before),
             **outcomes_part(self.outcomes),
             **joint_part(self.known.joint if self.known else None),
             **revision_part(self.revision, self.revised_items, self.moved),
@@ -149,7 +157,15 @@ def standing_of(
         moved=moved(as_closed, reissued.known) if reissued else (),
         revised_items=reissued.items if reissued else 0,
         outcomes=None if opened.spec.outcomes is None else len(opened.outcomes),
+        known_before=_known_before(opened, known.round if known else 0),
     )
+
+
+def _known_before(opened: Opened, rounds: int) -> int:
+    if not opened.inherited and not opened.outcomes:
+        return 0
+    decided = (read_labels(opened.ledger, number) or [] for number in range(1, rounds + 1))
+    return sum(one.reason == "reused" for several in decided for one in several)
 
 
 def _note(opened: Opened, known: RoundEstimate | None) -> str:

@@ -83,6 +83,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
         undecided=standing.undecided,
         outcomes=standing.outcomes,
+        known_before=standing.known_before,
         annotators=_annotators(opened, standing.rounds, standing.revision),
         unanswered=known.unanswered,
         revision=standing.revision,

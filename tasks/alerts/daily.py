@@ -25,6 +25,14 @@ _WHAT: dict[str, tuple[str, str]] = {    # of one window, and of several
     "small": ("is too small", "are too small"),
     "failure": ("cannot be worked on", "cannot be worked on"),
 }
+_ENDED: dict[str, str] = {
+    "missing": "has come",
+    "stale": "no longer waits for people",
+    "unlabelled": "is labelled after all",
+    "empty": "is no longer empty",
+    "small": "is no longer too small",
+    "failure": "can be worked on again",
+}
 _REMEDY: dict[str, str] = {
     "missing": "Put the file in place, or list the days without one under monitor.without "
                "(`assay amend SPEC`).",
@@ -69,6 +77,22 @@ def daily_alert(
     lines += [_REMEDY[kind], _how_long(windows)]
     return Alert(
         key=key, kind=kind, severity=severity, subject=subject, body="\n".join(lines), group=kind,
+    )
+
+
+def ended_alert(
+    monitor: str, kind: Kind, severity: Severity, window: str, number: int, since: datetime, until: datetime
+) -> Alert:
+    """What is told once when no window is left in one kind of state: the recovery that ends its alerts.
+
+    window, number: the last window that left the state, and the record that says so
+    """
+    said = f"window {window} {_ENDED[kind]}"
+    return Alert(
+        key=f"{kind}-ended-{window}-{number:04d}", kind="recovery", severity=severity, group=kind,
+        subject=f"{monitor}: {said}",
+        body=f"{said[0].upper()}{said[1:]}. What was told as {kind} lasted from {_time(since)} to "
+             f"{_time(until)}, and no other window is in that state. All windows: assay history {monitor}",
     )
 
 

@@ -88,6 +88,9 @@ class DeskKind(Part):
     by_window: ClassVar[tuple[str, ...]] = ()
     """Keys that may hold a monitor's {date} and the like, and get the window's own."""
 
+    most_shown_bytes: ClassVar[int | None] = None
+    """What the shown fields of one item may take, as JSON; None: any."""
+
     kind: str
     annotators_per_item: int = Field(default=1, ge=1, le=100, description="people who answer each item")
     gold: Gold | None = Field(default=None, description="items of known answer: {labels: FILE, rate: 0.05}")

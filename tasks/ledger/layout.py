@@ -35,6 +35,7 @@ alert_sent = KeyPattern[str, str, str]("{owner}/alerts/{alert}.sent/{channel}.js
 alert_muted = KeyPattern[str, str]("{owner}/alerts/{alert}.muted.json")
 mutes = KeyPattern[str]("{owner}/mutes/")
 mute = KeyPattern[str, int]("{owner}/mutes/{mute:04d}.json")     # until when, and why
+mute_seal = KeyPattern[str, int]("{owner}/mutes/{mute:04d}.seal.json")
 
 # Of an evaluation: what is there from the beginning.
 manifest = KeyPattern[str]("{evaluation}/pool/manifest.json")    # its presence means: has begun
@@ -80,9 +81,11 @@ revision_seal = KeyPattern[str, int]("{evaluation}/revisions/{revision:04d}/seal
 # verdicts, numbered over its life.
 monitor_versions = KeyPattern[str]("{monitor}/versions/")
 monitor_version = KeyPattern[str, int]("{monitor}/versions/{version:04d}.json")
+monitor_version_seal = KeyPattern[str, int]("{monitor}/versions/{version:04d}.seal.json")
 monitor_windows = KeyPattern[str]("{monitor}/windows/")
 monitor_opening = KeyPattern[str, str, int]("{monitor}/windows/{window}/openings/{opening:04d}.json")
 window_state = KeyPattern[str, str, int]("{monitor}/windows/{window}/states/{state:04d}.json")
+window_state_seal = KeyPattern[str, str, int]("{monitor}/windows/{window}/states/{state:04d}.seal.json")
 monitor_opening_seal = KeyPattern[str, str, int](
     "{monitor}/windows/{window}/openings/{opening:04d}.seal.json"
 )
@@ -159,6 +162,12 @@ def check_name(name: str) -> str:
             f"underscores, beginning with a letter or digit (and not the words {', '.join(RESERVED)})"
         )
     return name
+
+
+def natural_order(name: str) -> list[tuple[int, str]]:
+    """Sorts names as people do: `x` before `x-more1`, and `x-more2` before `x-more10`."""
+    pieces = re.findall(r"[0-9]+|[^0-9]+", name)
+    return [(int(piece), piece) if piece.isdecimal() else (-1, piece) for piece in pieces]
 
 
 def monitor(name: str) -> str:

@@ -6,9 +6,9 @@
     beside both: their seals                               (tasks.ledger.monitor_seals)
 
 Openings of one window are numbered, and so are the verdicts of the whole life; the process that creates a key
-first has decided, and all others use what is there. A window is reissued by a further opening with a higher
-revision (its predictions changed) or a further verdict (its labels, or their number, did); nothing is
-deleted. The state of a monitor is a fold over these keys and those of its evaluations.
+first has decided, and all others use what is there. Predictions of a window that are replaced get a further
+opening. A verdict is reissued, under a further number, where the predictions, the labels or their number
+changed. Nothing is deleted. The state of a monitor is a fold over these keys and those of its evaluations.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ class Opening:
 
     window: str
     number: int                  # over the openings of the window, from 1
-    revision: int                # of the window's predictions, from 0; a higher one replaces the lower ones
+    replaced: int                # how often the window's predictions were replaced before; the most counts
     evaluation: str | None       # its name; None: no labels were left to buy this month
     labels: int                  # the most it may ask for
     inherits: str | None         # the evaluation its label model starts from
@@ -68,7 +68,7 @@ class WindowVerdict:
     number: int                  # over the life of the monitor
     window: str
     version: int = 1             # of the monitor's spec
-    revision: int                # of the verdict on this window, from 0
+    reissue: int                 # how often the window had a verdict before
     measure: str
     interval: str                # the kind of interval
     pool: int                    # items in the window
@@ -92,11 +92,11 @@ def create_opening(ledger: Ledger, opening: Opening) -> Opening:
     return put_record(ledger, layout.monitor_opening(ledger.name, opening.window, opening.number), opening)
 
 
-def read_openings(ledger: Ledger) -> dict[str, list[Opening]]:
-    """Window -> its openings in order, for every window that has one."""
+def read_openings(ledger: Ledger, keys: Iterable[str] | None = None) -> dict[str, list[Opening]]:
+    """Window -> its openings in order, for every window that has one; keys: where they are listed already."""
     found: dict[str, list[Opening]] = {}
     folder = layout.monitor_windows(ledger.name)
-    for opening in read_records(ledger, folder, layout.monitor_opening, Opening):
+    for opening in read_records(ledger, folder, layout.monitor_opening, Opening, keys):
         found.setdefault(opening.window, []).append(opening)
     return found
 
@@ -108,8 +108,8 @@ def signals_of(openings: Sequence[Opening]) -> tuple[Signal, ...]:
 
 def current(openings: Sequence[Opening]) -> list[Opening]:
     """Of the openings of a window, those of its newest predictions."""
-    newest = max((opening.revision for opening in openings), default=0)
-    return [opening for opening in openings if opening.revision == newest]
+    newest = max((opening.replaced for opening in openings), default=0)
+    return [opening for opening in openings if opening.replaced == newest]
 
 
 def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
@@ -117,9 +117,10 @@ def create_verdict(ledger: Ledger, verdict: WindowVerdict) -> WindowVerdict:
     return put_record(ledger, layout.monitor_verdict(ledger.name, verdict.number), verdict)
 
 
-def read_verdicts(ledger: Ledger) -> list[WindowVerdict]:
-    """All verdicts, in the order they were given."""
-    return read_records(ledger, layout.monitor_verdicts(ledger.name), layout.monitor_verdict, WindowVerdict)
+def read_verdicts(ledger: Ledger, keys: Iterable[str] | None = None) -> list[WindowVerdict]:
+    """All verdicts, in the order they were given; keys: where they are listed already."""
+    folder = layout.monitor_verdicts(ledger.name)
+    return read_records(ledger, folder, layout.monitor_verdict, WindowVerdict, keys)
 
 
 def monitors(store: Store) -> list[str]:

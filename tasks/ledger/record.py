@@ -1,5 +1,6 @@
 """A record under a key: put once, and validated whenever it is read."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.tasks.ledger import codec
@@ -30,14 +31,17 @@ def find_record(ledger: Ledger, key: str, kind: type[Record]) -> Record | None:
 
 
 def read_records(
-    ledger: Ledger, prefix: str, pattern: KeyPattern[*tuple[Any, ...]], kind: type[Record]
+    ledger: Ledger, prefix: str, pattern: KeyPattern[*tuple[Any, ...]], kind: type[Record],
+    keys: Iterable[str] | None = None,
 ) -> list[Record]:
     """The records under the keys of this pattern below a prefix, in the order of the keys.
 
+    keys    those of the ledger, where somebody has listed them already
+
     Raises DamagedRecord.
     """
-    keys = list(ledger.keys(prefix))
-    return [get_record(ledger, key, kind) for key in filter(pattern.match, keys)]
+    listed = list(ledger.keys(prefix)) if keys is None else sorted(keys)
+    return [get_record(ledger, key, kind) for key in filter(pattern.match, listed)]
 
 
 def find_bytes(ledger: Ledger, key: str) -> bytes | None:

@@ -27,6 +27,7 @@ from assay.tasks.spec.evaluation import Spec
 
 MOST_LISTED = 5
 _LONGEST = 1000                     # characters of an id or of a segment's value
+_MOST_ESCAPED = 6                   # characters of JSON for a byte of text, at most
 _LARGEST = 1e100                    # sums and squares of scores stay finite
 
 
@@ -36,7 +37,7 @@ class RowChecker:
     def __init__(self, spec: Spec, paths: Sequence[str]) -> None:
         """`paths`: the source's files, to be named in errors."""
         pool = spec.pool
-        self._pool, self._paths = pool, paths
+        self._pool, self._paths, self._desk = pool, paths, spec.desk
         self._predictions = predictions_of(spec)
         self._schema = frozen_schema(spec)
         self._codes = self._predictions.codes
@@ -53,6 +54,7 @@ class RowChecker:
         segments = [self._short(batch, name, self._text(batch, name, given).fill_null(""))
                     for name in pool.segments]
         shown = [self._text(batch, name, given).fill_null("") for name in pool.display]
+        self._fits_the_desk(batch, shown)
         first = len(self._predictions.fields)
         typed = [
             pa.array(column, type)
@@ -85,6 +87,25 @@ class RowChecker:
         self.refuse(batch, name, text, long, f"are longer than {_LONGEST:,} characters",
                     "ids and segments are names: shorten these, or name another column")
         return text
+
+    def _fits_the_desk(self, batch: SourceBatch, shown: Sequence[pa.StringArray]) -> None:
+        """Whether the desk takes every item, whatever is drawn: better said now than when it is posted."""
+        most = self._desk.most_shown_bytes
+        if most is None or not shown:
+            return
+        bytes_ = sum(np.asarray(pc.binary_length(column)).astype(np.int64) for column in shown)
+        large = np.zeros(len(shown[0]), bool)
+        for row in np.flatnonzero(bytes_ * _MOST_ESCAPED > most).tolist():
+            large[row] = len(json.dumps([column[row].as_py() for column in shown])) > most
+        if not large.any():
+            return
+        longest = max(range(len(shown)), key=lambda i: pc.max(pc.binary_length(shown[i])).as_py())
+        self.refuse(
+            batch, self._pool.display[longest], shown[longest], large,
+            f"are too large for desk.kind {self._desk.kind}: all fields of an item that people see may have "
+            f"{most:,} bytes",
+            "show a shorter text, or the address of a picture instead of the picture itself",
+        )
 
     def numbers(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Floats:
         """A column (n,) of finite numbers. Raises BadInput."""

@@ -168,6 +168,7 @@ class ReportData:
     negative: str = "negative"
     sampling_note: str = ""                      # how items were chosen; empty: the method is named
     outcomes: int | None = None                  # items whose label came by itself; None without a source
+    known_before: int = 0                        # labels that were not bought
     undecided: int = 0                           # items people could not decide
     annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.pseudonyms
     unanswered: int = 0                          # items whose round was closed before they were answered

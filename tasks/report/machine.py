@@ -39,10 +39,16 @@ def contract(data: ReportData) -> JsonObject:
         "rounds": data.rounds,
         "revision": data.revision,
         "estimates": [estimate_json(row) for row in data.estimates],
+        **known_before_part(data.known_before),
         **outcomes_part(data.outcomes),
         **joint_part(data.joint),
         **revision_part(data.revision, data.revised_items, data.moved),
     }
+
+
+def known_before_part(labels: int) -> JsonObject:
+    """The contract's `labels_known_before`: labels that were not bought; or nothing without any."""
+    return {"labels_known_before": labels} if labels else {}
 
 
 def outcomes_part(known: int | None) -> JsonObject:

@@ -48,6 +48,19 @@ def target(data: ReportData) -> str | None:
     return None
 
 
+def labels(total: int, budget: int, known_before: int, *, named: bool = False) -> str:
+    """`150 of a budget of 500`; `200 bought of a budget of 200, and 10 known before`.
+
+    named   say "labels" after the number
+    """
+    bought = total - known_before
+    many = wording.plural(bought, "label", "labels") if named else wording.count(bought)
+    if not known_before:
+        return f"{many} of a budget of {wording.count(budget)}"
+    known = wording.count(known_before)
+    return f"{many} bought of a budget of {wording.count(budget)}, and {known} known before"
+
+
 def stopped(data: ReportData) -> str:
     """Why it stopped, or that it has not."""
     match data.stopped_by:

@@ -65,9 +65,14 @@ def number(x: float, digits: int = 3, rounding: str = ROUND_HALF_EVEN) -> str:
     return str(rounded + 0).replace("-", "−")     # + 0: no negative zero
 
 
+def _of_estimate(x: float, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    """As `number`; what is exactly 0 is 0, without decimals."""
+    return "0" if x == 0 else number(x, digits, rounding)
+
+
 def shown(value: float | None, lower: float | None, upper: float | None) -> str:
     """An estimate, to the decimals that its interval calls for; `undefined` without a value."""
-    return "undefined" if value is None else number(value, decimals(value, lower, upper))
+    return "undefined" if value is None else _of_estimate(value, decimals(value, lower, upper))
 
 
 def ends(
@@ -81,7 +86,8 @@ def ends(
     if lower is None or upper is None:
         return "none"
     places = decimals(value, lower, upper) if places is None else places
-    return f"{number(lower, places, ROUND_FLOOR)}{between}{number(upper, places, ROUND_CEILING)}"
+    low, high = _of_estimate(lower, places, ROUND_FLOOR), _of_estimate(upper, places, ROUND_CEILING)
+    return f"{low}{between}{high}"
 
 
 def in_short(value: float | None, lower: float | None, upper: float | None) -> str:
@@ -110,7 +116,9 @@ def has_interval(row: EstimateRow) -> bool:
 
 def value(row: EstimateRow) -> str:
     """The estimate, or `undefined: reason`."""
-    return f"undefined: {row.undefined_reason}" if row.value is None else number(row.value, digits_for(row))
+    if row.value is None:
+        return f"undefined: {row.undefined_reason}"
+    return _of_estimate(row.value, digits_for(row))
 
 
 def half_width(row: EstimateRow) -> str:

@@ -23,7 +23,7 @@ def place(value, verdict, segment=None, evidence=1.5):
 def opening(window, evaluation, **changed):
     """Of 100 labels."""
     return Opening(**{
-        "window": window, "number": 1, "revision": 0, "evaluation": evaluation, "labels": 100,
+        "window": window, "number": 1, "replaced": 0, "evaluation": evaluation, "labels": 100,
         "inherits": None, "carry": 0.0, "content": "", "files": "", "month": window[:7], "why": "first",
         "opened": datetime(2026, 11, 20, tzinfo=UTC),
         **changed,
@@ -34,7 +34,7 @@ def row(window, value, state, segments=(), recent=(), **changed):
     """One window; waiting and unlabelled windows have no verdict."""
     judged = state in ("ok", "breach", "inconclusive")
     verdict = WindowVerdict(
-        number=1, window=window, revision=0, measure="f1", interval="ais-normal", pool=1000,
+        number=1, window=window, reissue=0, measure="f1", interval="ais-normal", pool=1000,
         parts=(SupportingEvaluation(evaluation=f"s-{window}", revision=0, labels=100, bought=90),),
         overall=place(value, state), segments=tuple(segments),
         labels_to_decide=40 if state == "inconclusive" else None,
@@ -45,7 +45,7 @@ def row(window, value, state, segments=(), recent=(), **changed):
     evaluation = None if state == "unlabelled" else f"s-{window}"
     return HistoryRow(**{
         "window": window, "verdict": verdict if judged else None,
-        "openings": (opening(window, evaluation, signals=(raised, quiet)),), "revision": 0, **changed,
+        "openings": (opening(window, evaluation, signals=(raised, quiet)),), **changed,
     })
 
 

@@ -10,6 +10,7 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.cli.main import run_command_line
+from assay.tasks.desks.label_studio.kind import LabelStudioKind
 from assay.tasks.spec.evaluation import load_spec
 
 
@@ -164,11 +165,13 @@ def test_what_a_spec_names_and_is_not_there_is_a_problem_with_a_remedy(
     assert "0123456789abcdef" not in json.dumps(told)
 
 
-def test_a_desk_without_a_token_is_said(doctor, monkeypatch):
+def test_a_desk_without_a_token_and_items_too_large_for_it_are_said(doctor, monkeypatch):
     monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
+    monkeypatch.setattr(LabelStudioKind, "most_shown_bytes", 5)
     code, told = doctor(a_spec(desk={"kind": "label-studio", "url": "http://127.0.0.1:9"}))
     assert code == 2
     assert "LABEL_STUDIO_API_KEY" in by_level(told, "problem")["desk"]["says"]
+    assert "too large for desk.kind label-studio" in by_level(told, "problem")["pool"]["says"]
 
 
 def test_a_name_that_is_taken_is_found_before_begin_refuses_it(doctor, capsys):

@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from doubles.channels import FakeChannel
 from doubles.stream import a_monitor, after, monitor_data, write_stream
 
 from assay.evalcore.errors import BadInput
@@ -20,7 +21,7 @@ from assay.flows.monitor.run import read_run
 from assay.flows.monitor.tick import tick
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.alerts.alert import Alert
-from assay.tasks.alerts.outbox import outbox_index
+from assay.tasks.alerts.outbox import deliver_due, outbox_index
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.monitors import read_openings, read_verdicts
 from assay.tasks.ledger.owner import Ledger
@@ -176,8 +177,11 @@ def test_verify_finds_a_version_that_was_made_after_looking(tmp_path):
     key = layout.monitor_version(MONITOR, 2)
 
     def forged(**change):
+        """Without seals: whoever forges a version removes them."""
         copy = MemoryStore()
         for other in store.keys(""):
+            if layout.parse(other).kind.template.endswith(".seal.json"):
+                continue
             blob = store.get(other)
             copy.put(other, json.dumps(codec.plain(made) | change).encode() if other == key else blob)
         return {d.key: d.difference for d in verify_monitor(copy, "stream").differences}
@@ -247,10 +251,39 @@ def test_a_window_that_fails_is_told_once_a_day_until_it_works(tmp_path):
         assert "2026-11-01" in tick(store, "stream", now=after(1) + timedelta(hours=hours)).failed
     assert [row.state for row in rows(store)] == ["failed"]
     assert [alert.kind for alert in alerts(store).values()] == ["failure", "failure"]
-    assert len(list(store.keys(f"{MONITOR}/windows/2026-11-01/states/"))) == 1
+    assert len(list(filter(layout.window_state.match, store.keys(MONITOR)))) == 1
     source.write_text(good)
-    tick(store, "stream", now=after(2))
+    for hours in (0, 1):
+        tick(store, "stream", now=after(2) + timedelta(hours=hours))
     assert rows(store)[0].wrong is None
+    ended = alerts(store)["failure-ended-2026-11-01-0002"]
+    assert (ended.kind, ended.group, ended.severity) == ("recovery", "failure", "warning")
+    assert ended.subject == "stream: window 2026-11-01 can be worked on again"
+    assert len(alerts(store)) == 3
+
+
+def test_a_missing_window_that_comes_ends_what_was_told_once_none_is_missing_any_more(tmp_path):
+    write_stream(tmp_path, 4, items=60)
+    files = [tmp_path / f"predictions-2026-11-0{day}.csv" for day in (2, 3)]
+    kept = [file.read_text() for file in files]
+    for file in files:
+        file.unlink()
+    store = watched(a_monitor(tmp_path), 4)
+    ops = FakeChannel()
+    ledger = Ledger(store, MONITOR)
+
+    def subjects(hours):
+        now = after(4) + timedelta(hours=hours)
+        tick(store, "stream", now=now)
+        deliver_due(ledger, [ops], now)
+        return [alerts(store)[key].subject for _, key in ops.told]
+
+    assert len(subjects(1)) == 1
+    files[0].write_text(kept[0])
+    assert len(subjects(2)) == 1                # the other is still missing
+    files[1].write_text(kept[1])
+    assert subjects(3)[1:] == ["stream: window 2026-11-03 has come"]
+    assert len(subjects(4)) == 2
 
 
 def test_a_sweep_that_fails_on_a_window_tells_of_it_as_the_monitor(tmp_path):

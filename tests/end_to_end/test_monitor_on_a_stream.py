@@ -82,7 +82,7 @@ def test_an_inconclusive_window_buys_what_would_decide(tmp_path):
     store, _, rows = _watched(MonitorSpec.from_data(spec, "x"), 1)
     verdicts = read_verdicts(monitors_ledger(store))
     if verdicts[0].verdict == "inconclusive":
-        assert [v.revision for v in verdicts] == [0, 1]
+        assert [v.reissue for v in verdicts] == [0, 1]
         asked = min(verdicts[0].labels_to_decide, 100)
         assert rows[0].bought == verdicts[0].parts[0].bought + asked
         assert rows[0].asked == 0
@@ -174,7 +174,7 @@ def test_late_predictions_reissue_the_window_and_a_rewritten_file_does_not(tmp_p
     done = tick(store, "stream", now=after(3))
     assert [o.why for o in done.opened] == ["late predictions"]
     row = next(r for r in read_monitor_history(store, "stream").rows if r.window == "2026-11-02")
-    assert row.revision == 1
+    assert row.replaced == 1
     assert row.verdict.parts[0].evaluation == "stream-2026-11-02-r1"
     judged = read_verdicts(monitors_ledger(store))
     assert [v.window for v in judged] == ["2026-11-01", "2026-11-02", "2026-11-02"]
@@ -371,7 +371,7 @@ def test_labels_that_people_correct_later_reissue_the_verdict(tmp_path, monkeypa
         name = planned.item_id[t]
         desk.answers[name] = {"yes": "no", "no": "yes"}[truth[name]]
     done = tick(store, "stream", now=after(1))
-    assert [(v.window, v.revision, v.parts[0].revision) for v in done.verdicts] == [("2026-11-01", 1, 1)]
+    assert [(v.window, v.reissue, v.parts[0].revision) for v in done.verdicts] == [("2026-11-01", 1, 1)]
     assert done.verdicts[0].overall.measured.value < rows[0].verdict.overall.measured.value
     # the next window would start from what stands, and not from what was corrected
     spec = MonitorSpec.from_data(data, "x")

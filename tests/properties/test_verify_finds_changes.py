@@ -123,6 +123,13 @@ def test_a_key_nobody_wrote_is_named(finished, key):
     assert key in named(finished | {key: b"{}"})
 
 
+@pytest.mark.parametrize("number", ["99999999", "9" * 30])
+@pytest.mark.parametrize("key", ["labels.parquet", "estimate.json", "seal.json", "posts/0001.json"])
+def test_a_round_of_a_huge_number_is_named_and_nobody_counts_up_to_it(finished, number, key):
+    planted = f"small/rounds/{number}/{key}"
+    assert planted in named(finished | {planted: b"{}"})
+
+
 def test_what_an_aborted_freeze_left_is_a_note_and_no_difference(finished):
     left = f"small/pool/part-00000-{layout.digest(b'x')[:16]}.parquet"
     result = verify(store_of(finished | {left: b"x"}), "small")

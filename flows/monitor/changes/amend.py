@@ -9,6 +9,7 @@ from assay.flows.monitor.registry import open_monitor
 from assay.flows.monitor.versions import Version, Versions, consequences
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitor_seals import VERSIONS, seal_numbered
 from assay.tasks.ledger.monitoring.versions import Amendment, create_amendment
 from assay.tasks.ledger.monitors import read_openings
 from assay.tasks.ledger.owner import Ledger
@@ -45,6 +46,7 @@ def amend(
             f"{spec.name}: somebody else made version {winner.number} at the same moment; see what it "
             "changed (`assay history`), and amend again if that is still wanted"
         )
+    seal_numbered(ledger, VERSIONS, winner.number)
     _log.info("%s: version %d, from window %s on", spec.name, winner.number, winner.first)
     return winner
 

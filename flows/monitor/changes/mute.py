@@ -17,6 +17,7 @@ from assay.tasks.alerts.muted import MutedAlert, read_muted, summary_alert
 from assay.tasks.alerts.outbox import raise_alert
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.monitor_seals import MUTES, seal_numbered
 from assay.tasks.ledger.monitoring.mutes import Mute, create_mute, ended_mutes, mute_at, read_mutes
 from assay.tasks.ledger.monitors import last_certain
 from assay.tasks.ledger.owner import Ledger
@@ -47,6 +48,7 @@ def unmute(store: Store, name: str, *, now: datetime, reason: str = "") -> bool:
 def end_mutes(run: MonitorRun) -> None:
     """Sum up the mutes that have ended, each once."""
     mutes = retried(read_mutes)(run.ledger)
+    seal_numbered(run.ledger, MUTES, len(mutes))   # after a crash
     if not mutes or mute_at(mutes, run.now) is not None:
         return
     muted = retried(read_muted)(run.ledger)
@@ -90,6 +92,7 @@ def _change(store: Store, name: str, until: datetime | None, reason: str, now: d
         return before[-1]   # said twice, or a command that was cut off and is run again
     wanted = Mute(number=len(before) + 1, until=until, reason=reason.strip(), at=now)
     winner = _put(ledger, wanted)
+    seal_numbered(ledger, MUTES, winner.number)
     if (winner.until, winner.reason) != (wanted.until, wanted.reason):
         raise BadInput(f"{name}: somebody else muted or unmuted it at the same moment; look, and try again")
     return winner

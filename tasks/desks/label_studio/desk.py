@@ -29,7 +29,13 @@ from assay.tasks.desks.label_studio.answers import annotation, touched
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
 from assay.tasks.desks.label_studio.project import EvaluationProject
 from assay.tasks.desks.label_studio.replies import NotThere
-from assay.tasks.desks.label_studio.shown_fields import Field, shown_fields, shown_value, still_shows
+from assay.tasks.desks.label_studio.shown_fields import (
+    IMPORT_BYTES,
+    Field,
+    shown_fields,
+    shown_value,
+    still_shows,
+)
 from assay.tasks.desks.label_studio.webhook import ensure_webhook
 from assay.tasks.desks.protocol import (
     AmbiguousPost,
@@ -41,9 +47,6 @@ from assay.tasks.desks.protocol import (
 )
 
 IMPORT_SIZE = 1000   # tasks in one import, which is one transaction: all or nothing
-# Bytes in one import. Label Studio answers 500 to requests that are too large, and a proxy before it may
-# refuse smaller ones.
-IMPORT_BYTES = 20_000_000
 
 
 _log = logging.getLogger("assay.desk")

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
+from assay.tasks.desks.label_studio.shown_fields import IMPORT_BYTES
 from assay.tasks.desks.protocol import Desk, DeskRefused
 from assay.tasks.schema import Location, wrong
 
@@ -21,6 +22,7 @@ class LabelStudioKind(DeskKind):
     example: ClassVar[str] = '{kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}'
     posts_arrive_late: ClassVar[bool] = True
     sends_hints: ClassVar[bool] = True
+    most_shown_bytes: ClassVar[int | None] = IMPORT_BYTES - 10_000   # the names of the fields take some
 
     kind: Literal["label-studio"]
     url: Location = Field(description='address of Label Studio, such as "http://127.0.0.1:8080"')

@@ -18,6 +18,10 @@ from typing import Literal
 
 from assay.tasks.desks.label_studio.safe_html import sanitised
 
+# Bytes in one import. Label Studio answers 500 to requests that are too large, and a proxy before it may
+# refuse smaller ones.
+IMPORT_BYTES = 20_000_000
+
 Kind = Literal["text", "image", "html"]
 KINDS: tuple[Kind, ...] = ("text", "image", "html")
 

@@ -11,7 +11,7 @@ pool/sources.json must be there, times.json, posts/ and alerts/ may be: what the
 read by flows.verify.beside.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from assay.evalcore.plurals import plural
 from assay.tasks.ledger import codec, layout
@@ -25,6 +25,9 @@ from assay.tasks.ledger.owner import Ledger
 
 _STEPS = (layout.plan, layout.design, layout.labels, layout.estimate, layout.seal)
 _REVISION_STEPS = (layout.revision_labels, layout.revision_estimate, layout.revision_seal)
+# Rounds or revisions that may have been removed before one that is there. One of a higher number was planted:
+# its keys are strangers, and nobody counts up to it.
+_MOST_MISSING = 1000
 # may be there
 _BESIDE = {
     layout.begun, layout.times, layout.post, layout.arrived,
@@ -39,7 +42,7 @@ _FROZEN = {layout.pool_part, layout.partition, layout.partition_rows, layout.inh
 def check_integrity(ledger: Ledger) -> Integrity:
     """Read every key of the evidence and compare digests. Only what the store raises is raised."""
     keys = frozenset(ledger.keys(f"{ledger.name}/"))
-    known = {key: read for key in keys if (read := layout.parse(key)) is not None}
+    known = _known(keys)
     found = Integrity(
         ledger=ledger,
         keys=keys,
@@ -56,6 +59,17 @@ def check_integrity(ledger: Ledger) -> Integrity:
     _check_names(found)
     _check_others(found, required)
     return found
+
+
+def _known(keys: Collection[str]) -> dict[str, Key]:
+    """What the keys are, without those of a round or revision far beyond any that there can be."""
+    read = {key: found for key in keys if (found := layout.parse(key)) is not None}
+    most_round = _MOST_MISSING + len({found.round for found in read.values()})
+    most_revision = _MOST_MISSING + len({found.revision for found in read.values()})
+    return {
+        key: found for key, found in read.items()
+        if (found.round or 0) <= most_round and (found.revision or 0) <= most_revision
+    }
 
 
 def _read_manifest(found: Integrity) -> None:

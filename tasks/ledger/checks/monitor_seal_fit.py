@@ -1,15 +1,18 @@
 """Do the seals of a monitor fit what they cover? From the newest back, as for evaluations.
 
-An opening or a verdict is sealed just after it was written. One that has no seal, and none after it, may be
-waiting for that: it is a note. Any other missing seal is a difference.
+A record is sealed just after it was written. One that has no seal, and none after it, may be waiting for
+that: it is a note. Any other missing seal is a difference.
 """
+
+from collections.abc import Iterator
+from typing import Any
 
 from assay.evalcore.plurals import plural
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.checks.seal_fit import compare, read_seal, say_what_is_odd
 from assay.tasks.ledger.codec import DamagedRecord
-from assay.tasks.ledger.monitor_seals import sealed_with_opening, sealed_with_verdict
+from assay.tasks.ledger.monitor_seals import CHAINS, Chain, sealed_with_verdict
 from assay.tasks.ledger.monitors import WindowVerdict
 from assay.tasks.ledger.record import get_record
 
@@ -24,25 +27,26 @@ def check_monitor_seals(found: Integrity) -> None:
     for number in sorted((n for n in verdicts if n <= last), reverse=True):
         _check(found, layout.monitor_verdict_seal(name, number), _with_verdict(found, number), vouched)
     unsealed += sum(n > last for n in verdicts)
-    for window, openings in sorted(_openings(found).items()):
-        seals = {n: layout.monitor_opening_seal(name, window, n) for n in openings}
+    for chain, of, numbers in _chains(found):
+        seals = {n: chain.seal(*of, n) for n in numbers}
         last = max((n for n, seal in seals.items() if seal in found.keys), default=0)
-        for number in sorted((n for n in openings if n <= last), reverse=True):
-            _check(found, seals[number], sealed_with_opening(name, window, number), vouched)
-        unsealed += sum(n > last for n in openings)
+        for number in sorted((n for n in numbers if n <= last), reverse=True):
+            _check(found, seals[number], chain.sealed((*of, number)), vouched)
+        unsealed += sum(n > last for n in numbers)
     if unsealed:
-        what = plural(unsealed, "opening or verdict", "openings and verdicts")
-        found.notes.append(f"{what} not sealed yet")
+        found.notes.append(f"{plural(unsealed, 'record')} not sealed yet")
 
 
-def _openings(found: Integrity) -> dict[str, set[int]]:
-    """Window -> the numbers of its openings. A gap needs no entry: the seal after it covers what is gone."""
-    numbers: dict[str, set[int]] = {}
-    for key in found.keys:
-        values = layout.monitor_opening.match(key) or layout.monitor_opening_seal.match(key)
-        if values is not None:
-            numbers.setdefault(values[1], set()).add(values[2])
-    return numbers
+def _chains(found: Integrity) -> Iterator[tuple[Chain, tuple[Any, ...], set[int]]]:
+    """The numbers of each chain, by monitor and window. A gap needs no entry: the seal after it covers it."""
+    for chain in CHAINS:
+        numbers: dict[tuple[Any, ...], set[int]] = {}
+        for key in found.keys:
+            values = chain.record.match(key) or chain.seal.match(key)
+            if values is not None:
+                numbers.setdefault(tuple(values[:-1]), set()).add(values[-1])
+        for of, several in sorted(numbers.items()):
+            yield chain, of, several
 
 
 def _of_verdict(key: str) -> tuple[str, int] | None:

@@ -6,6 +6,7 @@ A record is written when the state of a window changes, and only then; the last 
 that nothing was ever wrong.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -43,11 +44,11 @@ def create_state(ledger: Ledger, state: WindowState) -> WindowState:
     return put_record(ledger, layout.window_state(ledger.name, state.window, state.number), state)
 
 
-def read_states(ledger: Ledger) -> dict[str, list[WindowState]]:
-    """Window -> its states in order, for every window that has one."""
+def read_states(ledger: Ledger, keys: Iterable[str] | None = None) -> dict[str, list[WindowState]]:
+    """Window -> its states in order, for every window that has one; keys: where they are listed already."""
     found: dict[str, list[WindowState]] = {}
     folder = layout.monitor_windows(ledger.name)
-    for state in read_records(ledger, folder, layout.window_state, WindowState):
+    for state in read_records(ledger, folder, layout.window_state, WindowState, keys):
         found.setdefault(state.window, []).append(state)
     return found
 

@@ -9,7 +9,14 @@ from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
 from assay.tasks.report.history.rendering import render
 from assay.tasks.report.history.table import interval_of, joined_windows, recent_of, value_of
-from assay.tasks.report.history.words import STATES, first_news, headline, limits_in_words, news_in
+from assay.tasks.report.history.words import (
+    STATES,
+    again_in_words,
+    first_news,
+    headline,
+    limits_in_words,
+    news_in,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +42,7 @@ class WindowLine:
     said: str
     more: int | None     # labels that would decide it
     signals: str
-    revision: int
+    again: str           # predictions replaced, verdict reissued
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +151,7 @@ def _window(row: HistoryRow) -> WindowLine:
         said=STATES[row.state] + (f"; {STATES[row.wrong.state]}" if row.verdict and row.wrong else ""),
         more=row.verdict.labels_to_decide if row.verdict else None,
         signals=", ".join(map(_signal, row.raised)),
-        revision=row.revision,
+        again=again_in_words(row),
     )
 
 

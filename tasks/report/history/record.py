@@ -19,7 +19,7 @@ class HistoryRow:
     window: str
     verdict: WindowVerdict | None
     openings: tuple[Opening, ...]     # of its newest predictions
-    revision: int                     # of the window: verdicts reissued, and predictions replaced
+    replaced: int = 0                 # how often its predictions were replaced
     wrong: WindowState | None = None  # what keeps it from a verdict, or from a newer one
     version: int = 1                  # of the monitor's spec
     model_version: str | None = None
@@ -63,6 +63,11 @@ class HistoryRow:
         """Labels asked for since the verdict: a follow-up that people still work on."""
         known = {part.evaluation for part in self.verdict.parts} if self.verdict else set()
         return sum(o.labels for o in self.openings if o.evaluation and o.evaluation not in known)
+
+    @property
+    def reissued(self) -> int:
+        """How often it was judged again."""
+        return 0 if self.verdict is None else self.verdict.reissue
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -149,7 +154,8 @@ def _row_json(row: HistoryRow) -> JsonObject:
         "outcomes": row.openings[0].outcomes if row.openings else None,
         "contradicted": list(row.openings[0].contradicted) if row.openings else [],
         "signals": [asdict(signal) for signal in row.signals],
-        "revision": row.revision,
+        "replaced": row.replaced,
+        "reissued": row.reissued,
         "evaluations": [o.evaluation for o in row.openings if o.evaluation],
         "segments": [
             {"segment": one.segment, "verdict": one.verdict, **_place_json(one),

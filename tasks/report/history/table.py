@@ -34,7 +34,8 @@ class PlaceRow:
     log_evidence_needed: float | None
     bought: int | None                # None for a segment
     pool: int | None
-    revision: int
+    replaced: int                     # how often the predictions were
+    reissued: int                     # how often the verdict was
     signals: tuple[str, ...]          # that were raised
 
 
@@ -70,7 +71,8 @@ def _place_row(history: History, row: HistoryRow, place: PlaceVerdict | None) ->
         log_evidence_needed=place.needed if place else None,
         bought=row.bought if segment is None else None,
         pool=row.verdict.pool if row.verdict else None,
-        revision=row.revision,
+        replaced=row.replaced,
+        reissued=row.reissued,
         signals=tuple(signal.name for signal in row.raised),
     )
 
@@ -86,7 +88,7 @@ def history_parquet(history: History) -> bytes:
         "value": number, "lower": number, "upper": number, "confidence": number, "labels": count,
         "recent": number, "recent_lower": number, "recent_upper": number, "recent_windows": count,
         "limit": number, "log_evidence": number, "log_evidence_needed": number, "bought": count,
-        "pool": count, "revision": count, "signals": pa.list_(text),
+        "pool": count, "replaced": count, "reissued": count, "signals": pa.list_(text),
     }
     rows = [asdict(row) for row in place_rows(history)]
     table = pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))

@@ -33,6 +33,7 @@ SIGNALS = {
     "expected": "measure that the probabilities expect",
 }
 _MUST = {"below": "at least", "above": "at most"}
+_TIMES = {1: "once", 2: "twice"}
 _BEYOND = {"below": "below", "above": "above"}
 
 
@@ -79,6 +80,12 @@ def news_of_place(
         verdict=verdict, place=place, before=before, breached=tuple(sorted(breached)),
         raised=tuple(signal for signal in signals if signal.raised),
     )
+
+
+def again_in_words(row: HistoryRow) -> str:
+    """`predictions replaced once, verdict reissued twice`; nothing for a window that was judged once."""
+    said = [("predictions replaced", row.replaced), ("verdict reissued", row.reissued)]
+    return ", ".join(f"{what} {_TIMES.get(n, f'{n} times')}" for what, n in said if n)
 
 
 def news_in(history: History, row: HistoryRow) -> list[PlaceNews]:

@@ -37,7 +37,7 @@ def test_an_artifact_tells_round_estimate_and_interval():
 
 def test_an_undefined_measure_is_said_to_be_undefined():
     text = events.round_markdown("demo", known(None, 0.0, 1.0, reason="nothing was predicted positive"))
-    assert "| f1 | undefined: nothing was predicted positive | 0.000 to 1.000 |" in text
+    assert "| f1 | undefined: nothing was predicted positive | 0 to 1.000 |" in text
 
 
 def test_outside_a_flow_nothing_happens():

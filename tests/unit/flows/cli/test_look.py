@@ -1,13 +1,16 @@
-"""`assay status` without a name."""
+"""`assay status`: of everything, and of a monitor."""
 
 import json
 from pathlib import Path
 
 import pytest
+from doubles.stream import a_monitor, after, write_stream
 
 from assay.flows.cli.main import run_command_line
 from assay.flows.monitor.registry import register
-from assay.tasks.ledger import open_store
+from assay.flows.monitor.tick import tick
+from assay.tasks.ledger import layout, open_store
+from assay.tasks.report import sentences
 from assay.tasks.spec.monitor import load_monitor_spec
 from assay.tasks.spec.monitor_template import monitor_template
 
@@ -25,3 +28,34 @@ def test_status_lists_monitors_before_any_window_was_opened(
     )
     assert run_command_line(["status", "--store", where, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["monitors"] == ["my-first-monitor"]
+
+
+def test_status_of_a_monitor_says_where_its_newest_window_stands(tmp_path, capsys):
+    write_stream(tmp_path, 2, drop_from=1, worse=0.45, items=150)
+    where = str(tmp_path / "ledger")
+    store = open_store(where)
+    register(store, a_monitor(tmp_path, quiet_labels=100))
+
+    assert run_command_line(["status", "stream", "--store", where]) == 0
+    assert "no window has been opened yet" in capsys.readouterr().out
+    tick(store, "stream", now=after(2))
+    assert run_command_line(["status", "stream", "--store", where]) == 3
+    said = capsys.readouterr().out
+    assert said.startswith("stream: a monitor; window 2026-11-02: in breach, 0.")
+    assert said.endswith("; all windows: assay history stream\n")
+    assert run_command_line(["status", "stream", "--store", where, "--json"]) == 3
+    assert json.loads(capsys.readouterr().out) == {
+        "monitor": "stream", "window": "2026-11-02", "state": "breach",
+    }
+
+
+def test_names_are_in_natural_order():
+    names = ["x-more10", "y", "x-more2", "x-more1", "x", "1x"]
+    assert sorted(names, key=layout.natural_order) == ["x", "x-more1", "x-more2", "x-more10", "y", "1x"]
+
+
+@pytest.mark.parametrize(("known_before", "said"), [
+    (0, "210 labels of a budget of 200"), (10, "200 labels bought of a budget of 200, and 10 known before"),
+])
+def test_labels_that_were_not_bought_are_no_part_of_the_budget(known_before, said):
+    assert sentences.labels(210, 200, known_before, named=True) == said

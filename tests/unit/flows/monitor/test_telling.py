@@ -32,7 +32,7 @@ def window_verdict(window, value, lower, upper, verdict):
         factors=((), ()), evidence=(3.214, 0.5), needed=2.996, verdict=verdict,
     )
     return WindowVerdict(
-        number=int(window[-2:]), window=window, revision=0, measure="f1",
+        number=int(window[-2:]), window=window, reissue=0, measure="f1",
         interval="posterior and design", pool=1000,
         parts=(SupportingEvaluation(evaluation=f"stream-{window}", revision=0, labels=175, bought=100),),
         overall=place, segments=(replace(place, segment="region=north"),), labels_to_decide=None,

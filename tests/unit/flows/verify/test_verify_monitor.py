@@ -3,6 +3,8 @@
 import pytest
 from doubles.stream import a_monitor, after, write_stream
 
+from assay.flows.monitor.changes.amend import amend
+from assay.flows.monitor.changes.mute import mute
 from assay.flows.monitor.registry import UnknownMonitor, register
 from assay.flows.monitor.tick import tick
 from assay.flows.verify.monitor import verify_monitor
@@ -38,7 +40,7 @@ def changed(store, key, change):
 
 DAMAGE = {
     "not JSON": lambda blob: blob[:-5],
-    "a field of another type": lambda blob: blob.replace(b'"revision":0', b'"revision":"0"'),
+    "a field of another type": lambda blob: blob.replace(b'"number":', b'"number":"1","was":'),
     "bytes": lambda blob: b"\xff\x00",
 }
 
@@ -154,9 +156,52 @@ def test_what_a_crash_left_unsealed_is_a_note_and_sealed_by_the_next_run(watched
     store = without(watched, *seals)
     found = verify_monitor(store, "stream")
     assert found.verified
-    assert found.notes[1] == "6 openings and verdicts not sealed yet"
+    assert found.notes[1] == "6 records not sealed yet"
     tick(store, "stream", now=after(3))
     assert all(store.get(key) == watched.get(key) for key in seals)
+
+
+@pytest.fixture(scope="module")
+def changing(tmp_path_factory):
+    """Alerts were muted, a window is missing, and a version of the spec judged the third."""
+    folder = tmp_path_factory.mktemp("changing")
+    write_stream(folder, 3, items=60)
+    (folder / "predictions-2026-11-02.csv").unlink()
+    store, name = MemoryStore(), "stream"
+    register(store, a_monitor(folder, quiet_labels=30))
+    mute(store, name, until=after(2), reason="roll-out", now=after(0))
+    tick(store, name, now=after(1))
+    amend(store, a_monitor(folder, quiet_labels=30, error_rate=0.1), now=after(1), first="2026-11-03")
+    tick(store, name, now=after(3))
+    return store
+
+
+VERSION, STATE, MUTE = (
+    layout.monitor_version(MONITOR, 2), layout.window_state(MONITOR, "2026-11-02", 1), layout.mute(MONITOR, 1)
+)
+
+
+@pytest.mark.parametrize(("key", "was", "now"), [
+    (VERSION, b'"reason":""', b'"reason":"he asked"'),
+    (STATE, b'"state":"missing"', b'"state":"empty"'),
+    (MUTE, b"roll-out", b"roll-in"),
+])
+def test_an_edited_version_state_or_mute_is_named(changing, key, was, now):
+    assert named(changing) == set()
+    assert was in changing.get(key)
+    found = named(changed(changing, key, lambda blob: blob.replace(was, now)))
+    # a seal that no later one covers may be what was changed, as far as anyone can tell
+    assert found == ({key} if key == VERSION else {key.replace(".json", ".seal.json")})
+
+
+@pytest.mark.parametrize("key", [VERSION, STATE, MUTE])
+def test_a_deleted_version_state_or_mute_is_named(changing, key):
+    assert key in named(without(changing, key))
+
+
+def test_a_version_deleted_with_its_seal_is_named_by_the_verdict_it_judged(changing):
+    seal = layout.monitor_version_seal(MONITOR, 2)
+    assert seal in named(without(changing, VERSION, seal))
 
 
 def test_a_planted_alert_that_cannot_be_read_is_named(watched):

@@ -8,6 +8,7 @@ import pytest
 from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.desks.label_studio.kind import LabelStudioKind
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.spec.evaluation import Spec
@@ -181,3 +182,21 @@ def test_an_id_or_a_segment_as_long_as_a_text_is_refused(tmp_path, column):
     rows = GOOD + f"{row['item_id']},1,0.5,1,{row['region']}\n"
     said = bad_csv(tmp_path, rows, segments=["region"])
     assert f"column '{column}': values are longer than 1,000 characters: row 4: 'yyy" in said
+
+
+def test_items_that_are_too_large_for_the_desk_are_refused_before_anyone_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr(LabelStudioKind, "most_shown_bytes", 100)
+    desk = {"kind": "label-studio", "url": "http://127.0.0.1:1"}
+    rows = f"a,1,0.5,1,x\nb,1,0.5,0,{'y' * 95}\nc,0,0.5,0,{'é' * 20}\n"
+    (tmp_path / "p.csv").write_text(HEAD + rows)
+
+    def spec(**more):
+        return Spec.from_json(spec_data(tmp_path / "p.csv", display=["region"]) | more, origin="spec.yaml")
+
+    text = refused(spec(desk=desk))
+    assert "p.csv: column 'region': values are too large for desk.kind label-studio" in text
+    # with quotes and brackets 99 and 124 characters of JSON
+    assert "row 3: 'é" in text
+    assert "row 2" not in text
+    assert "the address of a picture instead of the picture itself" in text
+    freeze_pool(spec(), MemoryStore())      # the simulated desk takes any

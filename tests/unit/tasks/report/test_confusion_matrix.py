@@ -24,7 +24,7 @@ def with_matrix(names=NAMES):
 def test_rows_are_predicted_classes_and_the_worst_confusion_is_told():
     found = confusion_matrix(with_matrix())
     assert [(name, [n.split(" ")[0] for n in numbers]) for name, numbers in found.rows] == [
-        ("cat", ["0.5000", "0.2500"]), ("dog", ["0.0000", "0.2500"])
+        ("cat", ["0.5000", "0.2500"]), ("dog", ["0", "0.2500"])
     ]
     assert "25% of the items are predicted cat and labelled dog" in found.figure.told
 

@@ -136,7 +136,7 @@ def test_where_only_a_segment_is_in_breach_it_is_told_first():
 def test_a_window_judged_again_shows_its_earlier_verdicts():
     first = row("2026-11-02", 0.7, "breach")
     again = row("2026-11-02", 0.9, "ok")
-    again = replace(again, verdict=replace(again.verdict, number=2, revision=1))
+    again = replace(again, verdict=replace(again.verdict, number=2, reissue=1))
     page = window_html(replace(history(again), verdicts=(first.verdict, again.verdict)), again).decode()
     assert "F1 recovered: 0.900" in page
     assert "Verdict 1: F1 in breach: 0.700 (0.649 to 0.750)" in page
