@@ -12,6 +12,7 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin as begin_spec
 from assay.flows.record.opened import desk_of, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.desks.blind import BlindDesk
 from assay.tasks.desks.caller.desk import CallerDesk, WaitingItem
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
@@ -67,11 +68,16 @@ class Evaluation:
                     that cannot be decided
         annotator   tells people apart where several answer an item
 
+        Of two answers that are compared the label is A, B or tie as they are shown, or the name of one.
+
         Raises BadInput for an item that was not asked about and for an answer that labels cannot be.
         """
         said = answers if isinstance(answers, Mapping) else _answers(answers)
-        labels = open_evaluation(self._store, self._name).spec.labels
-        spelled = {str(item): _spelled(label, labels.spellings) for item, label in said.items()}
+        spec = open_evaluation(self._store, self._name).spec
+        spelled = {str(item): _spelled(label, spec.labels.spellings) for item, label in said.items()}
+        pair = spec.labelling.pair
+        if pair is not None:
+            spelled = {item: pair.side(item, label) for item, label in spelled.items()}
         self._desk().tell(spelled, annotator)
         return result_of(advance(self._store, self._name), self._backend)
 
@@ -112,6 +118,7 @@ class Evaluation:
     def _desk(self) -> CallerDesk:
         spec = open_evaluation(self._store, self._name).spec
         desk = desk_of(self._store, spec)
+        desk = desk.desk if isinstance(desk, BlindDesk) else desk
         if not isinstance(desk, CallerDesk):
             raise BadInput(
                 f"evaluation {self._name!r} asks people at its desk ({spec.desk.kind}); to ask and tell from "

@@ -32,6 +32,7 @@ from services.faulty_proxy import (
 )
 from services.ledger_record import Record
 
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
@@ -235,7 +236,7 @@ class DeskStage:
         def desk() -> LabelStudioDesk:
             return LabelStudioDesk(
                 LabelStudioApi(self.proxy.url, self.label_studio.token, timeout=timeout), evaluation=NAME,
-                classes=["match", "no match"], display=["text"], identity=identity,
+                answers=class_answers("match", "no match"), display=["text"], identity=identity,
             )
 
         run_through(trial, self.spec, self.store, desk, people or self.answer, recover)

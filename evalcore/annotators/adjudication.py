@@ -1,15 +1,17 @@
 """Several annotations of an item -> its tally: the label they give, or what the item still waits for.
 
-An annotation is what one person answered: a class (a vote), a skip, or something that is neither (invalid).
-Only a person's latest answer about an item counts, whichever copy of the item it was given on. With
+An annotation is what one person answered: a vote (a class, a number, a set of tags), a skip, or something
+that is neither (invalid). Only a person's latest answer about an item counts, whichever copy of the item it
+was given on. With
 
-    k  people asked per item,            v  people whose latest answer is a class,
+    k  people asked per item,            v  people whose latest answer is a vote,
     s  skips that settle an item (k),    w  people whose latest answer is invalid,
 
 an item is, by the first rule that holds,
 
-    labelled  v >= k and one class has more votes than any other: that class (a plurality, for k = 1 the vote)
-    waiting   v >= k and the best classes are tied: one more person decides
+    labelled  v >= k and the answers can be joined into one label (`AnswerKind.joined`): of classes the
+              one with more votes than any other, of numbers their median
+    waiting   v >= k and the answers are tied: one more person decides
     skipped   at least s people skipped it
     invalid   w >= s: somebody has to correct these answers
     absent    it is not on the desk (deleted, or it never arrived): it has to be posted again
@@ -25,12 +27,13 @@ after.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 Status = Literal["labelled", "waiting", "skipped", "invalid", "absent"]
+Joined = Callable[[Mapping[str, int]], str | None] | None
 
 
 class Answer(Protocol):
@@ -55,11 +58,11 @@ class Tally:
     """The answers about one item, counted, and what follows from them."""
 
     status: Status
-    label: str | None         # the class, when status == "labelled"
-    votes: Mapping[str, int]  # class -> people who chose it
+    label: str | None         # the answer that holds, when status == "labelled"
+    votes: Mapping[str, int]  # answer -> people who gave it
     skips: int                # people who skipped it
-    invalid: int              # people whose answer is not a class
-    needs: int                # more people who must choose a class; 0 unless waiting or absent
+    invalid: int              # people whose answer is none
+    needs: int                # more people who must answer; 0 unless waiting or absent
 
     @property
     def answers(self) -> int:
@@ -74,16 +77,11 @@ class Tally:
         """
         return sum(self.votes.values()) + self.invalid + self.needs
 
-    @property
-    def leader(self) -> str | None:
-        """The class with more votes than any other; None without votes, or where the best are tied."""
-        best = [name for name, votes in self.votes.items() if votes == max(self.votes.values())]
-        return best[0] if len(best) == 1 else None
-
 
 def adjudicate(
     items: Iterable[str],
     annotations: Iterable[Answer],
+    joined: Joined = None,
     *,
     annotators: int = 1,
     skips: int | None = None,
@@ -93,6 +91,7 @@ def adjudicate(
 ) -> dict[str, Tally]:
     """The tally of every item, in the order of `items`.
 
+    joined      makes a label of votes, None for a tie; None: a plurality
     annotators  k, at least 1
     skips       s; k unless given
     present     items now on the desk; None when it is not known, and then nothing is absent
@@ -109,10 +108,16 @@ def adjudicate(
     return {
         item: _tally(
             latest.get(item, ()), annotators, skips, present is None or item in present,
-            (again or {}).get(item, ()), ties_wait,
+            (again or {}).get(item, ()), ties_wait, joined or plurality,
         )
         for item in items
     }
+
+
+def plurality(votes: Mapping[str, int]) -> str | None:
+    """The answer with more votes than any other; None without votes, or where the best are tied."""
+    best = [answer for answer, n in votes.items() if n == max(votes.values())]
+    return best[0] if len(best) == 1 else None
 
 
 def latest_answers(annotations: Iterable[Answer]) -> Mapping[str, Sequence[Answer]]:
@@ -143,7 +148,8 @@ def _instant(text: str) -> datetime:
 
 
 def _tally(
-    answers: Iterable[Answer], k: int, s: int, present: bool, again: Collection[str], ties_wait: bool
+    answers: Iterable[Answer], k: int, s: int, present: bool, again: Collection[str], ties_wait: bool,
+    joined: Callable[[Mapping[str, int]], str | None],
 ) -> Tally:
     kinds: Counter[str] = Counter()
     votes: Counter[str] = Counter()
@@ -152,9 +158,9 @@ def _tally(
             votes[answer.label] += 1
         else:
             kinds["skip" if answer.kind == "skip" else "invalid"] += 1
-    best = [label for label, count in votes.items() if count == max(votes.values())]
-    tied = len(best) > 1
+    label = joined(votes)
     valid = votes.total()
+    tied = valid > 0 and label is None
     if any(label in votes for label in again):
         k = max(k, 2)
 
@@ -174,7 +180,7 @@ def _tally(
     needs = max(k - valid, 1) if status in ("waiting", "absent") else 0
     return Tally(
         status=status,
-        label=best[0] if status == "labelled" and not tied else None,
+        label=label if status == "labelled" else None,
         votes=dict(votes),
         skips=kinds["skip"],
         invalid=kinds["invalid"],

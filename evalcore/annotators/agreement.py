@@ -9,14 +9,17 @@ interval from a bootstrap over items (Hayes and Krippendorff 2007). Items with a
 both; Gwet counts them in the shares of the classes, from which p_e is made.
 
 α weighs a disagreement by its level: `nominal`, any two classes are equally far apart; `ordinal`, grades in
-the order of their codes are as far apart as the answers that lie between them.
+the order of their codes are as far apart as the answers that lie between them; `interval`, numbers
+are apart by the square of their difference (`interval_alpha`).
 
 Where everybody used one class only there is no chance to disagree, p_e = 1, and all three are undefined: that
 is said, and is not agreement of 0 or of 1. On a rare class they are low even where hardly any two answers
 differ; look at `agreed` beside them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -26,6 +29,7 @@ from assay.evalcore.annotators.votes import Votes
 from assay.evalcore.types import Floats, Ints
 
 BOOTSTRAPS = 1000
+_ONE_CLASS = "all votes are of one class"
 Level = Literal["nominal", "ordinal"]
 
 
@@ -42,6 +46,16 @@ class Agreement:
     upper: float | None
     interval: str                  # the kind of interval, or "none"
     undefined_reason: str | None
+    tag: str | None = None         # of this tag alone; None: of the whole answer, or the mean over tags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How far the numbers lie apart that several people gave one item."""
+
+    items: int        # with at least two answers
+    typical: float    # standard deviation of one answer about its item's mean, pooled over items
+    largest: float    # the largest difference of two answers about one item
 
 
 def agreements(
@@ -112,11 +126,18 @@ def krippendorff_alpha(
     if n == 0:
         return _undefined("krippendorff-alpha", 0, None)
     agreed = float(((counts * (counts - 1)).sum(axis=1) / _pairs(counts)).mean())
-    alphas = _ALPHAS[level]
-    alpha = float(alphas(counts, np.arange(n)[None])[0])
+    return _bootstrapped(partial(_ALPHAS[level], counts), n, agreed, confidence, rng)
+
+
+def _bootstrapped(
+    alphas: Callable[[Ints], Floats], n: int, agreed: float, confidence: float, rng: np.random.Generator,
+    undefined: str = _ONE_CLASS,
+) -> Agreement:
+    """α of n items, with an interval; alphas: of items drawn (B, n), (B,), NaN where it does not exist."""
+    alpha = float(alphas(np.arange(n)[None])[0])
     if not np.isfinite(alpha):
-        return _undefined("krippendorff-alpha", n, agreed)
-    drawn = alphas(counts, rng.integers(n, size=(BOOTSTRAPS, n)))
+        return replace(_undefined("krippendorff-alpha", n, agreed), undefined_reason=undefined)
+    drawn = alphas(rng.integers(n, size=(BOOTSTRAPS, n)))
     drawn = drawn[np.isfinite(drawn)]   # a resample of one class only has no α
     if n < 2 or len(drawn) < BOOTSTRAPS // 2:
         return _defined("krippendorff-alpha", n, agreed, alpha, None, confidence, "none")
@@ -126,6 +147,64 @@ def krippendorff_alpha(
         statistic="krippendorff-alpha", between=(), items=n, agreed=agreed, value=alpha,
         lower=float(min(lower, alpha)), upper=float(max(upper, alpha)), interval="bootstrap over items",
         undefined_reason=None,
+    )
+
+
+def interval_alpha(
+    given: Sequence[Sequence[float]], confidence: float, rng: np.random.Generator
+) -> Agreement:
+    """α of numbers by squared distance; given: the answers about each item, of which two at least count."""
+    several = [values for values in given if len(values) > 1]
+    n = len(several)
+    if not n:
+        return _undefined("krippendorff-alpha", 0, None)
+    # for precision: α does not depend on it
+    middle = float(np.mean([v for values in several for v in values]))
+    each = np.array([len(values) for values in several], np.float64)
+    first = np.array([sum(v - middle for v in values) for values in several])
+    second = np.array([sum((v - middle) ** 2 for v in values) for values in several])
+    within = 2 * (each * second - first**2) / (each - 1)        # Σ_{i≠j} (v_i - v_j)² / (m - 1) of each item
+    agreed = [
+        sum(a == b for i, a in enumerate(values) for b in values[:i]) / (len(values) * (len(values) - 1) / 2)
+        for values in several
+    ]
+
+    def alphas(drawn: Ints) -> Floats:
+        total, s1, s2 = (column[drawn].sum(axis=1) for column in (each, first, second))
+        expected = 2 * (total * s2 - s1**2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = (total - 1) * within[drawn].sum(axis=1) / expected
+        return np.asarray(np.where(expected > 1e-12 * np.maximum(total * s2, 1e-300), 1 - apart, np.nan))
+
+    same = "all answers are the same number"
+    return _bootstrapped(alphas, n, float(np.mean(agreed)), confidence, rng, same)
+
+
+def spread_of(given: Sequence[Sequence[float]]) -> Spread | None:
+    """Of the answers about each item; None where no item has two."""
+    several = [np.array(values) for values in given if len(values) > 1]
+    if not several:
+        return None
+    squares = sum(float(((v - v.mean()) ** 2).sum()) for v in several)
+    return Spread(
+        items=len(several), typical=float(np.sqrt(squares / sum(len(v) - 1 for v in several))),
+        largest=max(float(v.max() - v.min()) for v in several),
+    )
+
+
+def mean_agreement(of_tags: Sequence[Agreement]) -> Agreement:
+    """The mean over the tags for which the coefficient exists; without an interval."""
+    there = [one for one in of_tags if one.value is not None]
+    items = max(one.items for one in of_tags)
+    agreed = [one.agreed for one in of_tags if one.agreed is not None]
+    return Agreement(
+        statistic=of_tags[0].statistic, between=(), items=items,
+        agreed=float(np.mean(agreed)) if agreed else None,
+        value=float(np.mean([one.value for one in there if one.value is not None])) if there else None,
+        lower=None, upper=None, interval="none",
+        undefined_reason=None if there else (
+            "no tag has both kinds of answers" if items else "no item was answered by two people"
+        ),
     )
 
 
@@ -189,7 +268,7 @@ def _defined(
 def _undefined(
     statistic: str, items: int, agreed: float | None, between: tuple[str, ...] = ()
 ) -> Agreement:
-    reason = "all votes are of one class" if items else "no item was answered by two people"
+    reason = _ONE_CLASS if items else "no item was answered by two people"
     return Agreement(
         statistic=statistic, between=between, items=items, agreed=agreed, value=None, lower=None, upper=None,
         interval="none", undefined_reason=reason,

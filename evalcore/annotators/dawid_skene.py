@@ -24,13 +24,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.annotators.votes import Votes
+from assay.evalcore.annotators.votes import UNKNOWN, Votes
 from assay.evalcore.types import Floats, Ints
 
 RIGHT, WRONG = 4.0, 1.0   # pseudo-answers of every annotator, for each true class
 TIE = 1e-6                # posterior chances nearer than this decide nothing
 _STEPS, _CLOSE = 2000, 1e-12
-UNKNOWN = -1              # the truth of an item that is no gold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

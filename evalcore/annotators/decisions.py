@@ -1,6 +1,6 @@
 """What becomes of the items of a round: the label that people's answers give, or why there is none.
 
-    a label      enough people answered and agree on a class, the first time the item was asked or the second
+    a label      enough people answered and agree, the first time the item was asked or the second
     skipped      everybody skipped it, it was asked once more, and everybody skipped it again
     deleted      somebody removed it from the desk on purpose
     unanswered   the round was closed early, and its answers give no label
@@ -8,11 +8,11 @@
 
 An item that everybody skipped is asked a second time, as a question of its own (`asks_twice`). A label
 given to the first question counts even then, because people may change their minds; otherwise the second
-question decides. When a round is closed early, fewer answers than were asked for will do: the class with
-more votes than any other is the label, whatever the rule.
+question decides. When a round is closed early, fewer answers than were asked for will do: each item is
+decided by its own answers, whatever the rule.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,7 +27,7 @@ SETTLED = ("labelled", "skipped")   # statuses of tallies that wait for nobody
 class Decision:
     """What became of one item; with neither a label nor a reason it is still open."""
 
-    label: int | None = None       # the class, 0..K-1
+    label: float | None = None     # its code: of a class 0..K-1
     reason: Literal["skipped", "deleted", "unanswered"] | None = None   # why there is no label
     share: float | None = None     # of two classes, of its votes that name the positive one
 
@@ -46,9 +46,9 @@ def decide(
     answers      to both askings of the round; those about gold tell Dawid-Skene whom to believe
     removed      items that somebody removed from the desk on purpose
     asks_twice   what everybody skipped is asked a second time
-    early        the round is closed with the answers there are: a majority decides
+    early        the round is closed with the answers there are: each item's own decide
     """
-    rule = rule.majority() if early else rule
+    rule = rule.by_item() if early else rule
     on_desk = set(items) - set(removed)
     to_first, to_second = ([a for a in answers if a.asking == asking] for asking in (1, 2))
     twice = {a.item_id for a in to_second}.intersection(items)   # answered a second time
@@ -57,7 +57,7 @@ def decide(
     second = settle(rule, sorted(twice), (), to_second, on_desk, elsewhere=labelled)
     return {
         item: _decision(
-            deciding_tally(first[item], second.get(item)), rule.classes, removed=item in removed, early=early,
+            deciding_tally(first[item], second.get(item)), rule, removed=item in removed, early=early,
             asked_twice=item in twice, skips_decide=early or item in twice or not asks_twice,
         )
         for item in items
@@ -78,14 +78,14 @@ def tally_of(item: str, answers: Sequence[Annotation], rule: Rule, *, asked_twic
 
 
 def _decision(
-    tally: Tally, classes: Mapping[str, int], *, removed: bool, early: bool, asked_twice: bool,
+    tally: Tally, rule: Rule, *, removed: bool, early: bool, asked_twice: bool,
     skips_decide: bool,
 ) -> Decision:
     name = tally.label
     if early and tally.status not in SETTLED:
-        name = tally.leader
-    if name is not None and name in classes:
-        return Decision(label=classes[name], share=_share(tally, classes))
+        name = rule.joined(tally.votes)
+    if name is not None and rule.kind.meaning(name) == name:
+        return Decision(label=rule.kind.code(name), share=_share(tally, rule))
     skipped = tally.status == "skipped"
     if removed and not (skipped and asked_twice):
         return Decision(reason="deleted")
@@ -94,9 +94,9 @@ def _decision(
     return Decision(reason="unanswered" if early else None)
 
 
-def _share(tally: Tally, classes: Mapping[str, int]) -> float | None:
+def _share(tally: Tally, rule: Rule) -> float | None:
     """Of two classes, the share of an item's votes that name the positive one; None without votes."""
-    if len(classes) != 2:
+    if len(rule.kind.choices) != 2 or rule.kind.several or not tally.votes:
         return None
-    votes = {classes[name]: n for name, n in tally.votes.items() if name in classes}
-    return votes.get(1, 0) / sum(votes.values()) if votes else None
+    votes = {rule.kind.code(name): n for name, n in tally.votes.items()}
+    return votes.get(1, 0) / sum(votes.values())

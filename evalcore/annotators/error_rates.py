@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta
 
-from assay.evalcore.annotators.dawid_skene import UNKNOWN, dawid_skene
-from assay.evalcore.annotators.votes import Votes
+from assay.evalcore.annotators.dawid_skene import dawid_skene
+from assay.evalcore.annotators.votes import UNKNOWN, Votes
 from assay.evalcore.types import Bools, Floats, Ints
 
 DRAWS, BURN_IN = 1000, 200

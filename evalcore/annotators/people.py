@@ -23,8 +23,8 @@ class AnsweredRound:
 
     number: int
     item_id: tuple[str, ...]      # A of them
-    prediction: Ints              # (A,) 0..K-1
-    label: Ints                   # (A,) 0..K-1; negative where there is no label
+    prediction: Ints              # (A,) 0..K-1; zeros where classes are not predicted
+    label: Ints                   # (A,) its number, of a class its code; negative where there is no label
     positive: Floats              # (A,) of two classes, the model's chance of a positive when it was planned
     stands_for: Floats            # (A,) items of the pool that the draw stood for
     again: Mapping[str, tuple[int, ...]]   # item -> answers that take a second person
@@ -59,7 +59,7 @@ class AgreedLabels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldAnswers:
-    """A person's answers to gold items, by truth: (K,) each."""
+    """A person's answers to gold items, by truth: (K,) each, or (1,) where answers are not classes."""
 
     answers: tuple[int, ...]
     wrong: tuple[int, ...]   # of them, those that name another class
@@ -97,6 +97,16 @@ class AskedAgain:
     overruled: int           # items that ended with another label
 
 
+def numbered(labels: Sequence[str | None], numbers: Mapping[str, int]) -> Ints:
+    """(A,) the numbers of labels; -1 where there is none."""
+    return np.array([-1 if label is None else numbers[label] for label in labels], np.int64)
+
+
+def classes_of(predicted: Floats | None, items: int) -> Ints:
+    """(A,) codes of predicted classes; zeros where classes are not predicted."""
+    return np.zeros(items, np.int64) if predicted is None else predicted.astype(np.int64)
+
+
 def labels_by_place(rounds: Sequence[AnsweredRound]) -> dict[Place, int]:
     """(round, item) -> label of every labelled item."""
     return {
@@ -107,9 +117,12 @@ def labels_by_place(rounds: Sequence[AnsweredRound]) -> dict[Place, int]:
 
 def people(
     rounds: Sequence[AnsweredRound], votes: Votes, gold: Mapping[Place, int], rates: ErrorRates | None,
-    confidence: float,
+    confidence: float, *, by_truth: bool = True,
 ) -> tuple[Person, ...]:
-    """Everybody who answered anything, sorted by name; gold: (round, item) -> truth."""
+    """Everybody who answered anything, sorted by name; gold: (round, item) -> truth.
+
+    by_truth: answers to gold are counted for each class by itself.
+    """
     kinds: dict[str, Counter[str]] = {}
     for r in rounds:
         for several in latest_answers(r.answers).values():
@@ -127,7 +140,7 @@ def people(
             skips=kinds[name]["skip"],
             invalid=kinds[name]["invalid"],
             labels=_agreed(own := _votes_of(votes, number.get(name, -1)), labels),
-            gold=_gold_answers(own, gold, votes.n_classes),
+            gold=_gold_answers(own, gold, votes.n_classes if by_truth else 1),
             errors=_by_truth(intervals.get(name, ())),
             wrong=_whatever_the_truth(intervals.get(name, ())),
         )
@@ -200,8 +213,9 @@ def _gold_answers(
     own: Sequence[tuple[Place, int]], gold: Mapping[Place, int], n_classes: int
 ) -> GoldAnswers:
     met = [(gold[place], y) for place, y in own if place in gold]
-    answers = Counter(truth for truth, _ in met)
-    wrong = Counter(truth for truth, y in met if y != truth)
+    of_class = n_classes > 1
+    answers = Counter(truth * of_class for truth, _ in met)
+    wrong = Counter(truth * of_class for truth, y in met if y != truth)
     return GoldAnswers(
         answers=tuple(answers[y] for y in range(n_classes)), wrong=tuple(wrong[y] for y in range(n_classes))
     )

@@ -8,14 +8,14 @@ measures (`correction`).  Where neither gold nor shared items exist nothing is k
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.annotators.agreement import Agreement, agreements
+from assay.evalcore.annotators.agreement import Agreement, Spread
 from assay.evalcore.annotators.correction import KIND, Corrected, corrected, unknown
-from assay.evalcore.annotators.dawid_skene import DawidSkene
+from assay.evalcore.annotators.dawid_skene import DawidSkene, dawid_skene
 from assay.evalcore.annotators.error_rates import ErrorRates, error_rates
 from assay.evalcore.annotators.label_errors import label_errors, shares_asked_again
 from assay.evalcore.annotators.people import (
@@ -30,8 +30,8 @@ from assay.evalcore.annotators.people import (
     labels_by_place,
     people,
 )
-from assay.evalcore.annotators.rules import Rule, company, disagreements, fit_rounds, truth_of
-from assay.evalcore.annotators.votes import Votes, votes_of
+from assay.evalcore.annotators.rules import Rule, company, disagreements
+from assay.evalcore.annotators.votes import Votes, truth_of, votes_of
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.state import MethodState
 from assay.evalcore.types import Floats
@@ -43,8 +43,8 @@ UNTESTED = (
 
 
 NOT_CORRECTED = (
-    "with classes of equal standing people's errors are not taken out of the measures; the interval takes "
-    "every label for the truth"
+    "with other labels than a positive and a negative class people's errors are not taken out of the "
+    "measures; the interval takes every label for the truth"
 )
 
 
@@ -96,45 +96,55 @@ class AnnotatorQuality:
     gold: GoldTally
     asked_again: AskedAgain
     would_differ: tuple[Differing, ...] = ()  # under Dawid-Skene
+    spread: Spread | None = None             # of the numbers that several people gave one item
     correction: Correction
 
 
 def annotator_quality(
     rounds: Sequence[AnsweredRound], rule: Rule, measured: Correctable | None, confidence: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator, numbers: Mapping[str, int] | None = None,
 ) -> AnnotatorQuality:
     """After these closed rounds, at least one of them.
 
     rule       of the last round, with the gold of all
     measured   after these rounds, with a positive and a negative class; None: nothing is corrected
+    numbers    answer -> its number, which is how the rounds have their labels; None: the codes of classes
 
     Costs three estimates of the method where errors are known.
     """
-    votes = votes_of({r.number: r.answers for r in rounds}, rule.classes)
+    kind, answers = rule.kind, {r.number: r.answers for r in rounds}
+    numbers = kind.numbering(()) if numbers is None else numbers
+    votes = votes_of(answers, numbers)
+    gold = {place: numbers[kind.text(code)] for place, code in rule.gold.items()}
     prediction = {
         (r.number, item): f
         for r in rounds for item, f in zip(r.item_id, r.prediction.tolist(), strict=True)
     }
     group = np.array([prediction.get(place, 0) for place in votes.items], np.int64)
-    rates = error_rates(votes, truth_of(votes, rule.gold), group, rng)
-    agreement = agreements(votes, confidence, rng, rule.level) if len(votes.annotators) > 1 else []
+    truth = truth_of(votes, gold)
+    rates = error_rates(votes, truth, group, rng) if kind.error_rates else None
+    agreement = kind.agreements(answers, confidence, rng)
     fitted = None
     differing: list[Differing] = []
-    if rule.name == "dawid-skene":
-        fitted_votes, fitted = fit_rounds(rule, {r.number: r.answers for r in rounds})
+    if rule.weighed:
+        names = {number: name for name, number in numbers.items()}
+        labels = {place: names[number] for place, number in labels_by_place(rounds).items()}
         differing = [
             Differing(round=number, item_id=item)
-            for number, item in disagreements(fitted_votes, fitted, labels_by_place(rounds))
+            for number, item in disagreements(kind.weighed(answers, rule.gold), labels)
         ]
+    if rule.weighed and measured is not None:
+        fitted = dawid_skene(votes, truth)
     return AnnotatorQuality(
         round=rounds[-1].number,
         rule=rule.name,
         annotators_per_item=rule.annotators,
-        people=people(rounds, votes, rule.gold, rates, confidence),
+        people=people(rounds, votes, gold, rates, confidence, by_truth=kind.error_rates),
         agreement=tuple(agreement),
-        gold=gold_tally(votes, rule.gold),
+        gold=gold_tally(votes, gold),
         asked_again=asked_again(rounds),
         would_differ=tuple(differing),
+        spread=kind.spread(answers),
         correction=_correction(rounds, rule, votes, rates, fitted, measured, confidence, rng),
     )
 

@@ -17,6 +17,7 @@ from assay.evalcore.annotators.adjudication import Answer, latest_answers
 from assay.evalcore.types import Bools, Ints
 
 Place = tuple[int, str]   # round, item id
+UNKNOWN = -1              # the truth of an item that is no gold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,6 +57,11 @@ class Votes:
             item=number[self.item[inside]], annotator=self.annotator[inside], label=self.label[inside],
             n_classes=self.n_classes,
         )
+
+
+def truth_of(votes: Votes, gold: Mapping[Place, float]) -> Ints:
+    """(I,) the known truth of gold items, UNKNOWN of the others."""
+    return np.array([gold.get(place, UNKNOWN) for place in votes.items], np.int64)
 
 
 def votes_of(answers: Mapping[int, Iterable[Answer]], classes: Mapping[str, int]) -> Votes:

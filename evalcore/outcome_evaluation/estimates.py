@@ -6,7 +6,9 @@ from assay.evalcore.evaluation.estimates import Comparison, Estimate, why_undefi
 from assay.evalcore.outcome_evaluation.comparisons import comparisons
 from assay.evalcore.outcome_evaluation.state import Question, State
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.types import Diagnostic
+from assay.evalcore.types import Diagnostic, Floats
+
+ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance
 
 
 def estimates(question: Question, state: State) -> list[Estimate]:
@@ -20,7 +22,7 @@ def estimates(question: Question, state: State) -> list[Estimate]:
         ends = (float(found.lower[0, q]), float(found.upper[0, q]))
         rows.append(
             _present(question, state, measure, part, float(found.value[0, q]), ends,
-                     float(found.variance[0, q]), exact, compared.get(q))
+                     float(found.variance[0, q]), exact, compared.get(q), _heavy(found.largest, q))
         )
     return rows
 
@@ -28,6 +30,7 @@ def estimates(question: Question, state: State) -> list[Estimate]:
 def _present(
     question: Question, state: State, measure: OutcomeMeasure, part: int, value: float,
     ends: tuple[float, float], variance: float, exact: bool, comparison: Comparison | None,
+    heavy: float | None,
 ) -> Estimate:
     there = np.isfinite(value)
     reason = None
@@ -38,6 +41,8 @@ def _present(
         None if nothing else _end(end, bound) for end, bound in zip(ends, measure.bounds, strict=True)
     )
     diagnostics: dict[str, Diagnostic] = {"undecided": state.undecided} if state.undecided else {}
+    if heavy is not None and not exact:
+        diagnostics[ONE_LABEL] = heavy
     return Estimate(
         measure=measure.name,
         value=value if there else None,
@@ -55,6 +60,18 @@ def _present(
         comparison=comparison,
         nonresponse=state.nonresponse.rate(state.labels + state.undecided),
     )
+
+
+def _heavy(largest: Floats | None, q: int) -> float | None:
+    """The share of one label in the variance, where it is more than all the others'."""
+    share = np.nan if largest is None else float(largest[0, q])
+    return share if share > 0.5 else None
+
+
+def share_of_one_label(estimate: Estimate) -> float | None:
+    """Of a reported estimate: the share of one label in the variance, where it is more than half."""
+    share = estimate.diagnostics.get(ONE_LABEL)
+    return float(share) if isinstance(share, float) else None
 
 
 def _name(question: Question, system: int | None) -> str | None:

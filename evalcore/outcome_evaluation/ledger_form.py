@@ -1,34 +1,19 @@
-"""Labels and items between the form a ledger keeps them in and the form the core takes.
-
-A ledger has the codes of classes as integers, and -1 and -2 for items without a label
-(`evalcore.evaluation.state.UNDECIDED`, `evalcore.evaluation.nonresponse.UNANSWERED`).
-"""
+"""What a ledger keeps of a round, in the form the core takes."""
 
 import numpy as np
 
-from assay.evalcore.evaluation import nonresponse
-from assay.evalcore.evaluation import state as two_classes
-from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Floats, Ints
-
-_NO_LABEL = {two_classes.UNDECIDED: UNDECIDED, nonresponse.UNANSWERED: UNANSWERED}
+from assay.evalcore.types import Floats
 
 
-def codes_of(labels: Ints) -> Floats:
-    """The outcomes (T,) of the labels (T,) of a ledger."""
-    codes = labels.astype(np.float64)
-    for ours, theirs in _NO_LABEL.items():
-        codes[labels == ours] = theirs
-    return codes
-
-
-def items_of(prediction: Ints, probability: Floats | None) -> Items:
-    """What the pool says of items: the class predicted by one system (n,) or each of several (n, S), and the
-    probability of each class (n, K)."""
+def items_of(prediction: Floats | None, probability: Floats | None, judge: Floats | None, n: int) -> Items:
+    """What the pool says of n items: codes of what one system predicts (n,) or each of several (n, S), the
+    probability of each class or tag (n, K), and codes (n, J) of what judges say; None for what the pool does
+    not have."""
     return Items(
-        prediction=prediction.astype(np.float64).reshape(len(prediction), -1),
+        prediction=np.zeros((n, 0)) if prediction is None else prediction.astype(np.float64).reshape(n, -1),
         probability=None if probability is None else probability.astype(np.float64),
+        judge=judge,
     )
 
 

@@ -38,7 +38,9 @@ class OutcomeMethod(ABC):
 
     name: ClassVar[str]
     says: ClassVar[str]              # one sentence
-    kinds: ClassVar[tuple[str, ...]] = ("classes", "number", "tags")   # of outcomes that it can do
+    kinds: ClassVar[tuple[str, ...]] = (
+        "classes", "number", "tags", "preference",   # of outcomes that it can do
+    )
     interval: ClassVar[str]          # the kind of interval
     interval_note: ClassVar[str]     # what intervals of that kind were measured to cover
     least_coverage: ClassVar[float] = 0.93   # what a replay holds its 95% intervals to

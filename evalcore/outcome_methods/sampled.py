@@ -16,7 +16,7 @@ import numpy as np
 from assay.evalcore.design.one_at_a_time import draw_one_at_a_time
 from assay.evalcore.design.one_at_a_time import weights as draw_weights
 from assay.evalcore.design.waterfill import waterfill
-from assay.evalcore.outcome_methods import interval
+from assay.evalcore.outcome_methods import interval, tails
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcome_methods.composite import shrunken
 from assay.evalcore.outcome_methods.reading import LEAST, Reading, read
@@ -116,7 +116,13 @@ class Sampled(OutcomeMethod):
         variance = np.where(exact[:, None], 0.0, variance)
         value = np.where(np.isfinite(value), np.clip(value, *bounds), np.nan)
         lower, upper = interval.ends(value, variance, df, skew, confidence, (bounds[0], bounds[1]))
+        unbounded, largest = np.isinf(bounds).any(axis=0), None
+        if unbounded.any():
+            pull = tails.off_centre(reading, slopes)
+            lower, upper = tails.moved_out(value, lower, upper, pull, unbounded)
+            lower, upper = np.clip(lower, *bounds), np.clip(upper, *bounds)
+            largest = np.where(unbounded, tails.largest_share(reading, pull), np.nan)
         return OutcomeEstimates(
             value=value, lower=lower, upper=upper, variance=variance, exact=exact, df=df,
-            skew=skew,
+            skew=skew, largest=largest,
         )

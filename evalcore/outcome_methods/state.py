@@ -125,3 +125,5 @@ class OutcomeEstimates:
     exact: Bools         # (R,) everything that matters is labelled
     df: Floats | None = None     # (R, Q) degrees of freedom of the variance; None before the first label
     skew: Floats | None = None   # (R, Q) of the error
+    # (R, Q) of measures without bounds: the share of one label in the variance
+    largest: Floats | None = None

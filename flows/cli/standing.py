@@ -58,6 +58,8 @@ def print_standing(
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in outlook_lines(standing.forecast) if standing.forecast else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    for line in sentences.warnings(rows):
+        click.echo(fill(f"Warning: {line}", 100, initial_indent="  ", subsequent_indent="  "))
     for line in sentences.people(rows, standing.revision, standing.revised_items, standing.moved):
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))
     if standing.verdict:

@@ -32,7 +32,7 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
     except BadInput as error:
         return Examination(subject=str(path), findings=[problem("spec", str(error), "correct the spec")])
     if spec.labels.outcome is not None:
-        return _several_classes(path, spec, store_of)
+        return _any_outcome(path, spec, store_of)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
     pool = spec.pool
     roles = Roles(
@@ -64,10 +64,10 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
     )
 
 
-def _several_classes(
+def _any_outcome(
     path: Path, spec: Spec, store_of: Callable[[Spec], Store]
 ) -> Examination:
-    """With classes of equal standing: whether the rows can be frozen, and the places. No forecast."""
+    """With labels of any other kind: whether the rows can be frozen, and the places. No forecast."""
     rows = 0
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measure)} by {spec.method}")]
     try:
@@ -78,9 +78,10 @@ def _several_classes(
             checked = checker.check(batch)
             rows += checked.num_rows
             differing = with_differing(differing, checked)
-        classes = len(spec.labels.names)
         systems = f" with {len(spec.pool.compared)} systems" if spec.pool.compares else ""
-        findings.append(ok("pool", f"{plural(rows, 'item')} of {classes} classes{systems} can be frozen"))
+        findings.append(ok(
+            "pool", f"{plural(rows, 'item')}{systems} can be frozen; people answer {spec.labels.said}"
+        ))
         findings += of_systems(spec, differing, rows)
         findings.append(ok("forecast", "none: forecasts and suggestions are for two classes so far"))
     except BadInput as error:

@@ -21,6 +21,14 @@ from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.gold import GoldItem, load_gold
 
 
+def own_answers(opened: Opened, number: int) -> Rule:
+    """How the labels of a round are made where each item is decided by its own answers."""
+    spec = opened.spec
+    return Rule(
+        name=spec.rule, annotators=spec.desk.annotators_per_item, kind=spec.labels.answers, number=number
+    ).by_item()
+
+
 class Annotating:
     """The gold, the rule and the closed rounds' answers of one evaluation."""
 
@@ -42,20 +50,19 @@ class Annotating:
 
     def rule(self, planned: PlannedRound, before: Sequence[PlannedRound]) -> Rule:
         """How the labels of a round are decided; `before`: the closed rounds."""
-        names = {label: name for name, label in self._opened.classes.items()}
+        kind = self._opened.spec.labels.answers
         return Rule(
             name=self._opened.spec.rule,
             annotators=self._opened.spec.desk.annotators_per_item,
-            classes=self._opened.classes,
-            level=self._opened.spec.labels.level,
+            kind=kind,
             number=planned.number,
-            again={item_id: tuple(names[y] for y in labels) for item_id, labels in planned.again.items()},
+            again={item_id: tuple(map(kind.text, labels)) for item_id, labels in planned.again.items()},
             again_alone=planned.again_alone,
             gold=self.truth([*before, planned]),
             earlier=lambda: {r.number: self.answers_of(r.number) for r in before},
         )
 
-    def truth(self, rounds: Sequence[PlannedRound]) -> dict[Place, int]:
+    def truth(self, rounds: Sequence[PlannedRound]) -> dict[Place, float]:
         """(round, item) -> label of the gold mixed into these rounds."""
         return {(r.number, item): self.gold[item].label for r in rounds for item in r.gold}
 

@@ -4,8 +4,6 @@ Rounds are read in order until one is missing or still open. Nothing is written 
 that a ledger already holds: estimates are the stored ones, whatever today's code would make of the labels.
 """
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.evalcore.evaluation.labelled_round import Segments
@@ -24,7 +22,7 @@ class Fold:
     """Where an evaluation stands, by its ledger."""
 
     state: State
-    labelled: tuple[int, ...]                # labelled items by class
+    labelled: tuple[int, ...]                # labelled items by class or tag; () of numbers
     looks: tuple[RoundEstimate, ...] = ()    # of the closed rounds; one short while the last is not written
     open_round: PlannedRound | None = None   # planned, and not closed
     last_asked: int = 0                      # items the last closed round asked people about
@@ -47,14 +45,14 @@ class Fold:
         if self.open_round is None:
             raise ValueError("there is no open round to close")
         planned = self.open_round
-        labels = labels_of_draws(planned, decided)
+        labels = labels_of_draws(planned, decided, statistics.codes)
         shares = shares_of_draws(planned, decided)
         reused = sum(d.reason == "reused" for d in decided)
         return replace(
             self,
             state=statistics.observe(self.state, planned, labels, shares),
             as_if=statistics.as_if(self.as_if, self.state, planned, labels, shares),
-            labelled=with_labels(self.labelled, decided),
+            labelled=statistics.counted(self.labelled, decided),
             open_round=None,
             last_asked=len(decided) - reused,
             reused=self.reused + reused,
@@ -79,19 +77,13 @@ class Fold:
             sensitivity=statistics.sensitivity(self.as_if),
             counts=self.labelled if positives is None else (),
             leading=statistics.leading,
-            outcomes_seen=statistics.outcomes_seen(self.labelled),
+            outcomes_seen=statistics.outcomes_seen(self.state),
         )
-
-
-def with_labels(before: tuple[int, ...], decided: Sequence[Decided]) -> tuple[int, ...]:
-    """Labelled items by class, with these."""
-    more = Counter(one.label for one in decided)
-    return tuple(n + more[code] for code, n in enumerate(before))
 
 
 def not_begun(statistics: Statistics) -> Fold:
     """Before the first round."""
-    return Fold(state=statistics.begin(), labelled=(0,) * statistics.n_classes)
+    return Fold(state=statistics.begin(), labelled=(0,) * statistics.n_parts)
 
 
 def fold(ledger: Ledger, statistics: Statistics) -> Fold:

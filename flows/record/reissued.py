@@ -44,12 +44,12 @@ def reissued_at(ledger: Ledger, known: RoundEstimate | None) -> Reissued | None:
 
 def _differing(ledger: Ledger, revision: Revision) -> list[str]:
     """Items whose label in a revision is not the one their round was closed with."""
-    closed: dict[int, dict[str, int]] = {}
+    closed: dict[int, dict[str, float | str]] = {}
     for item in revision.items:
         if item.round not in closed:
             decided = read_labels(ledger, item.round) or []
-            closed[item.round] = {one.item_id: one.code for one in decided}
+            closed[item.round] = {one.item_id: one.came_to for one in decided}
     return [
         item.decided.item_id for item in revision.items
-        if closed[item.round].get(item.decided.item_id) != item.decided.code
+        if closed[item.round].get(item.decided.item_id) != item.decided.came_to
     ]

@@ -6,6 +6,7 @@ from typing import Literal
 
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.outcome_evaluation.estimates import share_of_one_label
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
 from assay.flows.record.reissued import Reissued, moved, reissued_at
@@ -105,7 +106,7 @@ def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
                 None if e.segment or e.system else _undecided(known, bounds.get(e.measure))
             ),
             nonresponse=e.nonresponse, class_name=e.of_class, versus=e.versus, at=e.at,
-            comparison=e.comparison,
+            comparison=e.comparison, one_label=share_of_one_label(e),
         )
         for e in (*known.estimates, *known.systems, *known.segments)
     ]

@@ -37,7 +37,7 @@ def gather_evidence(opened: Opened) -> EvidencePack:
         facts={**facts, "revisions": [_revision(opened.ledger, one) for one in revisions]},
         draws=draws,
         exposures=exposures,
-        revised=_revised(opened.ledger, revisions, people),
+        revised=_revised(opened, revisions, people),
     )
 
 
@@ -55,7 +55,7 @@ def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None)
     plan = planned.plan
     settled = {one.item_id: one for one in decided or ()}
     kind = "census" if plan.census else opened.statistics.probability_kind(planned)
-    rows = []
+    rows, predicted = [], planned.prediction
     for t, item_id in enumerate(planned.item_id):
         one, ask = settled.get(item_id), bool(plan.ask[t])
         label = planned.known[t] if one is None else one.label
@@ -63,13 +63,23 @@ def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None)
             DrawRow(
                 round=planned.number, draw=t, item_id=item_id,
                 stratum=opened.statistics.stratum(int(plan.cell[t])),
-                cell=int(plan.cell[t]), rank=int(plan.rank[t]), prediction=int(planned.prediction[t]),
-                probability=float(plan.probability[t]), probability_kind=kind, asked=ask, label=label,
+                cell=int(plan.cell[t]), rank=int(plan.rank[t]),
+                prediction=None if predicted is None else _said(opened, float(predicted[t])),
+                probability=float(plan.probability[t]), probability_kind=kind, asked=ask,
+                label=_said(opened, label),
                 reason=one.reason if one else None,
                 answers=len(one.annotations) if one and ask else 0,
             )
         )
     return rows
+
+
+def _said(opened: Opened, code: float | None) -> int | str | None:
+    """A prediction or a label: 1 or 0 of a positive and a negative class, else as people write it."""
+    if code is None:
+        return None
+    labels = opened.spec.labels
+    return int(code) if labels.positive_name is not None else labels.answers.text(code)
 
 
 def _exposures(
@@ -93,11 +103,11 @@ def _exposures(
 
 
 def _revised(
-    ledger: Ledger, revisions: Sequence[Revision], people: _People
+    opened: Opened, revisions: Sequence[Revision], people: _People
 ) -> list[RevisedRow]:
     """Every label a revision changed, beside what it was before."""
     rounds = max((one.rounds for one in revisions), default=0)
-    closed = [read_labels(ledger, number) or [] for number in range(1, rounds + 1)]
+    closed = [read_labels(opened.ledger, number) or [] for number in range(1, rounds + 1)]
     rows = []
     for before, revision in zip([None, *revisions], revisions, strict=False):
         was = {
@@ -108,7 +118,8 @@ def _revised(
             then, now = was[item.round, item.decided.item_id], item.decided
             rows.append(RevisedRow(
                 revision=revision.number, round=item.round, item_id=now.item_id,
-                label_before=then.label, reason_before=then.reason, label=now.label, reason=now.reason,
+                label_before=_said(opened, then.label), reason_before=then.reason,
+                label=_said(opened, now.label), reason=now.reason,
                 people=[people.name(annotator) for annotator in item.by],
             ))
     return rows

@@ -10,6 +10,7 @@ from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
+from assay.flows.report.labelled import predicted_and_said
 from assay.flows.report.outlook import read_audit_price
 from assay.flows.weighted.judges import read_judges
 from assay.tasks.effects.calls import retried
@@ -78,7 +79,8 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         labels_to_decide=more_labels(opened, standing),
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
-        classes=() if spec.labels.positive_name else spec.labels.names,
+        outcome=spec.labels.outcome,
+        pairs=predicted_and_said(opened),
         positive=spec.labels.positive_name or "",
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
         undecided=standing.undecided,

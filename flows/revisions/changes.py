@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.evalcore.evaluation.nonresponse import UNANSWERED
 from assay.flows.people.context import People
 from assay.flows.record.fold import Fold
 from assay.flows.revisions.look import labels_now
@@ -28,12 +27,12 @@ def changed_items(
     for closed, decided in zip(folded.closed, so_far, strict=True):
         number = closed.planned.number
         own = [one for one in decided if number >= asked_last.get((one.cell, one.rank), 0)]
-        if not own or (only_gaps and all(one.code != UNANSWERED for one in own)):
+        if not own or (only_gaps and all(one.came_to != "unanswered" for one in own)):
             continue
         now = labels_now(people, closed.planned, decided)
         for before in own:
             after = now[before.item_id]
-            if after.code != before.code:
+            if after.came_to != before.came_to:
                 changed = True
                 digests = set(before.annotations) ^ set(after.annotations)
                 found[number, before.item_id] = RevisedItem(

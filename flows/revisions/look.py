@@ -2,11 +2,11 @@
 
 What a look makes of an item:
 
-    a class with more votes than any other     that class (fewer votes than were asked for will do)
+    its answers give a label                   that label (fewer answers than were asked for will do)
     everybody skips it now                     undecided
     nobody's answer is left, it is on the desk undecided ("withdrawn"), if it had a label; else as it was
     it is gone from the desk                   the answers that were seen still count
-    tied, or an answer that is not a class     as it was
+    tied, or an answer that is none            as it was
     the answers say what they said before      as it was
 """
 
@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from assay.evalcore.annotators.adjudication import Tally
 from assay.evalcore.annotators.annotation import Annotation
-from assay.evalcore.annotators.rules import Rule
+from assay.flows.people.annotating import own_answers
 from assay.flows.people.ask import look
 from assay.flows.people.context import People
 from assay.tasks.ledger.owner import Ledger
@@ -26,7 +26,7 @@ from assay.tasks.ledger.rounds.plan import PlannedRound
 
 def labels_now(people: People, planned: PlannedRound, decided: Sequence[Decided]) -> dict[str, Decided]:
     """Item -> what it comes to now; `decided`: what the round's items came to so far. Posts nothing."""
-    rule = Rule(annotators=people.annotators, classes=people.opened.classes, number=planned.number)
+    rule = own_answers(people.opened, planned.number)
     asked = look(people, planned, rule)
     tallies, fresh = asked.tallies, {one.item_id: one for one in asked.labels(early=True)}
     now = {}

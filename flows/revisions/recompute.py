@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
-from assay.evalcore.evaluation.nonresponse import UNANSWERED
-from assay.evalcore.types import Ints
+from assay.evalcore.evaluation.label_codes import LabelCodes
+from assay.evalcore.types import Array
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
-from assay.flows.record.fold import Fold, not_begun, with_labels
+from assay.flows.record.fold import Fold, not_begun
 from assay.flows.record.opened import Opened
 from assay.flows.record.statistics.protocol import Relabelled
 from assay.tasks.ledger.revisions import Revision, with_revision
@@ -21,10 +21,10 @@ def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
     """What is known with a revision's labels, after the rounds it covers; `folded`: as rounds were closed."""
     statistics, closed = opened.statistics, folded.closed[: revision.rounds]
     effective = with_revision([one.decided for one in closed], revision)
-    rounds = list(_relabelled(closed, effective))
+    rounds = list(_relabelled(closed, effective, statistics.codes))
     labelled = not_begun(statistics).labelled
     for decided in effective:
-        labelled = with_labels(labelled, decided)
+        labelled = statistics.counted(labelled, decided)
     return Fold(
         state=statistics.revised(rounds),
         labelled=labelled,
@@ -54,17 +54,19 @@ def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> Anno
 
 
 def _relabelled(
-    closed: Sequence[ClosedRound], effective: Sequence[Sequence[Decided]]
+    closed: Sequence[ClosedRound], effective: Sequence[Sequence[Decided]], codes: LabelCodes
 ) -> list[Relabelled]:
     """The rounds with the labels of now, draws of items labelled earlier included."""
-    label: dict[tuple[int, int], int] = {}
+    label: dict[tuple[int, int], float] = {}
     for decided in effective:
-        label |= {(one.cell, one.rank): one.code for one in decided if one.code != UNANSWERED}
+        label |= {
+            (one.cell, one.rank): one.code(codes) for one in decided if one.reason != "unanswered"
+        }
     return [
         Relabelled(
             planned=one.planned,
             then=one.labels,
-            now=_labels_now(one, decided, label),
+            now=_labels_now(one, decided, label, codes),
             share=shares_of_draws(one.planned, decided),
         )
         for one, decided in zip(closed, effective, strict=True)
@@ -72,9 +74,9 @@ def _relabelled(
 
 
 def _labels_now(
-    one: ClosedRound, decided: Sequence[Decided], label: Mapping[tuple[int, int], int]
-) -> Ints:
-    own = {(d.cell, d.rank): d.code for d in decided}
+    one: ClosedRound, decided: Sequence[Decided], label: Mapping[tuple[int, int], float], codes: LabelCodes
+) -> Array:
+    own = {(d.cell, d.rank): d.code(codes) for d in decided}
     now = one.labels.copy()
     plan = one.planned.plan
     for t, (cell, rank, known) in enumerate(

@@ -8,6 +8,7 @@ checked.
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
+from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.decisions import decide
 from assay.evalcore.annotators.rules import Rule
 from assay.flows.people.labels import gold_answers, label_rows
@@ -19,6 +20,7 @@ from assay.tasks.ledger.rounds.labels import Decided, read_gold_answers
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.ledger.rounds.posts import read_posts, removed_on_purpose
 from assay.tasks.ledger.seals import sealed_in
+from assay.tasks.spec.evaluation import Spec
 
 
 def label_differences(
@@ -41,8 +43,20 @@ def label_differences(
         return
     for stored, fresh in zip(decided, computed, strict=True):
         yield from row_differences(repr(stored.item_id), stored, fresh)
+    yield from order_differences(check.opened.spec, answers)
     if gold != gold_answers(planned.gold, answers):
         yield "the answers to gold are not answers about the gold that was mixed in"
+
+
+def order_differences(spec: Spec, answers: Sequence[Annotation]) -> Iterator[str]:
+    """Which of two compared answers was shown as A, drawn again."""
+    pair = spec.labelling.pair if spec.desk.blinds else None
+    if pair is None:
+        return
+    for answer in answers:
+        first, said = pair.order(answer.item_id)[0], answer.raw.get("answer_a")
+        if said != first:
+            yield f"{answer.item_id!r}: {said!r} is said to have been shown as A, but {first!r} was drawn"
 
 
 def row_differences(what: str, stored: Decided, computed: Decided) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from assay.evalcore.types import Floats
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
@@ -27,7 +28,7 @@ def draw_differences(stored: Drawn, computed: Drawn) -> Iterator[str]:
 def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: PlannedRound) -> Iterator[str]:
     """Ids, predictions, segments, known labels and shown fields, read again by cell and rank."""
     known = opened.statistics.known_labels(folded.state)
-    display, supplied, predicted = opened.spec.pool.display, planned.probabilities, planned.predictions
+    display = opened.spec.pool.display
     for t, row in enumerate(index.rows(planned.plan.cell, planned.plan.rank)):
         asked = bool(planned.plan.ask[t])
         address = (int(planned.plan.cell[t]), int(planned.plan.rank[t]))
@@ -36,9 +37,10 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
         to_show = asked and not opened.all_known
         compared = (
             ("item_id", planned.item_id[t], row.item_id),
-            ("prediction", int(planned.prediction[t]), row.prediction),
-            ("probabilities", None if supplied is None else tuple(supplied[t].tolist()), row.probabilities),
-            ("predictions", None if predicted is None else tuple(predicted[t].tolist()), row.predictions),
+            ("prediction", _entry(planned.prediction, t), row.prediction),
+            ("probabilities", _row(planned.probabilities, t), row.probabilities),
+            ("predictions", _row(planned.predictions, t), row.predictions),
+            ("judges", _row(planned.judges, t), row.judges),
             ("label", planned.known[t], known.get(address)),
             ("segments", dict(planned.segments[t]), dict(row.segments)),
             ("inherited label", planned.inherited.get(t), inherited),
@@ -51,6 +53,14 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
             fields = [pa.array([shown[field]], pa.string()) for field in display]
             if shown_hashes(pa.array([row.item_id], pa.string()), fields) != [row.shown_hash]:
                 yield f"draw {t}: what was shown of {row.item_id!r} is not what was frozen"
+
+
+def _entry(values: Floats | None, t: int) -> float | None:
+    return None if values is None else float(values[t])
+
+
+def _row(table: Floats | None, t: int) -> tuple[float, ...] | None:
+    return None if table is None else tuple(table[t].tolist())
 
 
 def people_differences(

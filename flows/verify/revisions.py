@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from assay.evalcore.annotators.decisions import decide, tally_of
-from assay.evalcore.annotators.rules import Rule
 from assay.evalcore.plurals import plural
+from assay.flows.people.annotating import own_answers
 from assay.flows.people.labels import label_row
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
@@ -98,8 +98,8 @@ class RevisionsCheck:
             if was is None:
                 yield f"{what}: was not asked in that round"
                 continue
-            if item.changed != (was.code != item.decided.code):
-                yield f"{what}: changed is {item.changed}, from {was.code} to {item.decided.code}"
+            if item.changed != (was.came_to != item.decided.came_to):
+                yield f"{what}: changed is {item.changed}, from {was.came_to} to {item.decided.came_to}"
             digests = set(was.annotations) ^ set(item.decided.annotations) if item.changed else set()
             by = annotators_of(self._opened.ledger, item.round, digests)
             if by != item.by:
@@ -121,9 +121,7 @@ class RevisionsCheck:
         opened, one = self._opened, item.decided
         planned = self._folded.closed[item.round - 1].planned
         draw = {planned.item_id[t]: t for t in planned.asked()}[one.item_id]
-        rule = Rule(
-            annotators=opened.spec.desk.annotators_per_item, classes=opened.classes, number=item.round
-        )
+        rule = own_answers(opened, item.round)
         answers = read_answers(opened.ledger, item.round, one.annotations)
         twice = one.askings == 2
         fresh = label_row(

@@ -10,18 +10,19 @@ from assay.flows.weighted.sample import PoolSample
 def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Sequence[Any]]:
     """The columns of `tasks.weighted.export`, a row for each labelled item, in the order of the draws."""
     sample, rows, n = found.sample, found.rows, len(found.sample)
-    names, spec = opened.spec.labels.names, opened.spec
+    spec, answers = opened.spec, opened.spec.labels.answers
     planned = [one.planned for one in found.folded.closed]
     columns: dict[str, Sequence[Any]] = {
         "item_id": [row.item_id for row in rows],
-        "label": [found.kind.decode(code) for code in sample.label.tolist()],
-        "prediction": [names[row.prediction] for row in rows],
+        "label": [answers.text(code) for code in sample.label.tolist()],
     }
+    if rows[0].prediction is not None:
+        columns["prediction"] = [answers.text(row.prediction) for row in rows if row.prediction is not None]
     if spec.pool.score is not None:
         columns["score"] = [row.score for row in rows]
     if spec.pool.probability is not None and rows[0].probabilities is None:
         columns["probability"] = [row.probability for row in rows]
-    for code, name in enumerate(names):
+    for code, name in enumerate(spec.labels.names):
         if rows[0].probabilities is not None:
             columns[f"probability:{name}"] = [row.probabilities[code] for row in rows if row.probabilities]
     for name in opened.manifest.segment_names:

@@ -4,20 +4,23 @@ A kind is a folder beside this module. Its `kind.py` holds a subclass of `DeskKi
 a spec as well; `registry` lists the subclasses. No other module asks which kind a desk is: what differs is a
 method or a class variable here.
 
-A kind's module is imported with every spec, so it imports what costs time (an SDK, pyarrow) inside `open`
-and `look`.
+A kind's module is imported with every spec, so it imports what costs time (an SDK, pyarrow) inside
+`opened` and `look`.
 """
 
 import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field, field_validator
 
+from assay.evalcore.annotators.answers.base import AnswerKind
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.evalcore.annotators.surprise import CHANCE, MOVES
+from assay.tasks.desks.blind import SIDES, BlindDesk, BlindPair, shown_columns, shown_kinds
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.schema import Column, Location, Part
@@ -28,12 +31,31 @@ class Labelling:
     """What people are asked, as the spec says it."""
 
     evaluation: str
-    classes: Sequence[str]          # in the order in which people see them; of two, the positive one first
-    spellings: Mapping[str, str]    # what files of known labels may hold -> the class it means
+    answers: AnswerKind             # what they may answer
     display: Sequence[str]          # the columns people see
     show_as: Mapping[str, str]      # column -> text, image or html; text unless it is there
     id_column: str
     seed: int
+    two_answers: tuple[str, str] | None = None   # the columns of two answers, of which people choose one
+
+    @property
+    def pair(self) -> BlindPair | None:
+        """Of the two answers, where two are compared."""
+        if self.two_answers is None:
+            return None
+        return BlindPair(answers=self.two_answers, seed=self.seed, evaluation=self.evaluation)
+
+    @property
+    def blind(self) -> "Labelling":
+        """The same, where people are not told which of two answers is which."""
+        if self.two_answers is None:
+            return self
+        rest = [name for name in self.answers.choices if name not in self.two_answers]
+        return replace(
+            self, answers=class_answers(*SIDES, *rest), two_answers=None,
+            display=shown_columns(self.display, self.two_answers),
+            show_as=shown_kinds(self.show_as, self.two_answers),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +74,7 @@ class Gold(Part):
     labels: Location = Field(description="a file with the id, label and display columns")
     rate: float = Field(default=0.05, gt=0, le=0.5, description="their share of what people see")
     id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
-    label: Column = Field(default="label", description="its label column: class names, 0/1 or booleans")
+    label: Column = Field(default="label", description="its label column")
 
 
 class AskAgain(Part):
@@ -84,6 +106,9 @@ class DeskKind(Part):
 
     sends_hints: ClassVar[bool] = False
     """The desk can tell us that somebody answered: what `open` gives has `send_hints_to`."""
+
+    blinds: ClassVar[bool] = True
+    """Who labels must not know which of two answers is which."""
 
     by_window: ClassVar[tuple[str, ...]] = ()
     """Keys that may hold a monitor's {date} and the like, and get the window's own."""
@@ -120,9 +145,20 @@ class DeskKind(Part):
         only."""
         return []
 
-    @abstractmethod
+    def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
+        """(key, what is wrong with it) of what this desk was told that does not fit these answers."""
+        return []
+
     def open(self, labelling: Labelling, resources: Resources) -> Desk:
-        """The desk of one evaluation. Nothing is sent or written yet: that is `Desk.prepare`.
+        """The desk of one evaluation, blind where two answers are compared. Raises as `opened`."""
+        pair = labelling.pair
+        if pair is None or not self.blinds:
+            return self.opened(labelling, resources)
+        return BlindDesk(self.opened(labelling.blind, resources), pair)
+
+    @abstractmethod
+    def opened(self, labelling: Labelling, resources: Resources) -> Desk:
+        """The desk of this kind. Nothing is sent or written yet: that is `Desk.prepare`.
 
         Raises DeskRefused if a token is needed and there is none, BadInput for an unusable address.
         """

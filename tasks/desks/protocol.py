@@ -91,6 +91,7 @@ class Desk(Protocol):
         ...
 
 
+@runtime_checkable
 class SendsHints(Desk, Protocol):
     """A desk that can tell us that somebody answered (DeskKind.sends_hints)."""
 

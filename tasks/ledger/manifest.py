@@ -14,8 +14,9 @@ from assay.tasks.ledger.record import get_record
 OWN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row", "shown_hash")
 PROVENANCE = ("source_file", "source_row")
 FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such columns begin with
-PROBABILITIES = "assay.probabilities"                 # of all classes, as 32-bit floats in the order of codes
+PROBABILITIES = "assay.probabilities"                 # of all classes or tags, 32-bit floats in their order
 PREDICTIONS = "assay.predictions"                     # of systems compared, as 16-bit codes, baseline first
+JUDGES = "assay.judges"                               # what each judge says, as codes of 64 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,7 @@ class Manifest:
     columns: tuple[str, ...]                    # of every part, in order
     parts: tuple[FrozenPart, ...]
     sources: tuple[SourceEntry, ...]
-    predicted: tuple[int, ...]                  # rows by the class that is predicted, in the order of codes
+    predicted: tuple[int, ...]                  # rows by predicted class or tag, in order; none of numbers
     score_range: tuple[float, float] | None     # None where the pool has no score
     segments: Mapping[str, Mapping[str, int]]   # segment -> value -> rows
     partition: PartitionEntry

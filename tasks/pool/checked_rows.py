@@ -125,13 +125,13 @@ class RowChecker:
         return numbers
 
     def codes(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Array:
-        """A column (n,) of class names as codes. Raises BadInput."""
+        """A column (n,) of class names or tags as codes. Raises BadInput."""
         self._one_kind(batch, name, given[name])
         text = self._text(batch, name, given)
         encoded = text.dictionary_encode()                     # few distinct values: look each up once
-        codes = np.array([self._code(value) for value in encoded.dictionary.to_pylist()] or [-1], np.int16)
+        codes = np.array([self._code(value) for value in encoded.dictionary.to_pylist()] or [-1], np.int64)
         result: Array = codes[np.asarray(encoded.indices.fill_null(0))]
-        result[np.asarray(text.is_null())] = -1
+        result[np.asarray(text.is_null())] = self._predictions.missing_code
         self.refuse(batch, name, text, result < 0, *self._predictions.no_class)
         return result
 

@@ -1,10 +1,11 @@
 """The frozen pool: what the ledger keeps of the predictions, and how it is read back.
 
     pool/part-00000-<digest>.parquet    65,536 rows each, in the order they were read
-        item_id (string); score, probability (float64), prediction (int8; 1 = positive), or with classes of
-        equal standing prediction (int16, the code) and "assay.probabilities" (K floats of 32 bits), and where
-        systems are compared "assay.predictions" (a code of 16 bits for each, the baseline's first); one
-        column per segment (string), per feature (float64, called "assay.feature.NAME") and per further
+        item_id (string); score, probability (float64), prediction (int8; 1 = positive), or with any other
+        labels, where there are any, prediction (int16, the code of a class; int64, a mask of tags; float64, a
+        number), "assay.probabilities" (K floats of 32 bits), "assay.predictions" (of systems compared, a code
+        of 16 bits for each, the baseline's first) and "assay.judges" (J floats of 64 bits); one column per
+        segment (string), per feature (float64, called "assay.feature.NAME") and per further
         system (int8, "assay.system.NAME"); source_file (int32), source_row (int64), shown_hash (string or
         null)
     pool/manifest.json                  which parts there are; written last, it commits the pool
@@ -28,9 +29,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Floats
 from assay.tasks.ledger import codec, open_reader
 from assay.tasks.ledger.manifest import (
+    JUDGES,
     OWN_COLUMNS,
     PREDICTIONS,
     PROBABILITIES,
@@ -52,41 +54,52 @@ class FrozenRow:
     item_id: str
     score: float = nan               # with a positive and a negative class
     probability: float = nan
-    probabilities: tuple[float, ...] | None = None   # of each class, with classes of equal standing
-    predictions: tuple[int, ...] | None = None       # of each system, baseline first, where they are compared
-    prediction: int                  # the code of a class
+    probabilities: tuple[float, ...] | None = None   # of each class or tag, where they are supplied
+    predictions: tuple[float, ...] | None = None     # of each system, baseline first, where they are compared
+    prediction: float | None = None  # its code; None where the pool has none
+    judges: tuple[float, ...] | None = None   # the codes of what each judge says, where there are any
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
     source_row: int                  # in that file, from 0
     shown_hash: str | None           # of the id and the shown fields; None if nothing is shown
 
 
-def predictions_of(rows: Sequence[FrozenRow]) -> Ints:
-    """What is predicted of these items, (n,) codes."""
-    return np.array([row.prediction for row in rows], np.int64)
+def predictions_of(rows: Sequence[FrozenRow]) -> Floats | None:
+    """What is predicted of these items, (n,) codes; None where nothing is."""
+    given = [row.prediction for row in rows if row.prediction is not None]
+    return np.array(given, np.float64) if given else None
 
 
 def probabilities_of(rows: Sequence[FrozenRow]) -> Floats | None:
-    """(n, K) what the pool gives each class; None where it gives none."""
+    """(n, K) what the pool gives each class or tag; None where it gives none."""
     given = [row.probabilities for row in rows if row.probabilities is not None]
     return np.array(given, np.float64) if given else None
 
 
-def predictions_by_system(rows: Sequence[FrozenRow]) -> Ints | None:
+def predictions_by_system(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n, S) what each of the systems compared predicts; None where none are."""
     given = [row.predictions for row in rows if row.predictions is not None]
-    return np.array(given, np.int64) if given else None
+    return np.array(given, np.float64) if given else None
+
+
+def judges_of(rows: Sequence[FrozenRow]) -> Floats | None:
+    """(n, J) what judges say of these items, as codes; None where there is no judge."""
+    given = [row.judges for row in rows if row.judges is not None]
+    return np.array(given, np.float64) if given else None
 
 
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
     """A row as it was read from a part."""
-    packed, predicted = values.get(PROBABILITIES), values.get(PREDICTIONS)
     return FrozenRow(
         row=number, segments={name: values[name] for name in segments},
-        probabilities=None if packed is None else tuple(np.frombuffer(packed, "<f4").tolist()),
-        predictions=None if predicted is None else tuple(np.frombuffer(predicted, "<i2").tolist()),
+        probabilities=_numbers(values.get(PROBABILITIES), "<f4"),
+        predictions=_numbers(values.get(PREDICTIONS), "<i2"), judges=_numbers(values.get(JUDGES), "<f8"),
         **{name: values[name] for name in OWN_COLUMNS if name in values},
     )
+
+
+def _numbers(packed: bytes | None, dtype: str) -> tuple[float, ...] | None:
+    return None if packed is None else tuple(np.frombuffer(packed, dtype).tolist())
 
 
 def part_bytes(table: pa.Table) -> bytes:

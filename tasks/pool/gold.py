@@ -25,7 +25,7 @@ class GoldItem:
     """One item of known answer."""
 
     item_id: str
-    label: int                   # the code of its class
+    label: float                 # its code
     shown: Mapping[str, str]     # display field -> text
 
 
@@ -44,11 +44,11 @@ def freeze_gold(spec: Spec, store: Store) -> str | None:
     gold = spec.desk.gold
     if gold is None:
         return None
-    codes, display = spec.labels.codes, spec.pool.display
+    answers, display = spec.labels.answers, spec.pool.display
     found: dict[str, GoldItem] = {}
     where = f"desk.gold.labels: {gold.labels}"
     rows = labelled_rows(
-        gold.labels, gold.id or spec.pool.id, gold.label, spec.labels.spellings, key="desk.gold.labels",
+        gold.labels, gold.id or spec.pool.id, gold.label, answers, key="desk.gold.labels",
         more=display,
     )
     for batch in rows:
@@ -59,7 +59,7 @@ def freeze_gold(spec: Spec, store: Store) -> str | None:
             if item_id in found:
                 raise BadInput(f"{where}: item {item_id!r} is there twice; keep one row")
             texts = {name: text or "" for name, text in zip(display, shown, strict=True)}
-            found[item_id] = GoldItem(item_id=item_id, label=codes[label], shown=texts)
+            found[item_id] = GoldItem(item_id=item_id, label=answers.code(label), shown=texts)
             if len(found) > MOST_ITEMS:
                 raise BadInput(f"{where} has more than {MOST_ITEMS:,} rows; take a sample")
     if not found:

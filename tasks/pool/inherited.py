@@ -87,7 +87,7 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
         for d, row in zip(known, rows, strict=True):
             found[row.item_id] = InheritedLabel(
                 item_id=row.item_id, shown_hash=row.shown_hash, score=row.score,
-                prediction=row.prediction, label=int(d.label or 0), weight=discount,
+                prediction=int(row.prediction or 0), label=int(d.label or 0), weight=discount,
             )
     if manifest.inherited_key is not None:
         for earlier in read_inherited(store, manifest.inherited_key):
@@ -103,7 +103,7 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
 def labels_by_item(ledger: Ledger) -> dict[str, int]:
     """Item -> label, as they stand, of the items that an evaluation labelled itself."""
     return {
-        one.item_id: one.label
+        one.item_id: int(one.label)
         for decided in _closed_rounds(ledger) for one in decided
         if one.label is not None and one.reason != "reused"
     }

@@ -38,7 +38,7 @@ def outcomes_of(spec: Spec, wanted: Collection[str]) -> dict[str, int]:
     codes = spec.labels.codes
     found: dict[str, int] = {}
     rows = labelled_rows(
-        asked.source, asked.id or spec.pool.id, asked.label, spec.labels.spellings,
+        asked.source, asked.id or spec.pool.id, asked.label, spec.labels.answers,
         key="outcomes.source",
     )
     for batch in rows:

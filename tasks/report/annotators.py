@@ -6,7 +6,7 @@ People appear under names made for the report (`tasks.report.pseudonyms`).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.evalcore.annotators.agreement import Agreement
+from assay.evalcore.annotators.agreement import Agreement, Spread
 from assay.evalcore.annotators.correction import Corrected
 from assay.evalcore.annotators.people import AskedAgain, Person, RateInterval
 from assay.evalcore.annotators.quality import AnnotatorQuality
@@ -66,6 +66,7 @@ class AnnotatorsSection:
     people: tuple[PersonLine, ...]
     agreement: tuple[AgreementLine, ...]
     again: AskedAgain
+    spread: str | None       # how far apart the numbers lie that people gave one item
     differ: int              # labels of closed rounds that would come out otherwise today
     estimates: tuple[CorrectedLine, ...]
 
@@ -83,9 +84,18 @@ def annotators_in_words(quality: AnnotatorQuality, estimates: Sequence[EstimateR
         people=tuple(_person(person, by_truth=_two_classes(quality)) for person in quality.people),
         agreement=tuple(_agreement(a) for a in quality.agreement),
         again=quality.asked_again,
+        spread=None if quality.spread is None else _spread(quality.spread),
         differ=len(quality.would_differ),
         estimates=tuple(_corrected(e, naive.get(e.measure)) for e in correction.estimates)
         if correction.reason is None else (),
+    )
+
+
+def _spread(spread: Spread) -> str:
+    return (
+        f"{wording.plural(spread.items, 'item was', 'items were')} answered by several people. An answer "
+        f"typically lies {spread.typical:.3g} from the mean of its item, and the two answers furthest apart "
+        f"differ by {spread.largest:.3g}."
     )
 
 
@@ -127,7 +137,9 @@ def _rate(rate: RateInterval | None) -> str:
 
 def _agreement(a: Agreement) -> AgreementLine:
     return AgreementLine(
-        name=_STATISTICS[a.statistic] + (f": {' and '.join(a.between)}" if a.between else ""),
+        name=_STATISTICS[a.statistic] + (f": {' and '.join(a.between)}" if a.between else "") + (
+            f": {a.tag}" if a.tag else ""
+        ),
         items=wording.count(a.items),
         agreed="–" if a.agreed is None else wording.percent(round(a.agreed, 3)),
         value=f"undefined: {a.undefined_reason}" if a.value is None else wording.number(a.value, 2),

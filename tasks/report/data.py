@@ -17,6 +17,7 @@ from assay.evalcore.evaluation.estimates import Comparison
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.forecast.audit import AuditPrice
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.weighted.judges import Judges
 from assay.tasks.ledger.rounds.estimate import Ends
 
@@ -60,6 +61,7 @@ class EstimateRow:
     undecided: Undecided | None = None
     nonresponse: ResponseRate | None = None     # where rounds were closed with gaps
     comparison: Comparison | None = None        # what a difference says of its systems
+    one_label: float | None = None              # the share of one label in the variance, above half
 
     def __post_init__(self) -> None:
         where = f"estimate of {self.measure}" + (f" in {self.segment}" if self.segment else "")
@@ -163,7 +165,8 @@ class ReportData:
     labels_to_decide: int | None = None          # "about n more labels would decide"
     target_half_width: float | None = None
     target_variance: float | None = None
-    classes: Sequence[str] = ()                  # of equal standing, in the order of their codes
+    outcome: OutcomeKind | None = None           # what people answer; None: a positive or a negative class
+    pairs: Sequence[tuple[float, float]] = ()    # prediction and label of labelled items, if numbers
     positive: str = "positive"                   # the class names, as people saw them
     negative: str = "negative"
     sampling_note: str = ""                      # how items were chosen; empty: the method is named
@@ -183,6 +186,11 @@ class ReportData:
     finished: str | None = None
     truth: Mapping[str, float] | None = None     # measure -> exact value, where it is known (the demo)
     random_sampling: Sequence[RandomSampling] = ()
+
+    @property
+    def classes(self) -> Sequence[str]:
+        """The names of classes of equal standing, or tags, in the order of their codes."""
+        return () if self.outcome is None else self.outcome.parts
 
     def __post_init__(self) -> None:
         if not self.estimates:

@@ -52,11 +52,11 @@ class DrawRow:
     stratum: int | None
     cell: int
     rank: int
-    prediction: int
+    prediction: int | str | None # 1 or 0 with a positive and a negative class, else as people write it
     probability: float
     probability_kind: str        # "per draw", "inclusion" or "census"
     asked: bool
-    label: int | None            # None while undecided or not yet decided
+    label: int | str | None      # None while undecided or not yet decided
     reason: str | None           # why there is no label
     answers: int                 # raw answers the label was decided from; 0 unless asked
 
@@ -79,9 +79,9 @@ class RevisedRow:
     revision: int
     round: int
     item_id: str
-    label_before: int | None
+    label_before: int | str | None
     reason_before: str | None
-    label: int | None
+    label: int | str | None
     reason: str | None
     people: Sequence[str]        # whose answers changed, numbered
 
@@ -135,9 +135,9 @@ def _draws(rows: Sequence[DrawRow]) -> bytes:
     ]
     return _table(columns, (
         [
-            row.round, row.draw, to_cell(row.item_id), row.stratum, row.cell, row.rank, row.prediction,
-            repr(row.probability), row.probability_kind, "yes" if row.asked else "no", row.label, row.reason,
-            row.answers,
+            row.round, row.draw, to_cell(row.item_id), row.stratum, row.cell, row.rank, _cell(row.prediction),
+            repr(row.probability), row.probability_kind, "yes" if row.asked else "no", _cell(row.label),
+            row.reason, row.answers,
         ]
         for row in rows
     ))
@@ -157,11 +157,15 @@ def _revised(rows: Sequence[RevisedRow]) -> bytes:
     ]
     return _table(columns, (
         [
-            row.revision, row.round, to_cell(row.item_id), row.label_before, row.reason_before, row.label,
-            row.reason, len(row.people), " ".join(row.people),
+            row.revision, row.round, to_cell(row.item_id), _cell(row.label_before), row.reason_before,
+            _cell(row.label), row.reason, len(row.people), " ".join(row.people),
         ]
         for row in rows
     ))
+
+
+def _cell(value: int | str | None) -> int | str | None:
+    return to_cell(value) if isinstance(value, str) else value
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

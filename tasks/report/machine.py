@@ -18,7 +18,7 @@ NOT_EXCLUDED = (
 )
 _WITHOUT_PRICE = {
     (True, False): "for a segment", (True, True): "for a segment", (False, True): "for a further system",
-    (False, False): "with classes of equal standing",
+    (False, False): "with other labels than a positive and a negative class",
 }
 MODEL_CHECK = ("regime", "broken_chance")
 
@@ -70,7 +70,8 @@ def estimate_json(row: EstimateRow) -> JsonObject:
     """One estimate of the contract.
 
     `undecided` and `nonresponse` are there only where items were undecided, or rounds closed early;
-    `comparison` only with the difference of two systems.
+    `comparison` only with the difference of two systems; `warning` only where one label makes more than half
+    of the variance.
     """
     beside: dict[str, Undecided | ResponseRate | Comparison | None]
     beside = {"undecided": row.undecided, "nonresponse": row.nonresponse, "comparison": row.comparison}
@@ -90,6 +91,7 @@ def estimate_json(row: EstimateRow) -> JsonObject:
         "labels": row.labels,
         "revision": row.revision,
         **price_json(row),
+        **({} if row.one_label is None else {"warning": {"share_of_one_label": row.one_label}}),
         **{name: plain(value) for name, value in beside.items() if value is not None},
     }
 

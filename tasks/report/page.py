@@ -17,6 +17,7 @@ from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.joint import joint_section
 from assay.tasks.report.judges import judges_in_words
 from assay.tasks.report.machine import rounds_and_reissue
+from assay.tasks.report.outcomes import outcome_section, scales_alike
 from assay.tasks.report.table_lines import (
     estimate_line,
     highest_of,
@@ -63,6 +64,8 @@ def report_html(data: ReportData) -> bytes:
         multiples=small_multiples(data, drawn) if drawn else None,
         undrawn=len(others) - len(drawn),
         matrix=confusion_matrix(data),
+        outcome=outcome_section(data),
+        one_scale=scales_alike(data),
         measures=[line(row) for row in whole_pool_rows(data) if row.comparison is None],
         segments=[line(row) for row in data.estimates if row.segment is not None],
         scale_from=wording.plain(lowest),

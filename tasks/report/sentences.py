@@ -17,8 +17,8 @@ _INTERVALS = {
 
 def measure_meaning(name: str, data: ReportData) -> str:
     """The measure in half a sentence, with the classes' own names."""
-    if data.classes:
-        return wording.meaning_with_classes(name)
+    if data.outcome is not None:
+        return wording.meaning_of_outcome(name, data.outcome)
     meaning = named(name).meaning
     return meaning.replace("{positive}", data.positive).replace("{negative}", data.negative)
 
@@ -122,6 +122,22 @@ def headline(data: ReportData) -> str:
         f"{name} is estimated at {wording.value(row)}, with a nominal {wording.percent(row.confidence)} "
         f"interval of {wording.interval(row)}, {based}."
     )
+
+
+def warnings(rows: Sequence[EstimateRow]) -> list[str]:
+    """What to know before these estimates are used."""
+    heavy = [
+        f"{wording.measure_name(row.measure)} ({wording.percent(round(row.one_label, 2))})"
+        for row in rows if row.one_label is not None
+    ]
+    if not heavy:
+        return []
+    return [
+        f"One label alone makes more than half of the variance of {', '.join(heavy)}: its error is far "
+        "larger than the others', and items that nobody labelled may hold more such errors. Look at that "
+        "label first; it may be a slip. If it is right, buy more labels, give the labels a min and a max if "
+        "they have any, or ask for mae or within, which large errors move less."
+    ]
 
 
 def people(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor
 
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.tasks.report import price, sentences, wording
@@ -106,8 +106,9 @@ def estimate_line(data: ReportData, row: EstimateRow, lowest: float, highest: fl
 
 
 def lowest_of(rows: Iterable[EstimateRow]) -> float:
-    """Where a drawn scale begins: at 0, or at −1 when anything on it is negative."""
-    return -1.0 if any(x < 0 for row in rows for x in (row.value, row.lower) if x is not None) else 0.0
+    """Where a drawn scale begins: at 0, or at −1 or the next whole number below anything negative on it."""
+    lowest = min([0.0, *(x for row in rows for x in (row.value, row.lower) if x is not None)])
+    return 0.0 if lowest == 0 else float(min(floor(lowest), -1))
 
 
 def highest_of(rows: Iterable[EstimateRow]) -> float:

@@ -11,11 +11,9 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import named
 from assay.evalcore.outcome_measures.base import Asked, MeasureFamily
 from assay.evalcore.outcome_measures.registry import FAMILIES
-from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.plurals import plural as plural  # the templates use it too
 from assay.tasks.report.data import EstimateRow
-
-_ANY_CLASSES = Classes(names=tuple("abcdefgh"), values=tuple(map(float, range(8))))
 
 
 def measure_name(name: str) -> str:
@@ -27,23 +25,23 @@ def measure_name(name: str) -> str:
         return family.title + (f" ({inside})" if inside else "")
 
 
-def meaning_with_classes(name: str) -> str:
-    """The measure in half a sentence, with classes of equal standing."""
-    return _family(name)[0].meaning
+def meaning_of_outcome(name: str, outcome: OutcomeKind) -> str:
+    """The measure in half a sentence, of this kind of outcome."""
+    return _family(name, outcome)[0].meaning
 
 
-def measure_bounds(name: str) -> tuple[float, float]:
-    """The smallest and the largest value of a measure."""
-    try:
+def measure_bounds(name: str, outcome: OutcomeKind | None) -> tuple[float, float]:
+    """The smallest and the largest value of a measure; infinite where it has none."""
+    if outcome is None:
         return named(name).bounds
-    except BadInput:
-        return _family(name)[0].make(Asked(kind=_ANY_CLASSES, pool_size=1)).bounds
+    return _family(name, outcome)[0].make(Asked(kind=outcome, pool_size=1)).bounds
 
 
-def _family(name: str) -> tuple[MeasureFamily, str]:
-    """The measure of any kind of outcome that calls itself so, and what its name has in brackets."""
+def _family(name: str, outcome: OutcomeKind | None = None) -> tuple[MeasureFamily, str]:
+    """The measure that calls itself so, of this or any kind of outcome, and what its name has in brackets."""
     base, _, inside = name.removesuffix(")").partition("(")
-    return next(family for (_, known), family in FAMILIES.items() if known == base), inside
+    kinds = (outcome.name,) if outcome is not None else [kind for kind, _ in FAMILIES]
+    return next(FAMILIES[kind, base] for kind in kinds if (kind, base) in FAMILIES), inside
 
 
 def decimals(value: float | None, lower: float | None, upper: float | None) -> int:

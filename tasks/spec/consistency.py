@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from assay.evalcore.annotators.rules import RuleName
+from assay.evalcore.annotators.answers.base import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_that
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget, Threshold
-from assay.tasks.spec.labels.demands import contradictions_of_classes
-from assay.tasks.spec.labels.kinds import LabelsForm
+from assay.tasks.spec.labels.base import LabelsForm
+from assay.tasks.spec.labels.demands import contradictions_of_outcome
 from assay.tasks.spec.outcomes import Outcomes
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoice
@@ -25,14 +25,17 @@ def contradictions(
     if pool.task != labels.task:
         return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
     if labels.outcome is not None:
-        found = contradictions_of_classes(
-            labels.outcome, pool, measures, method_name, budget, desk, warm_start, threshold
+        found = contradictions_of_outcome(
+            labels, labels.outcome, pool, measures, method_name, budget, desk, warm_start, threshold
         )
     else:
         found = [*_of_measures(measures), *_of_method(name, pool, method_name, warm_start, budget)]
     if desk.needs_display and not pool.display:
         found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                       "list the columns they need to see"))
+    if rule not in labels.answers.rules:
+        found.append(("adjudication.rule", f"is {rule!r}; these labels are made by "
+                                           f"{' or '.join(labels.answers.rules)}"))
     if rule == "dawid-skene" and desk.annotators_per_item < 2:
         found.append(("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
                                            "desk.annotators_per_item to 2 or more, or the rule to majority"))

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from assay.evalcore.annotators.rules import RuleName
+from assay.evalcore.annotators.answers.base import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method
@@ -37,7 +37,8 @@ from assay.tasks.spec.choice_of_items import MethodName, WarmStart
 from assay.tasks.spec.consistency import contradictions, contradictions_of_outcomes
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Target, Threshold
-from assay.tasks.spec.labels.kinds import Compared, Labels, TwoClasses, task_of
+from assay.tasks.spec.labels.classes import TwoClasses
+from assay.tasks.spec.labels.kinds import Compared, Labels, task_of
 from assay.tasks.spec.outcomes import Outcomes
 from assay.tasks.spec.people import Adjudication, Deadline
 from assay.tasks.spec.pool import Pool
@@ -57,7 +58,8 @@ class Spec(Part):
     name: str = Field(description="a name for the evaluation, unique in its store")
     pool: Pool = Field(description="where the predictions are and what their columns mean")
     labels: Labels = Field(
-        description="the classes: {positive: ..., negative: ...}, {classes: [...]} or {grades: [...]}"
+        description="what people answer: {positive: ..., negative: ...}, {classes: [...]}, {grades: [...]}, "
+                    "{number: {min: 0, max: 100}}, {tags: [...]} or {prefer: [column, column]}"
     )
     measure: MeasureChoices = Field(description="a measure or a list of them; the first drives sampling")
     target: Target = Field(description="when to stop: {half_width: 0.05} or {variance: 0.0004}")
@@ -68,7 +70,8 @@ class Spec(Part):
     )
     desk: DeskChoice = Field(description=f"where people label: {{kind: {' | '.join(DESK_KINDS)}, ...}}")
     adjudication: Adjudication | None = Field(
-        default=None, description="how labels are made of answers: {rule: majority | dawid-skene}"
+        default=None,
+        description="how labels are made of answers: {rule: majority | dawid-skene | median | mean}",
     )
     store: Location | None = Field(default=None, description="the store of the ledger: a folder or s3://bucket/prefix")
     threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
@@ -157,13 +160,13 @@ class Spec(Part):
     @property
     def rule(self) -> RuleName:
         """How labels are made of answers."""
-        return self.adjudication.rule if self.adjudication else "majority"
+        return self.adjudication.rule if self.adjudication else self.labels.answers.rules[0]
 
     @property
     def labelling(self) -> Labelling:
         """What people are asked: what a desk is opened for."""
         return Labelling(
-            evaluation=self.name, classes=self.labels.offered, spellings=self.labels.spellings,
+            evaluation=self.name, answers=self.labels.answers, two_answers=self.labels.two_answers,
             display=self.pool.display, show_as=self.pool.show_as, id_column=self.pool.id, seed=self.seed,
         )
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from assay.evalcore.annotators.answers.base import RuleName
 from assay.tasks.schema import Part
 
 
@@ -20,6 +21,6 @@ class Deadline(Part):
 class Adjudication(Part):
     """How labels are made of answers."""
 
-    rule: Literal["majority", "dawid-skene"] = Field(
-        default="majority", description="majority (a tie goes to one person more) or dawid-skene"
+    rule: RuleName = Field(
+        description="majority (a tie goes to one person more) or dawid-skene; of numbers median or mean"
     )

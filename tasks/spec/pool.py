@@ -23,14 +23,19 @@ class Pool(Part):
         description="a file, folder or glob of Parquet, CSV or JSONL: local, s3://, gs:// or az://"
     )
     id: Column = Field(description="the column that names each item, unique in the pool")
-    task: Literal["binary", "multiclass"] = Field(
-        default="binary", description="binary or multiclass; follows from `labels` unless said"
+    task: Literal["binary", "multiclass", "number", "tags", "preference"] = Field(
+        default="binary", description="what people answer; follows from `labels` unless said"
     )
     score: Column | None = Field(default=None, description="a column; any real number, higher is positive")
     probability: Column | dict[str, Column] | None = Field(
         default=None, description="a column; of several classes {prefix: p_}, {class: column} or a confidence"
     )
-    prediction: Column | None = Field(default=None, description="a column of class names, 0/1 or booleans")
+    prediction: Column | None = Field(
+        default=None, description="a column of class names, 0/1 or booleans; of numbers; of tags joined by |"
+    )
+    judge: Column | Columns | None = Field(
+        default=None, description="a column, or several, that guess the label, but of two classes"
+    )
     threshold: Finite | None = Field(default=None, description="score or probability that calls it positive")
     display: Columns = Field(default=(), description="the only columns people see")
     show_as: dict[str, Literal["text", "image", "html"]] = Field(
@@ -60,7 +65,7 @@ class Pool(Part):
     @classmethod
     def _later_tasks(cls, value: Any) -> Any:
         if value == "numeric":
-            raise wrong("'numeric' is reserved and not yet supported; 'binary' and 'multiclass' are")
+            raise wrong("'numeric' is written 'number'; leave it out: it follows from `labels`")
         return value
 
     @field_validator("systems")
@@ -97,6 +102,13 @@ class Pool(Part):
         return {self.baseline: self.systems[self.baseline]} | self.systems
 
     @property
+    def judges(self) -> tuple[str, ...]:
+        """The columns of judges, in order."""
+        if self.judge is None:
+            return ()
+        return (self.judge,) if isinstance(self.judge, str) else self.judge
+
+    @property
     def probability_column(self) -> str | None:
         """The one column of probabilities, where there is one."""
         return self.probability if isinstance(self.probability, str) else None
@@ -128,6 +140,8 @@ def columns_by_class(
 def _compared(pool: Pool) -> None:
     if pool.thresholds is not None:
         raise wrong("`thresholds` belong beside `score`, or `probability`: a column, without `systems`")
+    if pool.judge is not None:
+        raise wrong("`judge` cannot be used where systems are compared so far; leave it out")
     problems = list(problems_of(pool.systems or {}, pool.baseline, pool.__dict__, pool.display))
     if problems:
         raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
@@ -135,6 +149,9 @@ def _compared(pool: Pool) -> None:
 
 def _two_classes(pool: Pool) -> None:
     _beside_its_own(pool)
+    if pool.judge is not None:
+        raise wrong("`judge` guesses other labels than a positive and a negative class; with these name what "
+                    "a judge says under `score` or `probability`")
     if pool.score is None and pool.probability is None:
         raise wrong("needs `score`, `probability` or both: a column that says how positive an item looks")
     if isinstance(pool.probability, dict):
@@ -160,20 +177,42 @@ def _beside_its_own(pool: Pool) -> None:
                         "out")
 
 
-def _several_classes(pool: Pool) -> None:
+def _not_of_two_classes(pool: Pool) -> None:
     _beside_its_own(pool)
     for key, remedy in (
         ("score", "is of a positive class; with classes give `probability`: {prefix: p_}, {class: column} or "
-                  "one column that holds the confidence in the prediction"),
-        ("threshold", "makes predictions of two classes; name a column of class names under `prediction`"),
+                  "one column that holds the confidence in the prediction; a guess is a `judge`"),
+        ("threshold", "makes predictions of two classes; name their column under `prediction`"),
         ("features", "are for the methods of two classes; leave them out"),
         ("systems", "are compared where the pool has no prediction of its own; name the present one under "
                     "`systems` too, and leave `prediction` out"),
     ):
         if getattr(pool, key) is not None:
             raise wrong(f"`{key}` {remedy}")
-    if pool.prediction is None:
-        raise wrong("needs `prediction`: a column of class names")
 
 
-_BY_TASK: Mapping[str, Callable[[Pool], None]] = {"binary": _two_classes, "multiclass": _several_classes}
+def _several_classes(pool: Pool) -> None:
+    _not_of_two_classes(pool)
+    if pool.probability_column is not None and pool.prediction is None:
+        raise wrong("`probability` is one column, the confidence in a prediction; name the `prediction` too, "
+                    "or give a column for each class: {prefix: p_}")
+
+
+def _numbers(pool: Pool) -> None:
+    _not_of_two_classes(pool)
+    if pool.probability is not None:
+        raise wrong("`probability` is of classes or tags, and the labels are numbers; leave it out, or name "
+                    "a guess of the number under `judge`")
+
+
+def _tags(pool: Pool) -> None:
+    _not_of_two_classes(pool)
+    if pool.probability_column is not None:
+        raise wrong("`probability` is one column, and every tag has its own; give {prefix: p_} or "
+                    "{tag: column}")
+
+
+_BY_TASK: Mapping[str, Callable[[Pool], None]] = {
+    "binary": _two_classes, "multiclass": _several_classes, "preference": _several_classes,
+    "number": _numbers, "tags": _tags,
+}

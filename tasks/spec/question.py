@@ -11,18 +11,25 @@ from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.outcomes.preferences import preferences
+from assay.evalcore.outcomes.tags import Tags
 from assay.tasks.schema import Finite, Part, wrong
 
-_ANY_CLASSES = Classes(names=tuple("abcdefghijkl"), values=tuple(map(float, range(12))))
+_ANY: tuple[OutcomeKind, ...] = (   # some outcome of every kind
+    Classes(names=tuple("abcdefghijkl"), values=tuple(map(float, range(12)))), Numbers(0, 1),
+    Tags(("a", "b")), preferences("a", "b", "tie"),
+)
 
 
 class MeasureChoice(Part):
-    """One measure, by name, with its settings; which it takes depends on the kind of labels."""
+    """One measure, by name, with its settings; which it takes depends on the labels."""
 
     name: str = Field(description="a measure, such as f1 or macro_f1")
     beta: Finite | None = Field(default=None, description="weight of recall against precision, for fbeta")
-    class_: str | None = Field(default=None, alias="class", description="of this class alone, with classes")
+    class_: str | None = Field(default=None, alias="class", description="of this class or tag alone")
     k: int | None = Field(default=None, ge=1, description="how many of the most probable classes, for top_k")
+    tolerance: Finite | None = Field(default=None, ge=0, description="how far off still counts, for within")
     weights: Literal["linear", "quadratic"] | None = Field(
         default=None, description="of cohen_kappa with grades: linear or quadratic"
     )
@@ -33,21 +40,29 @@ class MeasureChoice(Part):
         try:
             self.of_two_classes()
         except BadInput as error:
-            try:
-                self.model_copy(update={"class_": None, "k": None}).of(_ANY_CLASSES, 1)
-            except BadInput:
+            if not any(self._is_of(kind) for kind in _ANY):
                 raise wrong(str(error)) from None
         return self
+
+    def _is_of(self, kind: OutcomeKind) -> bool:
+        try:
+            self.model_copy(update={"class_": None, "k": None}).of(kind, 1)
+        except BadInput:
+            return False
+        return True
 
     @property
     def settings(self) -> dict[str, float | str]:
         """What is set besides the name."""
-        given = {"beta": self.beta, "class": self.class_, "k": self.k, "weights": self.weights}
+        given = {
+            "beta": self.beta, "class": self.class_, "k": self.k, "tolerance": self.tolerance,
+            "weights": self.weights,
+        }
         return {name: value for name, value in given.items() if value is not None}
 
     def of_two_classes(self) -> Measure:
         """The measure of a positive and a negative class. Raises BadInput where there is none."""
-        for name in ("class", "k", "weights"):
+        for name in ("class", "k", "weights", "tolerance"):
             if name in self.settings:
                 raise BadInput(f"measure {self.name!r} takes `{name}` only with labels: {{classes: [...]}}")
         return measure(self.name, self.beta)

@@ -7,11 +7,11 @@ import numpy as np
 
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools
-from assay.tasks.pool.frozen import FrozenRow, predictions_of, probabilities_of
+from assay.tasks.pool.frozen import FrozenRow, judges_of, predictions_of, probabilities_of
 
 
 def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
-    """What the pool says of these items: prediction, and the probability of each class where there is one.
+    """What the pool says of these items: prediction, the probability of each class and judges, as there are.
 
     of_positive: the pool supplies the probability of the positive one of two classes.
     """
@@ -19,7 +19,11 @@ def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
     if of_positive:
         positive = np.array([row.probability for row in rows], np.float64)
         supplied = np.stack([1 - positive, positive], axis=1)
-    return Items(prediction=predictions_of(rows).astype(np.float64)[:, None], probability=supplied)
+    predicted = predictions_of(rows)
+    return Items(
+        prediction=np.zeros((len(rows), 0)) if predicted is None else predicted[:, None],
+        probability=supplied, judge=judges_of(rows),
+    )
 
 
 def with_predictions(items: Items, codes: Sequence[int]) -> Items:

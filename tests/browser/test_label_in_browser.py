@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
@@ -35,7 +36,8 @@ def test_a_record_pair_labelled_with_hotkeys_is_collected(
 ):
     evaluation = f"browser-{uuid4().hex[:8]}"
     desk = LabelStudioDesk(
-        label_studio_api, evaluation=evaluation, classes=[MATCH, NO_MATCH], display=["name_a", "name_b"]
+        label_studio_api, evaluation=evaluation, answers=class_answers(MATCH, NO_MATCH),
+        display=["name_a", "name_b"],
     )
     desk.prepare()
     items = [Item(item_id=one, shown={"name_a": a, "name_b": b}) for one, (a, b) in NAMES.items()]

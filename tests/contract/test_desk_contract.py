@@ -3,25 +3,31 @@ of a real Label Studio, in real CSV files, or by the passing of time."""
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from services.desk_worlds import (
+    DISPLAY,
+    Asked,
     CallerWorld,
     FakeWorld,
     FolderWorld,
     LabelStudioWorld,
     SimulatedWorld,
-    Truth,
     World,
 )
 
 from assay.evalcore.annotators.adjudication import adjudicate
+from assay.evalcore.annotators.answers.classes import class_answers
+from assay.evalcore.annotators.answers.numbers import NumberAnswers
+from assay.evalcore.annotators.answers.tags import TagAnswers
+from assay.tasks.desks.blind import FIELDS, BlindDesk, BlindPair
 from assay.tasks.desks.protocol import Batch, Desk, Item
 from assay.tasks.ledger.stores.memory import MemoryStore
 
-NewWorld = Callable[[Truth], World]
+NewWorld = Callable[..., World]   # truth, and what is asked where it is not a class
 EVALUATION = "contract"
 
 # Ids and texts that CSV, XML, JSON, templates and spreadsheets like to change.
@@ -39,16 +45,17 @@ def items(*ids: str) -> list[Item]:
 def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewWorld]:
     if request.param == "label-studio":
         api, people = request.getfixturevalue("label_studio_api"), request.getfixturevalue("people")
-        evaluation = f"{EVALUATION}-{uuid4().hex[:8]}"
-        yield lambda truth: LabelStudioWorld(api, people, evaluation, truth)
+        yield lambda truth, *asked: LabelStudioWorld(
+            api, people, f"{EVALUATION}-{uuid4().hex[:8]}", truth, *asked
+        )
     elif request.param == "folder":
-        yield lambda truth: FolderWorld(tmp_path, EVALUATION, truth)
+        yield lambda truth, *asked: FolderWorld(tmp_path / uuid4().hex, EVALUATION, truth, *asked)
     elif request.param == "caller":
-        yield lambda truth: CallerWorld(MemoryStore(), EVALUATION, truth)
+        yield lambda truth, *asked: CallerWorld(MemoryStore(), EVALUATION, truth, *asked)
     elif request.param == "fake":
         yield FakeWorld
     else:
-        yield lambda truth: SimulatedWorld(tmp_path, MemoryStore(), EVALUATION, truth)
+        yield lambda truth, *asked: SimulatedWorld(tmp_path, MemoryStore(), EVALUATION, truth, *asked)
 
 
 def posted(world: World, batch: Batch, annotators: int = 1) -> Desk:
@@ -107,6 +114,35 @@ def test_answers_come_back_as_they_were_given(new_world: NewWorld):
     world.everybody_answers(batch)
     answers = {answer.item_id: (answer.kind, answer.label) for answer in desk.collect(batch).annotations}
     assert answers == {"a": ("label", "match"), "b": ("label", "no match"), "c": ("skip", None)}
+
+
+NUMBER = Asked(NumberAnswers(low=-10, high=10))
+TAGS = Asked(TagAnswers(names=("war", "$port", "a b")))
+PAIR = Asked(class_answers("A", "B", "tie"), (*DISPLAY, *FIELDS))
+COMPARED = BlindPair(answers=("old", "new"), seed=1, evaluation=EVALUATION)
+
+
+def test_numbers_tags_and_preferences_come_back_as_they_were_given(new_world: NewWorld):
+    for asked, truth in (
+        (NUMBER, {"a": "-2.5", "b": "10.0", "c": None}), (TAGS, {"a": "war|a b", "b": "none", "c": None})
+    ):
+        world, batch = new_world(truth, asked), batch_of("a", "b", "c")
+        desk = posted(world, batch)
+        world.everybody_answers(batch)
+        answers = {answer.item_id: (answer.kind, answer.label) for answer in desk.collect(batch).annotations}
+        assert answers == {one: ("skip" if said is None else "label", said) for one, said in truth.items()}
+    preferred = dict(zip("abcdef", ("old", "new", "tie", "old", "new", "old"), strict=True))
+    world = new_world({item: COMPARED.side(item, name) for item, name in preferred.items()}, PAIR)
+    texts = {"old": "the old answer", "new": "the new answer"}
+    batch = Batch(evaluation=EVALUATION, round=1, items=[
+        replace(item, shown={**item.shown, **texts}) for item in items(*preferred)
+    ])
+    blind = BlindDesk(world.open(), COMPARED)
+    blind.prepare()
+    blind.post(batch, blind.missing(batch))
+    assert blind.missing(batch) == []
+    world.everybody_answers(replace(batch, items=[COMPARED.shown(item) for item in batch.items]))
+    assert {answer.item_id: answer.label for answer in blind.collect(batch).annotations} == preferred
 
 
 def test_reading_twice_says_the_same_twice_even_in_another_process(new_world: NewWorld):

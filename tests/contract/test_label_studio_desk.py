@@ -11,6 +11,7 @@ from services.faulty_proxy import Fault, FaultyProxy, commit_late, drop_reply, f
 from services.label_studio_people import Person, choice_result, new_person
 
 from assay.evalcore.annotators.adjudication import adjudicate
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
@@ -28,7 +29,8 @@ DISPLAY = ("name_a", "name_b")
 
 def a_desk(api: LabelStudioApi, evaluation: str, annotators: int = 1, **options: object) -> LabelStudioDesk:
     return LabelStudioDesk(
-        api, evaluation=evaluation, classes=CLASSES, display=DISPLAY, annotators_per_item=annotators,
+        api, evaluation=evaluation, answers=class_answers(*CLASSES), display=DISPLAY,
+        annotators_per_item=annotators,
         **options,  # type: ignore[arg-type]
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.flows.cli.main import run_command_line
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.ledger import open_store
@@ -17,7 +18,7 @@ OTHER = dict(zip(CLASSES, reversed(CLASSES), strict=True))
 
 def the_desk():
     """As another process would open it."""
-    return CallerDesk(open_store("ledger"), evaluation="same", classes=CLASSES)
+    return CallerDesk(open_store("ledger"), evaluation="same", answers=class_answers(*CLASSES))
 
 
 def run(capsys, *arguments):

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 from doubles.small_pool import small_spec
 
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.verify.ledger import verify
@@ -31,7 +32,7 @@ class InLabelStudio:
         api = request.getfixturevalue("label_studio_api")
         self.name = spec.name
         self.desk = LabelStudioDesk(
-            api, evaluation=spec.name, classes=CLASSES, display=["text"], identity=uuid4().hex
+            api, evaluation=spec.name, answers=class_answers(*CLASSES), display=["text"], identity=uuid4().hex
         )
 
     def _task(self, planned, item, asking=1):
@@ -68,7 +69,9 @@ class InAFolder:
     def __init__(self, spec, request):
         self.folder = request.getfixturevalue("tmp_path") / "desk"
         self.name, self.said = spec.name, {}
-        self.desk = FolderDesk(self.folder, evaluation=spec.name, classes=CLASSES, display=["text"])
+        self.desk = FolderDesk(
+            self.folder, evaluation=spec.name, answers=class_answers(*CLASSES), display=["text"]
+        )
 
     def answer(self, planned, item, label, asking=1):
         self.said.setdefault((planned.number, asking), {})[item] = label

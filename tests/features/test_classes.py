@@ -11,6 +11,7 @@ import pytest
 from doubles.classes import NAMES, spec_of_classes, write_pool
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precision_score
 
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
@@ -137,7 +138,7 @@ def test_ask_and_tell_revisions_skips_and_an_early_end(tmp_path):
     truth = write_pool(tmp_path)
     store = MemoryStore()
     begun(store, tmp_path, desk={"kind": "caller"}, skipped="set-aside")
-    desk = CallerDesk(store, evaluation="classes", classes=NAMES)
+    desk = CallerDesk(store, evaluation="classes", answers=class_answers(*NAMES))
     assert advance(store, "classes").state == "waiting"
     asked = [question.item.item_id for question in desk.ask()]
     desk.tell({item: None if i == 0 else truth[item] for i, item in enumerate(asked)})
@@ -172,7 +173,7 @@ def test_the_folder_desk_takes_classes(tmp_path):
             writer.writerows(row | {"label": truth[row["item_id"]]} for row in rows)
         standing = advance(store, "classes")
     decided = read_labels(Ledger(store, "classes"), 2)
-    assert [NAMES[one.label] for one in decided] == [truth[one.item_id] for one in decided]
+    assert [NAMES[int(one.label)] for one in decided] == [truth[one.item_id] for one in decided]
     assert verify(store, "classes").differences == ()
 
 

@@ -1,19 +1,23 @@
 """Each kind of desk with its people: one way to open it, and one way to have everybody answer.
 
-A world knows what is true of every item: a class, or None for what cannot be decided and is skipped.
+A world knows what is true of every item: an answer, or None for what cannot be decided and is skipped.
 """
 
 import csv
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from services.label_studio_people import Person
 
+from assay.evalcore.annotators.answers.base import AnswerKind
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.controls import Control
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
 from assay.tasks.desks.protocol import Batch, Desk
 from assay.tasks.desks.simulated.desk import SimulatedDesk
@@ -21,8 +25,20 @@ from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.testing import FakeDesk
 
 CLASSES = ("match", "no match")
+TWO = class_answers(*CLASSES)
 DISPLAY = ("name_a", "name_b")
 Truth = Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What people may answer, and what they are shown."""
+
+    answers: AnswerKind = TWO
+    display: tuple[str, ...] = DISPLAY
+
+
+ASKED = Asked()
 
 
 class World(Protocol):
@@ -36,12 +52,15 @@ class World(Protocol):
 
 
 class LabelStudioWorld:
-    def __init__(self, api: LabelStudioApi, people: list[Person], evaluation: str, truth: Truth) -> None:
+    def __init__(
+        self, api: LabelStudioApi, people: list[Person], evaluation: str, truth: Truth, asked: Asked = ASKED
+    ) -> None:
         self._api, self._people, self._evaluation, self._truth = api, people, evaluation, truth
+        self._asked = asked
 
     def open(self, annotators: int = 1) -> Desk:
         return LabelStudioDesk(
-            self._api, evaluation=self._evaluation, classes=CLASSES, display=DISPLAY,
+            self._api, evaluation=self._evaluation, answers=self._asked.answers, display=self._asked.display,
             annotators_per_item=annotators,
         )
 
@@ -59,16 +78,16 @@ class LabelStudioWorld:
                 if label is None:
                     person.skip(task["id"])
                 else:
-                    person.label(task["id"], label)
+                    person.answer(task["id"], Control(self._asked.answers).results(label))
 
 
 class FolderWorld:
-    def __init__(self, folder: Path, evaluation: str, truth: Truth) -> None:
-        self._path, self._evaluation, self._truth = folder, evaluation, truth
+    def __init__(self, folder: Path, evaluation: str, truth: Truth, asked: Asked = ASKED) -> None:
+        self._path, self._evaluation, self._truth, self._asked = folder, evaluation, truth, asked
 
     def open(self, annotators: int = 1) -> Desk:
         return FolderDesk(
-            self._path, evaluation=self._evaluation, classes=CLASSES, display=DISPLAY,
+            self._path, evaluation=self._evaluation, answers=self._asked.answers, display=self._asked.display,
             annotators_per_item=annotators,
         )
 
@@ -94,19 +113,18 @@ class FolderWorld:
 
 
 class CallerWorld:
-    def __init__(self, store: Store, evaluation: str, truth: Truth) -> None:
-        self._store, self._evaluation, self._truth = store, evaluation, truth
+    def __init__(self, store: Store, evaluation: str, truth: Truth, asked: Asked = ASKED) -> None:
+        self._store, self._evaluation, self._truth, self._asked = store, evaluation, truth, asked
 
-    def open(self, annotators: int = 1) -> Desk:
+    def open(self, annotators: int = 1) -> CallerDesk:
         return CallerDesk(
-            self._store, evaluation=self._evaluation, classes=CLASSES, annotators_per_item=annotators
+            self._store, evaluation=self._evaluation, answers=self._asked.answers,
+            annotators_per_item=annotators,
         )
 
     def everybody_answers(self, batch: Batch, annotators: int = 1) -> None:
         by_name = {item.shown["name_a"]: item.item_id for item in batch.items}
-        desk = CallerDesk(
-            self._store, evaluation=self._evaluation, classes=CLASSES, annotators_per_item=annotators
-        )
+        desk = self.open(annotators)
         for number in range(annotators):
             name = f"person{number}"
             desk.tell({
@@ -118,7 +136,7 @@ class CallerWorld:
 class FakeWorld:
     """The double that is shipped: one object, since it lives in one process."""
 
-    def __init__(self, truth: Truth) -> None:
+    def __init__(self, truth: Truth, asked: Asked = ASKED) -> None:
         self._truth, self._desk = truth, FakeDesk()
         self._desk.second_answers = {}
 
@@ -134,7 +152,10 @@ class FakeWorld:
 class SimulatedWorld:
     DELAY = 60.0
 
-    def __init__(self, folder: Path, store: Store, evaluation: str, truth: Truth) -> None:
+    def __init__(
+        self, folder: Path, store: Store, evaluation: str, truth: Truth, asked: Asked = ASKED
+    ) -> None:
+        self._asked = asked
         self._labels = folder / "labels.jsonl"
         rows = [json.dumps({"item_id": item_id, "label": label}) for item_id, label in truth.items()]
         self._labels.write_text("\n".join(rows), encoding="utf-8")
@@ -143,7 +164,7 @@ class SimulatedWorld:
 
     def open(self, annotators: int = 1) -> Desk:
         return SimulatedDesk(
-            str(self._labels), evaluation=self._evaluation, classes=CLASSES, store=self._store,
+            str(self._labels), evaluation=self._evaluation, answers=self._asked.answers, store=self._store,
             id_column="item_id", annotators_per_item=annotators, delay=self.DELAY, clock=lambda: self._now,
         )
 

@@ -1,4 +1,4 @@
-"""The statistics of classes of equal standing, by the core that takes any kind of outcome.
+"""The statistics of classes of equal standing, numbers, tags and preferences, by the core of any outcome.
 
 Every draw asks an item that has no label yet. What the pool says of the items of a round is in its plan.
 """
@@ -8,24 +8,28 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.label_codes import ANY_OUTCOME, LabelCodes
 from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
 from assay.evalcore.monitoring.evidence.any_outcome import LabelledOutcomes, OutcomeSample
 from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.outcome_evaluation.estimates import estimates
-from assay.evalcore.outcome_evaluation.ledger_form import codes_of, items_of, stands_for
+from assay.evalcore.outcome_evaluation.ledger_form import items_of, stands_for
 from assay.evalcore.outcome_evaluation.observe import observe
 from assay.evalcore.outcome_evaluation.plan import plan
+from assay.evalcore.outcome_evaluation.seen import counted, outcomes_seen
 from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, State, begin
 from assay.evalcore.outcome_measures.comparing import leading
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Array, Bools, Floats
 from assay.evalcore.weighted.outcomes import every_code, weighted_outcomes
 from assay.evalcore.weighted.sample import WeightedSample
 from assay.flows.record.statistics.protocol import Relabelled, Statistics
 from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.designs import Drawn
+from assay.tasks.ledger.rounds.labels import Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
@@ -46,9 +50,19 @@ class OutcomeStatistics(Statistics):
         return self.question.method.says
 
     @property
-    def n_classes(self) -> int:
-        """K."""
-        return self.question.stack.kind.width
+    def codes(self) -> LabelCodes:
+        """See Statistics."""
+        return ANY_OUTCOME
+
+    @property
+    def n_parts(self) -> int:
+        """See Statistics."""
+        return len(self.question.stack.kind.parts)
+
+    def counted(self, before: tuple[int, ...], decided: Sequence[Decided]) -> tuple[int, ...]:
+        """See Statistics."""
+        labels = [one.label for one in decided if one.label is not None]
+        return counted(self.question.stack.kind, before, labels)
 
     def begin(self) -> State:
         """See Statistics."""
@@ -58,11 +72,9 @@ class OutcomeStatistics(Statistics):
         """See Statistics."""
         return plan(self.question, state, size)
 
-    def observe(self, state: Any, planned: PlannedRound, labels: Ints, share: Floats | None) -> State:
+    def observe(self, state: Any, planned: PlannedRound, labels: Array, share: Floats | None) -> State:
         """See Statistics."""
-        predicted = planned.prediction if planned.predictions is None else planned.predictions
-        items = items_of(predicted, planned.probabilities)
-        return observe(self.question, state, cast(RoundPlan, planned.plan), codes_of(labels), items)
+        return observe(self.question, state, cast(RoundPlan, planned.plan), labels, _items(planned))
 
     def revised(self, rounds: Sequence[Relabelled]) -> State:
         """See Statistics. The designs are those of the plans, so only the labels differ."""
@@ -82,12 +94,9 @@ class OutcomeStatistics(Statistics):
         drives = leading(measures)
         return sum(len(m.parts) for m, drive in zip(measures, drives, strict=True) if drive)
 
-    def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
-        """Two classes at least, and the class that the first measure asks for."""
-        first = self.question.stack.measures[0].parts
-        names = self.question.stack.kind.parts
-        asked = [names.index(part) for part in first if part in names and len(first) == 1]
-        return sum(n > 0 for n in labelled) > 1 and all(labelled[k] > 0 for k in asked)
+    def outcomes_seen(self, state: Any) -> bool | None:
+        """See Statistics."""
+        return outcomes_seen(self.question, state)
 
     @property
     def kind(self) -> OutcomeKind:
@@ -96,7 +105,7 @@ class OutcomeStatistics(Statistics):
 
     def sample(self, state: Any, closed: Sequence[ClosedRound]) -> WeightedSample:
         """See Statistics: by the method's own design."""
-        rounds = [(cast(RoundPlan, one.planned.plan), codes_of(one.labels)) for one in closed]
+        rounds = [(cast(RoundPlan, one.planned.plan), one.labels) for one in closed]
         return weighted_outcomes(self.question, state, rounds)
 
     def predictions_of_unreached(self, reached: Bools, *, as_frozen: bool) -> Floats:
@@ -110,8 +119,8 @@ class OutcomeStatistics(Statistics):
         state, rounds = self.begin(), []
         for one in closed:
             rounds.append(LabelledOutcomes(
-                before=state.inner, plan=cast(RoundPlan, one.planned.plan), code=codes_of(one.labels),
-                items=items_of(one.planned.prediction, one.planned.probabilities),
+                before=state.inner, plan=cast(RoundPlan, one.planned.plan), code=one.labels,
+                items=_items(one.planned),
                 segment=one.places(segments),
             ))
             state = self.observe(state, one.planned, one.labels, None)
@@ -136,3 +145,9 @@ class OutcomeStatistics(Statistics):
     def probability_kind(self, planned: PlannedRound) -> str:
         """See Statistics."""
         return "inclusion"
+
+
+def _items(planned: PlannedRound) -> Items:
+    """What the pool says of the items of a round."""
+    predicted = planned.prediction if planned.predictions is None else planned.predictions
+    return items_of(predicted, planned.probabilities, planned.judges, len(planned.item_id))

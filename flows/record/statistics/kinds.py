@@ -16,8 +16,8 @@ from assay.flows.record.statistics.protocol import Statistics
 from assay.flows.record.statistics.two_classes import TwoClassStatistics
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.pool.inherited import InheritedLabel, as_arrays
+from assay.tasks.pool.predictions.gathered_items import stack_of_spec
 from assay.tasks.pool.predictions.protocol import FrozenCut
-from assay.tasks.pool.predictions.several_classes import stack_of_spec
 from assay.tasks.spec.evaluation import Spec
 
 Inherited = Sequence[InheritedLabel] | None
@@ -52,7 +52,7 @@ def _measures(spec: Spec, partition: Partition) -> tuple[Measure, ...]:
     return tuple(with_known_items(measure, partition.known, others) for measure in spec.measures)
 
 
-def _several_classes(spec: Spec, manifest: Manifest, cut: FrozenCut, inherited: Inherited) -> Statistics:
+def _any_outcome(spec: Spec, manifest: Manifest, cut: FrozenCut, inherited: Inherited) -> Statistics:
     return OutcomeStatistics(OutcomeQuestion(
         method=outcome_method(manifest.partition.method),
         stack=stack_of_spec(spec, manifest.rows),
@@ -65,5 +65,5 @@ def _several_classes(spec: Spec, manifest: Manifest, cut: FrozenCut, inherited: 
 
 
 _BY_TASK: Mapping[str, Callable[[Spec, Manifest, Any, Inherited], Statistics]] = {
-    "binary": _two_classes, "multiclass": _several_classes,
+    "binary": _two_classes, **dict.fromkeys(("multiclass", "number", "tags", "preference"), _any_outcome),
 }

@@ -1,6 +1,6 @@
 """What flows ask of the statistics of one evaluation, whatever people answer.
 
-Labels are codes of classes here, with UNDECIDED and UNANSWERED among them, as the ledger has them.
+Labels are codes here, and some of them stand for no label: `Statistics.codes` says which.
 """
 
 from abc import ABC, abstractmethod
@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from assay.evalcore.annotators.quality import Correctable
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimates import Estimate
+from assay.evalcore.evaluation.label_codes import LabelCodes
 from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.evaluation.stopping import StoppingRule
@@ -18,12 +19,13 @@ from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.outlook import Outlook
 from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.types import Array, Bools, Floats
 from assay.evalcore.weighted.sample import WeightedSample
 from assay.tasks.desks.kind import AskAgain
 from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.estimate import Sensitivity
+from assay.tasks.ledger.rounds.labels import Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
@@ -79,8 +81,8 @@ class Relabelled:
     """A closed round with the labels of now."""
 
     planned: PlannedRound
-    then: Ints               # (T,) as the plan and the closing had them
-    now: Ints                # (T,)
+    then: Array              # (T,) as the plan and the closing had them
+    now: Array               # (T,)
     share: Floats | None     # (T,) which part of the answers of now was positive, with two classes
 
 
@@ -99,8 +101,17 @@ class Statistics(ABC):
 
     @property
     @abstractmethod
-    def n_classes(self) -> int:
-        """How many classes people choose from."""
+    def codes(self) -> LabelCodes:
+        """How labels stand in arrays."""
+
+    @property
+    @abstractmethod
+    def n_parts(self) -> int:
+        """How many classes or tags people choose from; 0 where they answer numbers."""
+
+    @abstractmethod
+    def counted(self, before: tuple[int, ...], decided: Sequence[Decided]) -> tuple[int, ...]:
+        """Labelled items by class or tag, with these."""
 
     @abstractmethod
     def begin(self) -> State:
@@ -111,7 +122,7 @@ class Statistics(ABC):
         """The draws of the next round, of at most `size` newly asked items."""
 
     @abstractmethod
-    def observe(self, state: State, planned: PlannedRound, labels: Ints, share: Floats | None) -> State:
+    def observe(self, state: State, planned: PlannedRound, labels: Array, share: Floats | None) -> State:
         """The state after a round, with a label for every draw."""
 
     @abstractmethod
@@ -147,8 +158,8 @@ class Statistics(ABC):
         """
 
     @abstractmethod
-    def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
-        """Of labelled items by class, whether those are there that the first measure needs; None where
+    def outcomes_seen(self, state: State) -> bool | None:
+        """Whether labels differ, and the outcomes are among them that the first measure needs; None where
         `positives` tells."""
 
     @abstractmethod
@@ -177,7 +188,7 @@ class Statistics(ABC):
     # --- what some kinds of outcome have, and others have nothing of ---
 
     def as_if(
-        self, before: AsIf, state: State, planned: PlannedRound, labels: Ints, share: Floats | None
+        self, before: AsIf, state: State, planned: PlannedRound, labels: Array, share: Floats | None
     ) -> AsIf:
         """The states after a round if all undecided items were of one class; None without any, or where
         that says nothing."""

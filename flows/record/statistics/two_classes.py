@@ -1,5 +1,6 @@
 """The statistics of a positive and a negative class."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,6 +11,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.by_segment import estimates_by_segment
 from assay.evalcore.evaluation.estimates import Estimate, estimates, system_estimates
+from assay.evalcore.evaluation.label_codes import TWO_CLASSES, LabelCodes
 from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import response
 from assay.evalcore.evaluation.observe import observe
@@ -25,7 +27,7 @@ from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.monitoring.evidence.two_classes import TwoClassSample
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.types import Array, Bools, Floats
 from assay.evalcore.weighted.sample import WeightedSample
 from assay.evalcore.weighted.two_classes import predictions_unreached, weighted_sample
 from assay.flows.record.statistics.protocol import AsIf, Relabelled, Statistics
@@ -33,6 +35,7 @@ from assay.tasks.desks.kind import AskAgain
 from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.estimate import Ends, Sensitivity
+from assay.tasks.ledger.rounds.labels import Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
@@ -54,9 +57,19 @@ class TwoClassStatistics(Statistics):
         return self.question.method.sampling_note
 
     @property
-    def n_classes(self) -> int:
+    def codes(self) -> LabelCodes:
+        """See Statistics."""
+        return TWO_CLASSES
+
+    @property
+    def n_parts(self) -> int:
         """2."""
         return 2
+
+    def counted(self, before: tuple[int, ...], decided: Sequence[Decided]) -> tuple[int, ...]:
+        """See Statistics."""
+        more = Counter(one.label for one in decided)
+        return tuple(n + more[code] for code, n in enumerate(before))
 
     def begin(self) -> State:
         """See Statistics."""
@@ -66,12 +79,12 @@ class TwoClassStatistics(Statistics):
         """See Statistics."""
         return plan(self.question, state, size)
 
-    def observe(self, state: Any, planned: PlannedRound, labels: Ints, share: Floats | None) -> State:
+    def observe(self, state: Any, planned: PlannedRound, labels: Array, share: Floats | None) -> State:
         """See Statistics."""
         return observe(self.question, state, _plan(planned), labels, share)
 
     def as_if(
-        self, before: AsIf, state: Any, planned: PlannedRound, labels: Ints, share: Floats | None
+        self, before: AsIf, state: Any, planned: PlannedRound, labels: Array, share: Floats | None
     ) -> AsIf:
         """All undecided items negative, or positive."""
         if before is None and not (labels == UNDECIDED).any():
@@ -158,7 +171,7 @@ class TwoClassStatistics(Statistics):
         """See Statistics."""
         return labelled[1]
 
-    def outcomes_seen(self, labelled: Sequence[int]) -> bool | None:
+    def outcomes_seen(self, state: Any) -> bool | None:
         """None: the positives tell."""
         return None
 

@@ -14,11 +14,12 @@ digest of the name, never the name.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.kept_batches import KeptBatches
@@ -61,19 +62,19 @@ class _Told:
 
     person: str
     at: str
-    answers: Mapping[str, str | None]   # item -> class, or None: skipped
+    answers: Mapping[str, str | None]   # item -> what was said in its fixed spelling, or None: skipped
 
 
 class CallerDesk:
     """A desk for one evaluation. Any number of processes may ask and tell."""
 
     def __init__(
-        self, store: Store, *, evaluation: str, classes: Sequence[str], annotators_per_item: int = 1,
+        self, store: Store, *, evaluation: str, answers: AnswerKind, annotators_per_item: int = 1,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`store` is the ledger's; `clock` gives seconds since 1970."""
+        """`store` is the ledger's; `answers` is what may be told; `clock` gives seconds since 1970."""
         self._store, self._evaluation, self._clock = store, evaluation, clock
-        self._classes = list(classes)
+        self._answers = answers
         self._annotators = annotators_per_item
         self._kept = KeptBatches(store, _DESK, evaluation, _Posted)
 
@@ -89,25 +90,24 @@ class CallerDesk:
             for question in self._open(round, asking, annotator)
         ]
 
-    def tell(self, answers: Mapping[str, str | None], annotator: str = "") -> None:
-        """Keep one person's answers: item id -> class name, or None for an item that cannot be decided.
+    def tell(
+        self, answers: Mapping[str, str | float | Collection[str] | None], annotator: str = ""
+    ) -> None:
+        """Keep one person's answers: item id -> class name, number or tags, None for what cannot be decided.
+
+        Tags are a list, or joined by bars; an item without any has the empty list, or "none".
 
         The same answer told again changes nothing; of two different ones the later counts. All answers are
         checked before any is kept.
 
         annotator   tells people apart where several answer an item; "" is one nameless person
 
-        Raises BadInput for an item that was never asked about and for a label that is not a class.
+        Raises BadInput for an item that was never asked about, and for an answer that is none.
         """
-        for item_id, label in answers.items():
-            if label is not None and label not in self._classes:
-                raise BadInput(
-                    f"{label!r} is not a class of evaluation {self._evaluation!r}; answer item {item_id!r} "
-                    f"with {' or '.join(repr(name) for name in self._classes)}, or None to skip it"
-                )
+        said = {item_id: self._meaning(item_id, answer) for item_id, answer in answers.items()}
         person = self._person(annotator)
-        for (round, asking), item_ids in self._asked_last(answers).items():
-            self._keep(round, asking, person, {item_id: answers[item_id] for item_id in item_ids})
+        for (round, asking), item_ids in self._asked_last(said).items():
+            self._keep(round, asking, person, {item_id: said[item_id] for item_id in item_ids})
 
     def prepare(self) -> None:
         """Nothing to prepare: the ledger's store is there."""
@@ -143,6 +143,23 @@ class CallerDesk:
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """Have `ask` return these items until so many people have answered them."""
         self._kept.request_more(batch, item_ids, annotators)
+
+    def _meaning(self, item_id: str, answer: str | float | Collection[str] | None) -> str | None:
+        """The answer in its fixed spelling. Raises BadInput where it is none."""
+        if answer is None:
+            return None
+        if isinstance(answer, str | float | int):
+            text: str | None = str(answer)
+        else:
+            text = "|".join(answer) or self._answers.empty
+        meaning = None if text is None else self._answers.spelled(text)
+        if meaning is None:
+            choices = " or ".join(repr(name) for name in self._answers.choices)
+            raise BadInput(
+                f"{answer!r} is no answer of evaluation {self._evaluation!r}; answer item {item_id!r} with "
+                f"{choices or self._answers.wanted}, or None to skip it"
+            )
+        return meaning
 
     def _open(self, round: int, asking: int, annotator: str | None) -> Iterator[WaitingItem]:
         people: dict[str, set[str]] = {}

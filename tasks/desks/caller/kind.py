@@ -14,12 +14,12 @@ class CallerKind(DeskKind):
 
     kind: Literal["caller"]
 
-    def open(self, labelling: Labelling, resources: Resources) -> Desk:
-        """See DeskKind.open."""
+    def opened(self, labelling: Labelling, resources: Resources) -> Desk:
+        """See DeskKind.opened."""
         from assay.tasks.desks.caller.desk import CallerDesk
 
         return CallerDesk(
-            resources.store, evaluation=labelling.evaluation, classes=labelling.classes,
+            resources.store, evaluation=labelling.evaluation, answers=labelling.answers,
             annotators_per_item=self.annotators_per_item, clock=resources.clock,
         )
 

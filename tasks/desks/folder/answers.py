@@ -1,8 +1,8 @@
 """What the rows of an answer file mean.
 
-A row without label and skip is not answered yet. A skip comes before a label. A label is one of the classes,
-in any case if that is unambiguous. A row with an unknown label or item, or with another label than the same
-person gave the same item in the same file, is invalid: kept with what it said, and named in the log.
+A row without label and skip is not answered yet. A skip comes before a label. What a label may be is said by
+`AnswerKind.meaning`. A row with another label or an unknown item, or with another label than the same person
+gave the same item in the same file, is invalid: kept with what it said, and named in the log.
 
 A person is a name, in the `annotator` column or else in the file's name (kim in round-0001-kim.csv); without
 either, everybody is one nameless person. The ledger gets a digest of the name, never the name.
@@ -10,11 +10,11 @@ either, everybody is one nameless person. The ledger gets a digest of the name, 
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_rows, to_cell
 from assay.tasks.desks.protocol import Batch
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 def answers_in(
-    file: Path, stem: str, blob: bytes, saved_at: str, *, batch: Batch, classes: Sequence[str]
+    file: Path, stem: str, blob: bytes, saved_at: str, *, batch: Batch, kind: AnswerKind
 ) -> list[Annotation]:
     """The answers in one file, whose name begins with `stem` and which was saved at `saved_at` (ISO 8601).
 
@@ -43,13 +43,13 @@ def answers_in(
 
     answers: list[Annotation] = []
     for (item_id, person), rows in given.items():
-        meanings = {_meaning(row, classes) for row in rows}
-        kind, label = meanings.pop() if len(meanings) == 1 and item_id in items else ("invalid", None)
+        meanings = {_meaning(row, kind) for row in rows}
+        what, label = meanings.pop() if len(meanings) == 1 and item_id in items else ("invalid", None)
         answers.append(Annotation(
             item_id=item_id,
             annotation_id=digest(str(batch.round), place, item_id, person)[:16],
             annotator=person,
-            kind=kind,
+            kind=what,
             label=label,
             updated_at=saved_at,
             raw={"file": digest(place)[:16], "rows": [
@@ -58,7 +58,7 @@ def answers_in(
             ]},
             asking=batch.asking,
         ))
-        if kind == "invalid":
+        if what == "invalid":
             said = ", ".join(f"line {row.line}: {row.text('label')!r}" for row in rows[:3])
             _log.warning("%s: no valid answer for item %r (%s); correct the file", file, item_id, said)
     return answers
@@ -87,17 +87,15 @@ def _skipped(row: AnswerRow) -> bool:
 
 
 def _meaning(
-    row: AnswerRow, classes: Sequence[str]
+    row: AnswerRow, kind: AnswerKind
 ) -> tuple[Literal["label", "skip", "invalid"], str | None]:
     if _skipped(row):
         return "skip", None
     text = row.text("label")
     for candidate in (from_cell(text), text):
-        if candidate in classes:
-            return "label", candidate
-    folded: Mapping[str, str] = {name.casefold(): name for name in classes}
-    if len(folded) == len(classes) and from_cell(text).casefold() in folded:
-        return "label", folded[from_cell(text).casefold()]
+        meaning = kind.meaning(candidate)
+        if meaning is not None:
+            return "label", meaning
     return "invalid", None
 
 

@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.folder.answers import ItemCells, answers_in
 from assay.tasks.desks.folder.csv_cells import read_rows, write_rows
@@ -30,7 +31,6 @@ from assay.tasks.desks.folder.exclusive_file import create_exclusively
 from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item
 
 ANSWERS = "answers"
-_MOST_IN_LINE = 5   # classes that the instructions name in a sentence
 _OURS = ("item_id", "label", "annotator", "skip")   # columns that mean something in an answer file
 
 
@@ -38,13 +38,13 @@ class FolderDesk:
     """A desk in a folder on a disk that everybody who labels can reach."""
 
     def __init__(
-        self, path: Path, *, evaluation: str, classes: Sequence[str], display: Sequence[str],
+        self, path: Path, *, evaluation: str, answers: AnswerKind, display: Sequence[str],
         annotators_per_item: int = 1,
     ) -> None:
         """`path` is the spec's `desk.path`; the evaluation gets a folder of its own in it."""
         self._folder = path / evaluation
         self._evaluation = evaluation
-        self._classes = list(classes)
+        self._kind = answers
         self._display = list(display)
         self._annotators = annotators_per_item
 
@@ -75,7 +75,7 @@ class FolderDesk:
             for path in [*self._files(self._folder, batch), *self._files(self._folder / ANSWERS, batch)]:
                 saved_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
                 answers += answers_in(
-                    path, _stem(batch), path.read_bytes(), saved_at, batch=batch, classes=self._classes
+                    path, _stem(batch), path.read_bytes(), saved_at, batch=batch, kind=self._kind
                 )
         return Collected(annotations=answers, present=frozenset(self._listed(batch)))
 
@@ -118,18 +118,18 @@ class FolderDesk:
         return sorted(path for path in folder.iterdir() if name.fullmatch(path.name) and path.is_file())
 
     def _instructions(self) -> str:
-        several = len(self._classes) > _MOST_IN_LINE
-        classes = "one of the classes below" if several else (
-            " or ".join(f'"{name}"' for name in self._classes)
-        )
-        listed = "\nThe classes:\n\n" + "".join(f"  {name}\n" for name in self._classes) if several else ""
+        kind = self._kind
+        below = "below" in kind.wanted
+        listed = f"\nThe {'tags' if kind.several else 'classes'}:\n\n" + "".join(
+            f"  {name}\n" for name in kind.choices
+        ) if below else ""
         people = "" if self._annotators == 1 else (
             f"\nEach item is answered by {self._annotators} different people, each in a file of their own.\n"
         )
         return (
             f"Labelling for {self._evaluation}\n\n"
             "1. Open a file round-NNNN.csv of this folder.\n"
-            f"2. In the column `label`, write {classes}. Leave it empty to answer later.\n"
+            f"2. In the column `label`, write {kind.wanted}. Leave it empty to answer later.\n"
             "   If an item cannot be decided, add a column `skip` and write yes in it.\n"
             f"3. Save it as CSV UTF-8 in the folder {ANSWERS}, with your name in the file's name, such as\n"
             f"   {ANSWERS}/round-0001-kim.csv. Keep the heading line and the column item_id as they are.\n"

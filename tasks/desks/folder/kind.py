@@ -19,12 +19,12 @@ class FolderKind(DeskKind):
     kind: Literal["folder"]
     path: str = Field(min_length=1, description="the folder for batches and answers")
 
-    def open(self, labelling: Labelling, resources: Resources) -> Desk:
-        """See DeskKind.open."""
+    def opened(self, labelling: Labelling, resources: Resources) -> Desk:
+        """See DeskKind.opened."""
         from assay.tasks.desks.folder.desk import FolderDesk
 
         return FolderDesk(
-            self._folder, evaluation=labelling.evaluation, classes=labelling.classes,
+            self._folder, evaluation=labelling.evaluation, answers=labelling.answers,
             display=labelling.display, annotators_per_item=self.annotators_per_item,
         )
 

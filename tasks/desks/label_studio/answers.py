@@ -1,30 +1,30 @@
 """What an annotation in Label Studio means. Nothing on the server checks it, so everything is checked here.
 
-Skipped comes first, because a skip may hold a choice; then exactly one choice, of exactly one of our classes.
-Anything else (no result, two choices, an unknown class, malformed data) is invalid: it is not counted, and
-the raw record is kept for inspection. Regions that people drew in the shown text are ignored.
+Skipped comes first, because a skip may hold a choice; then what the page's control makes of the results
+(`controls`). Anything else (no result, two choices, an unknown class, malformed data) is invalid: it is not
+counted, and the raw record is kept for inspection. Regions that people drew in the shown text are ignored.
 
 An answer is the work of whoever edited it last, and the raw record tells who gave it first. An answer that
 Label Studio attributes to nobody (its person was deleted, or it was imported) is invalid: how many people
 stand behind such answers cannot be known.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from assay.evalcore.annotators.annotation import Annotation
-from assay.tasks.desks.label_studio.labelling_config import CONTROL, class_name
+from assay.tasks.desks.label_studio.controls import Control
 
 # Not created_username: it holds an e-mail address.
 _KEPT = ("id", "task", "result", "was_cancelled", "ground_truth", "created_at", "updated_at", "lead_time")
 
 
 def annotation(
-    item_id: str, raw: Mapping[str, Any], classes: Sequence[str], asking: int = 1
+    item_id: str, raw: Mapping[str, Any], control: Control, asking: int = 1
 ) -> Annotation:
     """One annotation as Label Studio lists it, translated."""
     person = _number(raw.get("updated_by")) or _number(raw.get("completed_by"))
-    kind, label = _meaning(raw, classes) if person else ("invalid", None)
+    kind, label = _meaning(raw, control) if person else ("invalid", None)
     people = {name: _number(raw[name]) for name in ("completed_by", "updated_by") if name in raw}
     return Annotation(
         item_id=item_id,
@@ -48,28 +48,12 @@ def touched(task: Mapping[str, Any]) -> bool:
 
 
 def _meaning(
-    raw: Mapping[str, Any], classes: Sequence[str]
+    raw: Mapping[str, Any], control: Control
 ) -> tuple[Literal["label", "skip", "invalid"], str | None]:
     if raw.get("was_cancelled"):
         return "skip", None
-    results = raw.get("result")
-    choices = [chosen for result in results if (chosen := _chosen(result)) is not None] if (
-        isinstance(results, list)
-    ) else []
-    if len(choices) == 1 and len(choices[0]) == 1 and isinstance(choices[0][0], str):
-        name = class_name(choices[0][0])
-        if name in classes:
-            return "label", name
-    return "invalid", None
-
-
-def _chosen(result: Any) -> list[Any] | None:
-    """The choices of our control, or None if this part of the result is something else."""
-    if not isinstance(result, dict) or result.get("from_name") != CONTROL:
-        return None
-    value = result.get("value")
-    choices = value.get("choices") if isinstance(value, dict) else None
-    return choices if isinstance(choices, list) else []
+    meaning = control.meaning(raw.get("result"))
+    return ("invalid", None) if meaning is None else ("label", meaning)
 
 
 def _number(person: Any) -> int | None:

@@ -23,10 +23,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.evalcore.plurals import plural
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.answers import annotation, touched
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
+from assay.tasks.desks.label_studio.controls import Control
 from assay.tasks.desks.label_studio.project import EvaluationProject
 from assay.tasks.desks.label_studio.replies import NotThere
 from assay.tasks.desks.label_studio.shown_fields import (
@@ -64,21 +66,21 @@ class LabelStudioDesk:
         api: LabelStudioApi,
         *,
         evaluation: str,
-        classes: Sequence[str],
+        answers: AnswerKind,
         display: Sequence[str],
         annotators_per_item: int = 1,
         title: str | None = None,
         identity: str = "",
         show_as: Mapping[str, str] | None = None,
     ) -> None:
-        """`classes` in the order of their hotkeys; `title` of the project instead of the evaluation's name;
+        """`answers`: what people may answer; `title` of the project instead of the evaluation's name;
         `identity` tells apart evaluations of one name in different ledgers on one server."""
         self._api = api
-        self._classes = list(classes)
+        self._control = Control(answers)
         self._fields = shown_fields(list(display), show_as or {})
         self._project = EvaluationProject(
-            api, evaluation=evaluation, identity=identity, title=title, classes=classes, display=display,
-            show_as=show_as or {}, annotators=annotators_per_item,
+            api, evaluation=evaluation, identity=identity, title=title, control=self._control,
+            display=display, show_as=show_as or {}, annotators=annotators_per_item,
         )
 
     def prepare(self) -> None:
@@ -126,7 +128,7 @@ class LabelStudioDesk:
             removed += self._remove_untouched_copies(tasks)
             for task in tasks:
                 answers += [
-                    annotation(item_id, raw, self._classes, batch.asking)
+                    annotation(item_id, raw, self._control, batch.asking)
                     for raw in task.get("annotations") or ()
                 ]
         return Collected(annotations=answers, present=frozenset(copies), copies_removed=removed)

@@ -38,12 +38,12 @@ class LabelStudioKind(DeskKind):
             raise wrong(f"{url!r} is not an http:// or https:// address")
         return url
 
-    def open(self, labelling: Labelling, resources: Resources) -> Desk:
-        """See DeskKind.open."""
+    def opened(self, labelling: Labelling, resources: Resources) -> Desk:
+        """See DeskKind.opened."""
         from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 
         return LabelStudioDesk(
-            self._api(resources), evaluation=labelling.evaluation, classes=labelling.classes,
+            self._api(resources), evaluation=labelling.evaluation, answers=labelling.answers,
             display=labelling.display, show_as=labelling.show_as, title=self.project,
             identity=resources.identity, annotators_per_item=self.annotators_per_item,
         )

@@ -1,27 +1,18 @@
 """The labelling page of Label Studio, generated from what is shown and what may be answered.
 
-One control, named `label`, with a choice for each class: buttons with hotkeys, or a list to search in where
-there are more than ten. Skipping is Label Studio's own button.
+One control, named `label` (`controls`). Skipping is Label Studio's own button.
 Above it the shown fields: record pairs in two columns, one line per pair, so that the eye compares along the
 line; everything else below one another.
 
-Field names and classes are people's words and go into XML, so they are escaped. They also go through Label
-Studio's own templates, where `$word` is replaced by a value of the item: a zero-width space after every `$`
-keeps it a dollar sign, and `class_name` takes it out again when the answer comes back.
+Field names and classes are people's words, and are made fit for XML (`xml_text`).
 """
 
-import re
 from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 
+from assay.tasks.desks.label_studio.controls import Control
 from assay.tasks.desks.label_studio.shown_fields import Field, ShownRow, side_by_side
-
-CONTROL = "label"
-HOTKEYS = "1234567890"
-MOST_BUTTONS = len(HOTKEYS)
-_GUARD = "\u200b"
-# What XML 1.0 cannot hold, not even escaped. A class that holds one is refused when the spec is read.
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from assay.tasks.desks.label_studio.xml_text import to_page
 
 # Translucent greys look right in the light and in the dark theme.
 _STYLE = """
@@ -39,8 +30,8 @@ _STYLE = """
 """
 
 
-def labelling_config(fields: Sequence[Field], classes: Sequence[str]) -> str:
-    """The XML of the labelling page; `classes` in the order of their hotkeys."""
+def labelling_config(fields: Sequence[Field], control: Control) -> str:
+    """The XML of the labelling page."""
     rows = side_by_side(fields)
     lines = ['<View className="assay-page">', f"  <Style>{_STYLE}  </Style>"]
     if any(row.right is not None for row in rows):
@@ -49,20 +40,9 @@ def labelling_config(fields: Sequence[Field], classes: Sequence[str]) -> str:
     for row in rows:
         lines += _row(row)
     lines.append('  <View className="assay-choices">')
-    lines.append(
-        f'    <Choices name="{CONTROL}" toName={_quoted(fields[0].key)} choice="single" required="true" '
-        + ('layout="select">' if len(classes) > MOST_BUTTONS else 'showInline="true">')
-    )
-    for position, name in enumerate(classes):
-        hotkey = f" hotkey={_quoted(HOTKEYS[position])}" if len(classes) <= MOST_BUTTONS else ""
-        lines.append(f"      <Choice value={_quoted(_plain(name))}{hotkey}/>")
-    lines += ["    </Choices>", "  </View>", "</View>"]
+    lines += [f"    {line}" for line in control.lines(fields[0].key)]
+    lines += ["  </View>", "</View>"]
     return "\n".join(lines)
-
-
-def class_name(choice: str) -> str:
-    """The class behind a choice as Label Studio reports it."""
-    return choice.replace("$" + _GUARD, "$")
 
 
 def _row(row: ShownRow) -> list[str]:
@@ -72,7 +52,7 @@ def _row(row: ShownRow) -> list[str]:
 
 
 def _heading(text: str) -> str:
-    return f'<Header value={_quoted(_plain(text))} size="5"/>'
+    return f'<Header value={quoteattr(to_page(text))} size="5"/>'
 
 
 def _cell(kind: str, content: str) -> str:
@@ -86,12 +66,5 @@ def _object(field: Field) -> str:
     sites to read them (CORS), which showing them does not need.
     """
     tag = "Text" if field.kind == "text" else "HyperText"
-    return f'<{tag} name={_quoted(field.key)} value={_quoted("$" + field.key)} valueType="text"/>'
+    return f'<{tag} name={quoteattr(field.key)} value={quoteattr("$" + field.key)} valueType="text"/>'
 
-
-def _plain(text: str) -> str:
-    return _NOT_XML.sub("", text).replace("$", "$" + _GUARD)
-
-
-def _quoted(text: str) -> str:
-    return quoteattr(text)

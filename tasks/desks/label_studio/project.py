@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.api import LabelStudioApi, Listed
+from assay.tasks.desks.label_studio.controls import Control
 from assay.tasks.desks.label_studio.labelling_config import labelling_config
 from assay.tasks.desks.label_studio.replies import NotThere
 from assay.tasks.desks.label_studio.shown_fields import Field, Kind, shown_fields
@@ -32,7 +33,7 @@ class EvaluationProject:
         evaluation: str,
         identity: str,
         title: str | None,
-        classes: Sequence[str],
+        control: Control,
         display: Sequence[str],
         show_as: Mapping[str, str],
         annotators: int,
@@ -40,7 +41,7 @@ class EvaluationProject:
         """As `LabelStudioDesk`. Nothing is sent yet."""
         self._api = api
         self._evaluation = evaluation
-        self._classes, self._display, self._show_as = list(classes), list(display), dict(show_as)
+        self._control, self._display, self._show_as = control, list(display), dict(show_as)
         self._annotators = annotators
         self.mark = digest(evaluation, identity)[:20]
         self._short = self.mark[:_IN_TITLE]
@@ -71,9 +72,9 @@ class EvaluationProject:
         try:
             page = str(self._api.read(f"api/projects/{project}/").get("label_config") or "")
             fitting = shown_fields(self._display, self._show_as, [item.shown for item in items])
-            untouched = page == labelling_config(self._fields, self._classes)
+            untouched = page == labelling_config(self._fields, self._control)
             if fitting != self._fields and untouched and self._api.count(project) == 0:
-                page = labelling_config(fitting, self._classes)
+                page = labelling_config(fitting, self._control)
                 self._api.change("PATCH", f"api/projects/{project}/", {"label_config": page})
         except NotThere:
             raise self.deleted() from None
@@ -103,12 +104,12 @@ class EvaluationProject:
         created = self._api.change("POST", "api/projects/", {   # twice is survivable: see the module's text
             "title": self._title,
             "description": f"Assay evaluation {self._evaluation}. Please leave this mark: {self.mark}",
-            "label_config": labelling_config(self._fields, self._classes),
+            "label_config": labelling_config(self._fields, self._control),
             "maximum_annotations": self._annotators,
             "overlap_cohort_percentage": 100,      # below it, every import reshuffles the others' overlap
             "skip_queue": "REQUEUE_FOR_OTHERS",    # who skipped an item does not meet it again
             "show_skip_button": True,
-            "enable_empty_annotation": False,
+            "enable_empty_annotation": self._control.may_be_empty,
             "show_collab_predictions": False,
             "sampling": "Sequential sampling",
         })

@@ -1,11 +1,13 @@
 """The desk without people: annotators who know the answers, for demos, trials and tests.
 
-The labels come from a file (Parquet, CSV or JSONL, local or s3://) with the items' ids and their classes:
-class names, or 1/0 and true/false for a positive and a negative class. An item without a label in its row
-is skipped by everybody; an item without a row is an error, because nobody could ever answer it.
+The labels come from a file (Parquet, CSV or JSONL, local or s3://) with the items' ids and their labels:
+class names (1/0 and true/false too, of a positive and a negative class), numbers, or tags joined by bars. An
+item without a label in its row is skipped by everybody; an item without a row is an error, because nobody
+could ever answer it.
 
-    error_rate   chance that an annotator picks another class; fixed by (seed, item, annotator), so a rerun
-                 errs on the same items, and two annotators err independently
+    error_rate   chance that an annotator picks another class, or turns a tag over; fixed by (seed, item,
+                 annotator), so a rerun errs on the same items, and two annotators err independently
+    noise        standard deviation of what an annotator adds to a number
     annotators   people with error rates of their own, by truth and answer where the spec says so; each item
                  goes to `annotators_per_item` of them, drawn by (seed, item), and to others of them when more
                  are asked for
@@ -19,24 +21,25 @@ What was posted outlives the process: posting keeps the items with their labels 
 """
 
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.evalcore.errors import BadInput
 from assay.evalcore.randomness import stream
 from assay.tasks.desks.kept_batches import KeptBatches
 from assay.tasks.desks.protocol import Batch, Collected, Item
+from assay.tasks.desks.simulated.errors import SimulatedErrors, says
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.sources.labelled_rows import labelled_rows
-from assay.tasks.sources.spellings import two_class_spellings
 
-Errors = Callable[[str], Mapping[str, float]]   # true class -> wrong answer -> its chance
+Says = Callable[[str, np.random.Generator], str]   # what a person says where this is true
 _OTHERS = 100   # the people of the second asking are numbered from here; an item has at most 100 a time
 
 
@@ -45,7 +48,7 @@ class _Posted:
     """What one post put on the desk."""
 
     posted_at: float                   # seconds, by the desk's clock
-    labels: Mapping[str, str | None]   # item -> its class; None: it cannot be decided
+    labels: Mapping[str, str | None]   # item -> its label; None: it cannot be decided
 
 
 class SimulatedDesk:
@@ -56,31 +59,30 @@ class SimulatedDesk:
         labels: str,
         *,
         evaluation: str,
-        classes: Sequence[str],
+        answers: AnswerKind,
         store: Store,
         id_column: str,
         label_column: str = "label",
         annotators_per_item: int = 1,
         error_rate: float = 0.0,
-        annotators: Sequence[Errors] | None = None,
-        spellings: Mapping[str, str] | None = None,
+        annotators: Sequence[Says] | None = None,
         delay: float = 0.0,
         seed: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`classes` as people see them; `clock` gives seconds, the same for every process.
+        """`answers`: what people may answer; `clock` gives seconds, the same for every process.
 
-        annotators   how each errs; None: as many as are asked, all with `error_rate`
-        spellings    what the file may hold -> the class it means; of two classes unless given
+        error_rate   the size of everybody's errors (`AnswerKind.erring`)
+        annotators   what each says; None: as many as are asked, all with `error_rate`
         """
         self._labels = labels
-        self._classes = list(classes)
-        self._spellings = two_class_spellings(*classes) if spellings is None else spellings
+        self._answers = answers
         self._kept = KeptBatches(store, "simulated", evaluation, _Posted)
         self._id, self._label = id_column, label_column
         self._annotators = annotators_per_item
         self._people = None if annotators is None else list(annotators)
-        self._error_rate, self._delay, self._seed, self._clock = error_rate, delay, seed, clock
+        self._everybody = partial(says, answers, SimulatedErrors(size=error_rate))
+        self._delay, self._seed, self._clock = delay, seed, clock
 
     def prepare(self) -> None:
         """Read the labels file once and check it. BadInput names the file, the column and the first value."""
@@ -132,20 +134,12 @@ class SimulatedDesk:
         others = self._annotators * (batch.asking - 1) % len(order)
         return (order[others:] + order[:others])[:wanted]
 
-    def _wrong(self, label: str, annotator: int) -> Mapping[str, float]:
-        """Wrong answer -> the chance that this person gives it when the truth is `label`."""
-        if self._people is not None:
-            return self._people[annotator - 1](label)
-        others = [other for other in self._classes if other != label]
-        return dict.fromkeys(others, self._error_rate / max(len(others), 1))
-
     def _answer(self, batch: Batch, item_id: str, label: str | None, annotator: int) -> Annotation:
         name = f"simulated-{annotator}"
         if label is not None:
             rng = stream(self._seed, "", purpose=f"simulated desk: {name}: {item_id}")
-            wrong = self._wrong(label, annotator)
-            place = bisect_right(list(accumulate(wrong.values())), rng.random())
-            label = [*wrong, label][place]
+            person = self._everybody if self._people is None else self._people[annotator - 1]
+            label = person(label, rng)
         return Annotation(
             item_id=item_id,
             annotation_id=f"{batch.round:04d}/{item_id}/{name}",
@@ -158,7 +152,7 @@ class SimulatedDesk:
         )
 
     def _look_up(self, wanted: Sequence[str]) -> dict[str, str | None]:
-        """Item -> its class, None where its row has no label. BadInput for an item without a row, or two."""
+        """Item -> its label, None where its row has no label. BadInput for an item without a row, or two."""
         found: dict[str, str | None] = {}
         ids = pa.array(sorted(set(wanted)), pa.string())
         for table in self._rows():
@@ -180,5 +174,5 @@ class SimulatedDesk:
         return {item_id: found[item_id] for item_id in wanted}
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
-        """The file's rows as (id, class name or null), both text."""
-        return labelled_rows(self._labels, self._id, self._label, self._spellings, key="desk.labels")
+        """The file's rows as (id, label or null), both text."""
+        return labelled_rows(self._labels, self._id, self._label, self._answers, key="desk.labels")

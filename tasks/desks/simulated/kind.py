@@ -1,23 +1,29 @@
 """`desk: {kind: simulated}`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Strict, model_validator
 
+from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
 from assay.tasks.desks.protocol import Desk
+from assay.tasks.desks.simulated.errors import SimulatedErrors, says
 from assay.tasks.schema import Column, Location, Part, wrong
 
 
 class SimulatedAnnotator(Part):
     """How one simulated person errs: `false_positive` and `miss` of two classes; `error_rate`, the same for
-    every class and any other; `confuses` for some classes in place of that."""
+    every class and any other, and of each tag; `confuses` for some classes in place of that; `noise` of
+    numbers."""
 
     false_positive: float = Field(default=0.0, ge=0, lt=1, description="negatives called positive")
     miss: float = Field(default=0.0, ge=0, lt=1, description="positives called negative")
     error_rate: float = Field(default=0.0, ge=0, lt=1, description="share of wrong answers")
+    noise: float = Field(
+        default=0.0, ge=0, allow_inf_nan=False, description="standard deviation of errors of numbers"
+    )
     confuses: dict[str, dict[str, float]] | None = Field(
         default=None, description="class -> wrong answer -> its chance: {cat: {dog: 0.2}}"
     )
@@ -32,14 +38,14 @@ class SimulatedAnnotator(Part):
             raise wrong("has `false_positive` or `miss` besides `error_rate` or `confuses`; keep one kind")
         return self
 
-    def errors(self, truth: str, classes: Sequence[str]) -> Mapping[str, float]:
-        """Wrong answer -> its chance; classes: as people see them, of two the positive one first."""
-        others = [name for name in classes if name != truth]
-        if self.confuses and truth in self.confuses:
-            return self.confuses[truth]
+    def errors(self, classes: Sequence[str]) -> SimulatedErrors:
+        """As the desk takes them; classes: as people see them, of two the positive one first."""
         if self.false_positive or self.miss:
-            return dict.fromkeys(others, self.miss if truth == classes[0] else self.false_positive)
-        return dict.fromkeys(others, self.error_rate / max(len(others), 1))
+            positive, negative = classes
+            return SimulatedErrors(by_truth={
+                positive: {negative: self.miss}, negative: {positive: self.false_positive}
+            })
+        return SimulatedErrors(size=self.error_rate or self.noise, by_truth=self.confuses or {})
 
 
 class SimulatedKind(DeskKind):
@@ -49,13 +55,17 @@ class SimulatedKind(DeskKind):
         "{kind: simulated, labels: labels.csv, error_rate: 0.0}   # a file with the id column and `label`"
     )
     needs_display: ClassVar[bool] = False
+    blinds: ClassVar[bool] = False
     by_window: ClassVar[tuple[str, ...]] = ("labels",)
 
     kind: Literal["simulated"]
     labels: Location = Field(description="a file with the id column and the label column")
     id: Column | None = Field(default=None, description="its id column; the pool's id column unless said")
-    label: Column = Field(default="label", description="its label column: class names, 0/1 or booleans")
+    label: Column = Field(default="label", description="its label column")
     error_rate: float = Field(default=0.0, ge=0, lt=1, description="share of wrong answers")
+    noise: float = Field(
+        default=0.0, ge=0, allow_inf_nan=False, description="standard deviation of errors of numbers"
+    )
     annotators: Annotated[tuple[SimulatedAnnotator, ...], Strict(False)] | None = Field(
         default=None, description="people who share the items: [{false_positive: 0.01, miss: 0.1}, ...]"
     )
@@ -64,8 +74,9 @@ class SimulatedKind(DeskKind):
     @model_validator(mode="after")
     def _enough_people(self) -> "SimulatedKind":
         if self.annotators is not None:
-            if self.error_rate:
-                raise wrong("has `error_rate` and `annotators`; keep the errors of each annotator only")
+            if self.error_rate or self.noise:
+                raise wrong("has `error_rate` or `noise` and `annotators`; keep the errors of each annotator "
+                            "only")
             if len(self.annotators) < self.annotators_per_item:
                 raise wrong(f"has {len(self.annotators)} `annotators` for {self.annotators_per_item} "
                             "`annotators_per_item`; add some")
@@ -76,18 +87,34 @@ class SimulatedKind(DeskKind):
         told = any(one.false_positive or one.miss for one in self.annotators or ())
         return [("annotators", "with false_positive and miss")] if told else []
 
-    def open(self, labelling: Labelling, resources: Resources) -> Desk:
-        """See DeskKind.open."""
+    def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
+        """See DeskKind.unlike."""
+        other = "noise" if answers.errs_by == "error_rate" else "error_rate"
+        remedy = f"does not fit these labels; give {answers.errs_by}"
+        found = [(other, remedy)] if getattr(self, other) else []
+        for i, one in enumerate(self.annotators or ()):
+            if getattr(one, other):
+                found.append((f"annotators[{i}].{other}", remedy))
+            strange = {*(one.confuses or {}), *(n for w in (one.confuses or {}).values() for n in w)} - {
+                *(() if answers.several else answers.choices)
+            }
+            if strange:
+                found.append((f"annotators[{i}].confuses", f"names {min(strange)!r}, which is no class"))
+        return found
+
+    def opened(self, labelling: Labelling, resources: Resources) -> Desk:
+        """See DeskKind.opened."""
         from assay.tasks.desks.simulated.desk import SimulatedDesk
 
         return SimulatedDesk(
-            self.labels, evaluation=labelling.evaluation, classes=labelling.classes, store=resources.store,
+            self.labels, evaluation=labelling.evaluation, answers=labelling.answers, store=resources.store,
             id_column=self.id or labelling.id_column, label_column=self.label,
-            annotators_per_item=self.annotators_per_item, error_rate=self.error_rate, delay=self.delay,
+            annotators_per_item=self.annotators_per_item, error_rate=self.error_rate or self.noise,
+            delay=self.delay,
             annotators=None if self.annotators is None else [
-                partial(one.errors, classes=labelling.classes) for one in self.annotators
+                partial(says, labelling.answers, one.errors(labelling.answers.choices))
+                for one in self.annotators
             ],
-            spellings=labelling.spellings,
             seed=labelling.seed, clock=resources.clock,
         )
 

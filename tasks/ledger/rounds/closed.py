@@ -8,24 +8,24 @@ import numpy as np
 
 from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments
 from assay.evalcore.evaluation.state import RoundPlan
-from assay.evalcore.types import Ints
+from assay.evalcore.types import Array, Ints
 from assay.tasks.ledger.rounds.labels import Decided
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClosedRound:
-    """A round and the labels of its draws, UNDECIDED and UNANSWERED among them."""
+    """A round and the labels of its draws; some have none (`LabelCodes`)."""
 
     planned: PlannedRound
-    labels: Ints  # (T,)
+    labels: Array  # (T,)
     decided: Sequence[Decided] = ()  # what it was closed with
 
     def labelled(self, segments: Segments) -> LabelledRound:
         """As the statistics of two classes take it; segments: the columns of the pool and their values."""
         return LabelledRound(
             plan=cast(RoundPlan, self.planned.plan),
-            prediction=self.planned.prediction,
+            prediction=np.asarray(self.planned.prediction, np.int64),
             label=self.labels,
             new=np.array([label is None for label in self.planned.known], np.bool_),
             segment=self.places(segments),

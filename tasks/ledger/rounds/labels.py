@@ -1,7 +1,8 @@
 """What a round was closed with: `rounds/0001/labels.parquet`, one row per item asked.
 
     item_id, cell, rank   as in the plan
-    label                 the code of its class; null: people could not decide
+    label                 its code: the number of a class, a mask of tags, a number; null: people could not
+                          decide
     reason                why there is no label, or "reused": it is the one an earlier evaluation bought
     annotations           digests of the answers behind it, which are the names of their keys
     askings               2 where it was asked again; null: nobody was asked
@@ -17,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from assay.evalcore.evaluation.nonresponse import UNANSWERED
-from assay.evalcore.evaluation.state import UNDECIDED
-from assay.evalcore.types import Bools, Floats, Ints
+from assay.evalcore.evaluation.label_codes import LabelCodes
+from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_bytes
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _GOLD = "assay.gold"
-_NO_LABEL = -3  # in memory only: a draw whose label is not known from an earlier round
 
 # skipped, deleted, withdrawn: people could not decide, removed it, took their answer back; unanswered: the
 # round was closed before anybody answered
@@ -44,18 +43,24 @@ class Decided:
     item_id: str
     cell: int
     rank: int
-    label: int | None                  # the code of a class, or None
+    label: float | None                # its code, or None
     reason: Reason | None              # why there is no label; or that nobody had to be asked for it
     annotations: tuple[str, ...]       # digests of the answers in rounds/<n>/annotations/
     askings: int | None = None         # times it was asked; None: nobody was asked
     share: float | None = None         # of two classes, of its answers that name the positive one
 
     @property
-    def code(self) -> int:
-        """The code of a class, UNDECIDED or UNANSWERED."""
+    def came_to(self) -> float | str:
+        """The label's code, `undecided` or `unanswered`: what revisions compare."""
         if self.label is not None:
             return self.label
-        return UNANSWERED if self.reason == "unanswered" else UNDECIDED
+        return "unanswered" if self.reason == "unanswered" else "undecided"
+
+    def code(self, codes: LabelCodes) -> float:
+        """The label's code, or which of the two it has that stand for none."""
+        if self.label is not None:
+            return self.label
+        return codes.unanswered if self.reason == "unanswered" else codes.undecided
 
 
 def fields_of_decided() -> "list[pa.Field]":
@@ -66,7 +71,7 @@ def fields_of_decided() -> "list[pa.Field]":
         pa.field("item_id", pa.string(), nullable=False),
         pa.field("cell", pa.int64(), nullable=False),
         pa.field("rank", pa.int64(), nullable=False),
-        pa.field("label", pa.int16()),
+        pa.field("label", pa.float64()),
         pa.field("reason", pa.string()),
         pa.field("annotations", pa.list_(pa.string()), nullable=False),
         pa.field("askings", pa.int8()),
@@ -107,25 +112,25 @@ def read_gold_answers(ledger: Ledger, number: int) -> dict[str, tuple[str, ...]]
     return codec.decode(dict[str, tuple[str, ...]], codec.attached_text(attached, _GOLD, key), key)
 
 
-def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided]) -> Ints:
-    """(T,) the label of every draw, known or new; UNDECIDED or UNANSWERED where there is none.
+def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided], codes: LabelCodes) -> Array:
+    """(T,) the label of every draw, known or new, or what stands for none.
 
     Raises DamagedRecord if an asked item has no entry in `decided`.
     """
-    new = {(d.cell, d.rank): d.code for d in decided}
+    new = {(d.cell, d.rank): d.code(codes) for d in decided}
     plan = planned.plan
-    labels = np.empty(len(plan.cell), np.int64)
+    labels: list[float] = []
     for t, (cell, rank, known) in enumerate(
         zip(plan.cell.tolist(), plan.rank.tolist(), planned.known, strict=True)
     ):
-        label = new.get((cell, rank), _NO_LABEL) if known is None else known
-        if label == _NO_LABEL:
+        label = new.get((cell, rank)) if known is None else known
+        if label is None:
             raise codec.DamagedRecord(
                 f"round {planned.number}: labels.parquet has no row for item {planned.item_id[t]!r}, "
                 "which plan.parquet asks; restore both from a copy of the ledger"
             )
-        labels[t] = label
-    return labels
+        labels.append(label)
+    return codes.array(labels)
 
 
 def answered(decided: Sequence[Decided]) -> Bools:

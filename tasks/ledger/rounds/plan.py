@@ -2,10 +2,10 @@
 
     plan.parquet    one row per draw: draw, item_id, cell, rank, probability, prediction, ask, label (known
                     from an earlier round), segments (one JSON object), shown (one JSON object where `ask`),
-                    inherited (the label an earlier evaluation bought), probabilities (of each class, where
-                    the pool has them), predictions (of each system compared, baseline first). Attached
-                    text: the design, and which gold items and surprising answers people are asked about
-                    besides
+                    inherited (the label an earlier evaluation bought), and where the pool has them
+                    probabilities (of each class or tag), predictions (of each system compared, baseline
+                    first) and judges (codes of what each says). Attached text: the design, and which gold
+                    items and surprising answers people are asked about besides
     design.parquet  one row per cell (tasks.ledger.rounds.designs)
 
 The plan carries its design: any process can write the design that the plan was drawn from. So a crash between
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Floats
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_bytes
@@ -40,7 +40,7 @@ class PlannedRound:
     number: int
     plan: Drawn
     item_id: Sequence[str]                       # (T,)
-    prediction: Ints                             # (T,) codes of classes
+    prediction: Floats | None = None             # (T,) codes; None where the pool has no prediction
     known: Sequence[int | None]                  # (T,) label from an earlier round
     segments: Sequence[Mapping[str, str]]        # (T,)
     shown: Sequence[Mapping[str, str] | None]    # (T,) what people see; None unless asked
@@ -48,8 +48,9 @@ class PlannedRound:
     gold: tuple[str, ...] = ()                   # ids of the gold items mixed in
     again: Mapping[str, tuple[int, ...]] = field(default_factory=dict)   # item -> surprising answers
     again_alone: bool = False                    # asked again even while only one person is known
-    probabilities: Floats | None = None          # (T, K) what the pool gives each class, with several classes
-    predictions: Ints | None = None              # (T, S) codes, of each system, where systems are compared
+    probabilities: Floats | None = None          # (T, K) what the pool gives each class or tag
+    predictions: Floats | None = None            # (T, S) codes, of each system, where systems are compared
+    judges: Floats | None = None                 # (T, J) codes of what judges say
 
     def asked(self) -> list[int]:
         """The draws whose label is new to this evaluation: what its labels.parquet holds."""
@@ -72,21 +73,22 @@ class _Besides:
 def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
     """Put a plan; returns the one under the key."""
     plan = planned.plan
-    draws, supplied, predicted = range(len(plan.cell)), planned.probabilities, planned.predictions
+    draws = range(len(plan.cell))
     columns = {
         "draw": draws,
         "item_id": planned.item_id,
         "cell": plan.cell,
         "rank": plan.rank,
         "probability": plan.probability,
-        "prediction": planned.prediction,
+        "prediction": _rows(planned.prediction, draws),
         "ask": plan.ask,
         "label": planned.known,
         "segments": [_text(segments) for segments in planned.segments],
         "shown": [None if shown is None else _text(shown) for shown in planned.shown],
         "inherited": [planned.inherited.get(t) for t in draws],
-        "probabilities": [None] * len(plan.cell) if supplied is None else supplied.tolist(),
-        "predictions": [None] * len(plan.cell) if predicted is None else predicted.tolist(),
+        "probabilities": _rows(planned.probabilities, draws),
+        "predictions": _rows(planned.predictions, draws),
+        "judges": _rows(planned.judges, draws),
     }
     besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
     attached = {
@@ -125,14 +127,15 @@ def _schema() -> "pa.Schema":
         pa.field("cell", pa.int64(), nullable=False),
         pa.field("rank", pa.int64(), nullable=False),
         pa.field("probability", pa.float64(), nullable=False),
-        pa.field("prediction", pa.int16(), nullable=False),
+        pa.field("prediction", pa.float64()),
         pa.field("ask", pa.bool_(), nullable=False),
         pa.field("label", pa.int16()),
         pa.field("segments", pa.string(), nullable=False),
         pa.field("shown", pa.string()),
         pa.field("inherited", pa.int16()),
         pa.field("probabilities", pa.list_(pa.float32())),
-        pa.field("predictions", pa.list_(pa.int16())),
+        pa.field("predictions", pa.list_(pa.float64())),
+        pa.field("judges", pa.list_(pa.float64())),
     ])
 
 
@@ -163,7 +166,6 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
     except binascii.Error as error:
         raise codec.damaged(key, f"{_DESIGN}: {error}") from None
     design = _decode_design(design_blob, key)
-    predicted = _table("predictions", columns["predictions"], key)
     besides = codec.decode(_Besides, codec.attached_text(attached, _BESIDES, key), key)
     plan = drawn_with(
         design,
@@ -177,7 +179,7 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         number=number,
         plan=plan,
         item_id=columns["item_id"],
-        prediction=np.array(columns["prediction"], np.int64),
+        prediction=_whole(columns["prediction"], "prediction", key),
         known=columns["label"],
         segments=[codec.decode(dict[str, str], text.encode(), key) for text in columns["segments"]],
         shown=[
@@ -188,16 +190,22 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         gold=besides.gold,
         again=besides.again,
         again_alone=besides.again_alone,
-        probabilities=_table("probabilities", columns["probabilities"], key),
-        predictions=None if predicted is None else predicted.astype(np.int64),
+        probabilities=_whole(columns["probabilities"], "probabilities", key),
+        predictions=_whole(columns["predictions"], "predictions", key),
+        judges=_whole(columns["judges"], "judges", key),
     )
 
 
-def _table(name: str, rows: Sequence[Sequence[float] | None], key: str) -> Floats | None:
-    """(T, K) of the rows of a column, that all have as many entries; None where no row has any."""
+def _rows(values: Floats | None, draws: Sequence[int]) -> list[Any]:
+    """What the pool says of each draw, None where it has no such column."""
+    return [None] * len(draws) if values is None else values.tolist()
+
+
+def _whole(rows: Sequence[Any], what: str, key: str) -> Floats | None:
+    """(T,) or (T, K) of rows that all have as many entries; None where no row has any."""
     given = [row for row in rows if row is not None]
     if not given:
         return None
-    if len(given) < len(rows) or len({len(row) for row in given}) > 1:
-        raise codec.damaged(key, f"{name}: of some draws, or not as many for each")
+    if len(given) < len(rows) or len({np.size(row) for row in given}) > 1:
+        raise codec.damaged(key, f"{what}: of some draws, or of different lengths")
     return np.array(given, np.float64)

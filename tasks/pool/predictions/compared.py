@@ -19,13 +19,12 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats
 from assay.tasks.ledger.manifest import PREDICTIONS, PROBABILITIES
 from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
+from assay.tasks.pool.predictions.any_outcome import probability_in
+from assay.tasks.pool.predictions.gathered_items import OutcomeCut, stack_of_spec
 from assay.tasks.pool.predictions.packed import PackedColumn, packed
 from assay.tasks.pool.predictions.protocol import Gathered, Reading
 from assay.tasks.pool.predictions.several_classes import (
-    OutcomeCut,
     SeveralClassPredictions,
-    probability_in,
-    stack_of_spec,
     table_of_classes,
     table_of_confidence,
 )
@@ -52,7 +51,7 @@ class ComparedPredictions(SeveralClassPredictions):
     def fields(self) -> Sequence[tuple[str, pa.DataType]]:
         """What the baseline predicts, what all together give each class, and what each predicts."""
         return [
-            ("prediction", pa.int16()), (PROBABILITIES, pa.binary(4 * len(self._names))),
+            ("prediction", pa.int16()), (PROBABILITIES, pa.binary(4 * len(self._parts))),
             (PREDICTIONS, pa.binary(2 * len(self._systems))),
         ]
 
@@ -94,8 +93,8 @@ class ComparedPredictions(SeveralClassPredictions):
 
     def _probability(self, rows: Reading, system: System, code: Array) -> Floats:
         """(n, K) what one system gives each class."""
-        k = len(self._names)
-        by_class = columns_by_class(system.probability, self._names)
+        k = len(self._parts)
+        by_class = columns_by_class(system.probability, self._parts)
         if by_class is not None:
             return table_of_classes(rows, by_class)
         if not self._counted and isinstance(system.probability, str):

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
@@ -52,7 +52,7 @@ class Reading(Protocol):
         ...
 
     def codes(self, name: str) -> Array:
-        """A column (n,) of class names as codes."""
+        """A column (n,) of class names or tags as codes."""
         ...
 
     def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
@@ -124,6 +124,8 @@ class Predictions(ABC):
     @abstractmethod
     def codes(self) -> Mapping[str, int]:
         """What a prediction may say -> the code of its class."""
+
+    missing_code: ClassVar[int] = -1   # the code of a missing prediction; -1 where there must be one
 
     def other_code(self, value: str) -> int:
         """The code of what is no key of `codes`; -1 where it is no class."""

@@ -107,7 +107,7 @@ def _thresholds(data: ReportData, of: EstimateRow) -> list[float]:
 
 def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tuple[float, float]:
     """The smallest range that shows the whole interval, with a margin, within the measure's bounds."""
-    lowest, highest = wording.measure_bounds(of.measure)
+    lowest, highest = wording.measure_bounds(of.measure, data.outcome)
     if of.versus:
         lowest, highest = lowest - highest, highest - lowest
     seen = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]

@@ -1,1 +1,1 @@
-"""The `labels` of a spec: two classes, a list of classes, or grades, and what they demand of the rest."""
+"""The `labels` of a spec, a file for each form, and what they demand of the rest."""

@@ -1,4 +1,4 @@
-"""What a spec with classes of equal standing, or grades, demands of its parts."""
+"""What a spec with other labels than a positive and a negative class demands of its parts."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,9 +6,11 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.registry import FAMILIES
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget, Threshold
+from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.comparison import contradictions_of_systems
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import MeasureChoice
@@ -16,17 +18,19 @@ from assay.tasks.spec.question import MeasureChoice
 Problem = tuple[str, str]
 
 
-def contradictions_of_classes(
-    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str, budget: Budget,
-    desk: DeskChoice, warm_start: WarmStart | None, threshold: Threshold | None,
+def contradictions_of_outcome(
+    labels: LabelsForm, kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str,
+    budget: Budget, desk: DeskChoice, warm_start: WarmStart | None, threshold: Threshold | None,
 ) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     return [
         *_of_probability(kind, pool),
         *_of_measures(kind, pool, measures),
-        *contradictions_of_systems(kind, pool, measures),
+        *(contradictions_of_systems(kind, pool, measures) if labels.systems else _of_systems(pool)),
         *_of_threshold(kind, pool, measures, threshold),
         *_of_two_classes_only(pool, method_name, budget, desk, warm_start),
+        *_of_two_answers(labels, pool),
+        *(("desk." + key, text) for key, text in desk.unlike(labels.answers)),
     ]
 
 
@@ -48,11 +52,29 @@ def _of_measures(
             continue
         if pool.compares:
             continue
-        if "probability" in FAMILIES[kind.name, choice.name].needs and not isinstance(pool.probability, dict):
+        needs = FAMILIES[kind.name, choice.name].needs
+        if "probability" in needs and not isinstance(pool.probability, dict):
             yield f"measure[{i}]", (
                 f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} "
                 "or {class: column}"
             )
+        if "prediction" in needs and pool.prediction is None:
+            yield f"measure[{i}]", f"{choice.name!r} needs pool.prediction: name the column of predictions"
+
+
+def _of_systems(pool: Pool) -> Iterator[Problem]:
+    if pool.compares:
+        yield "pool.systems", "are compared with classes only so far; name one `prediction`, or a `judge`"
+
+
+def _of_two_answers(labels: LabelsForm, pool: Pool) -> Iterator[Problem]:
+    for column in labels.two_answers or ():
+        if column not in pool.display:
+            yield "pool.display", f"lacks {column!r}, one of the two answers that people compare; add it"
+    # what a desk calls them must not clash with another column
+    for name in BLIND_FIELDS if labels.two_answers else ():
+        if name in pool.display and name not in (labels.two_answers or ()):
+            yield "pool.display", f"has {name!r}, as which people are shown an answer; rename the column"
 
 
 def _of_threshold(
@@ -73,7 +95,7 @@ def _of_threshold(
     if numbers > 1:
         yield "threshold", (
             f"applies to the first measure, and {measures[0].name!r} has {numbers} numbers; name a class, as "
-            "in {name: recall, class: " + kind.parts[0] + "}, or put an average first, such as macro_f1"
+            f"in {{name: {measures[0].name}, class: {kind.parts[0]}}}, or put an average first"
         )
 
 

@@ -1,6 +1,6 @@
 """The name of a class: what every desk can show and give back, and when two names look the same."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from unicodedata import category, normalize
 
 from pydantic import AfterValidator, Field
@@ -30,3 +30,29 @@ def as_seen(name: str) -> str:
 
 ClassName = Annotated[str, Field(min_length=1), AfterValidator(_one_line_of_text)]
 """A class as people see it. Spaces of every kind, joiners and soft hyphens belong to it and are kept."""
+
+
+def several(least: int, most: int) -> AfterValidator:
+    """Refuses a list that is too short or too long, or has something twice."""
+
+    def check(names: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not least <= len(names) <= most:
+            wanted = f"{least:,}" if least == most else f"between {least} and {most:,}"
+            raise wrong(f"lists {len(names):,}; give {wanted}")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise wrong(f"lists {twice!r} twice; keep one")
+        return names
+
+    return AfterValidator(check)
+
+
+def look_different(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuses names that nobody could tell apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(as_seen(name), name)
+        if other != name:
+            raise wrong(f"calls classes {other!a} and {name!a}, which look the same; give them different "
+                        "names")
+    return names

@@ -6,7 +6,7 @@ from math import isfinite
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.tasks.spec.labels.kinds import LabelsForm
+from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.question import MeasureChoice
 
 _NO_MEAN = "cannot be watched: no mean over items decides whether it is beyond a limit"

@@ -16,11 +16,13 @@ from doubles.report_data import estimate, report_data
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.world import World
 
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.evidence import gather_evidence
 from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.controls import Control
 from assay.tasks.desks.label_studio.labelling_config import labelling_config
 from assay.tasks.desks.label_studio.replies import Replies
 from assay.tasks.desks.label_studio.shown_fields import shown_fields, shown_value
@@ -301,7 +303,7 @@ def test_no_word_of_a_pool_becomes_markup_in_the_report_of_a_whole_evaluation(tm
 @pytest.mark.parametrize("kind", ["text", "html", "image"])
 def test_no_word_of_a_pool_acts_on_the_labelling_page(kind):
     fields = shown_fields(["text", ATTACK], {"text": kind})
-    config = labelling_config(fields, [ATTACK, "no match"])
+    config = labelling_config(fields, Control(class_answers(ATTACK, "no match")))
     tags = {element.tag for element in ElementTree.fromstring(config).iter()}
     assert not {tag.lower() for tag in tags} & {"script", "img", "svg", "iframe"}
     for value in (ATTACK, "javascript:alert(1)", f'http://x/y.png" onerror="alert(1)" {ATTACK}'):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from doubles.votes import simulated_votes, votes_from
 
+from assay.evalcore.annotators.answers.classes import ClassAnswers
 from assay.evalcore.annotators.dawid_skene import dawid_skene
 from assay.evalcore.annotators.rules import Rule, disagreements, settle
 from assay.evalcore.annotators.votes import Votes
@@ -68,7 +69,7 @@ CLASSES = {"no": 0, "yes": 1}
 
 
 def rule(name, number=2, **more):
-    return Rule(name=name, annotators=2, classes=CLASSES, number=number, **more)
+    return Rule(name=name, annotators=2, kind=ClassAnswers(codes=CLASSES), number=number, **more)
 
 
 def test_dawid_skene_waits_until_all_items_of_the_round_have_their_answers():
@@ -97,7 +98,11 @@ def test_ties_of_gold_items_wait_for_nobody():
 
 
 def test_labels_a_later_fit_sees_otherwise_are_named():
-    votes = votes_from([[1, 1], [0, 0]])
-    fitted = dawid_skene(votes)
-    labels = {(1, "00000"): 0, (1, "00001"): 0}
-    assert disagreements(votes, fitted, labels) == [(1, "00000")]
+    said = [[1, 1], [0, 0]]
+    answers = [
+        Said(f"i{i}", who, ("no", "yes")[y])
+        for i, two in enumerate(said) for who, y in zip("ab", two, strict=True)
+    ]
+    decided = ClassAnswers(codes=CLASSES).weighed({1: answers}, {})
+    labels = {(1, "i0"): "no", (1, "i1"): "no"}
+    assert disagreements(decided, labels) == [(1, "i0")]

@@ -3,6 +3,7 @@
 import pytest
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.answers.classes import ClassAnswers
 from assay.evalcore.annotators.decisions import Decision, decide, tally_of
 from assay.evalcore.annotators.rules import Rule
 
@@ -18,7 +19,7 @@ def said(annotator, label, item="x", asking=1, kind=None):
 
 
 def came_to(*answers, k=1, **how):
-    rule = Rule(annotators=k, classes=CLASSES, number=1)
+    rule = Rule(annotators=k, kind=ClassAnswers(codes=CLASSES), number=1)
     return decide(["x"], answers, rule, **how)["x"]
 
 
@@ -76,7 +77,7 @@ def weighed(*answers, items=("x", "y"), **how):
     """By Dawid-Skene of two people, of whom b contradicted every gold item of round 1."""
     gold = {(1, f"g{i}"): i % 2 for i in range(8)}
     earlier = [said(who, ("no", "yes")[(i % 2) ^ (who == "b")], f"g{i}") for i in range(8) for who in "ab"]
-    rule = Rule(name="dawid-skene", annotators=2, classes=CLASSES, number=2, gold=gold,
+    rule = Rule(name="dawid-skene", annotators=2, kind=ClassAnswers(codes=CLASSES), number=2, gold=gold,
                 earlier=lambda: {1: earlier})
     return decide(items, answers, rule, **how)
 
@@ -112,7 +113,7 @@ def test_closed_early_a_majority_decides_whatever_the_rule():
 
 
 def test_the_tally_that_decides_is_that_of_the_second_question_unless_the_first_was_decided():
-    rule = Rule(annotators=1, classes=CLASSES, number=1)
+    rule = Rule(annotators=1, kind=ClassAnswers(codes=CLASSES), number=1)
     again = said("a", "yes", asking=2)
     assert tally_of("x", [SKIP], rule, asked_twice=False).status == "skipped"
     assert tally_of("x", [SKIP], rule, asked_twice=True).answers == 0

@@ -5,11 +5,13 @@ import pytest
 from doubles.rounds import a_question, nothing_labelled
 
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.answers.classes import ClassAnswers
+from assay.evalcore.annotators.dawid_skene import dawid_skene
 from assay.evalcore.annotators.error_rates import ErrorRates
 from assay.evalcore.annotators.people import AnsweredRound
 from assay.evalcore.annotators.quality import UNTESTED, Correctable, annotator_quality, errors_of_labels
-from assay.evalcore.annotators.rules import Rule, fit_rounds
-from assay.evalcore.annotators.votes import votes_of
+from assay.evalcore.annotators.rules import Rule
+from assay.evalcore.annotators.votes import truth_of, votes_of
 
 CLASSES = {"no": 0, "yes": 1}
 E = 0.1   # everybody errs this often, either way
@@ -39,7 +41,8 @@ def a_round(table, number=1, again=None, alone=False):
 
 
 def a_rule(name="majority", annotators=1, gold=None, number=1):
-    return Rule(name=name, annotators=annotators, classes=CLASSES, number=number, gold=gold or {})
+    kind = ClassAnswers(codes=CLASSES)
+    return Rule(name=name, annotators=annotators, kind=kind, number=number, gold=gold or {})
 
 
 def known_rates(*people):
@@ -54,7 +57,7 @@ def errors_of(rounds, rule, *people):
     votes = votes_of({r.number: r.answers for r in rounds}, CLASSES)
     fitted = None
     if rule.name == "dawid-skene":
-        _, fitted = fit_rounds(rule, {r.number: r.answers for r in rounds})
+        fitted = dawid_skene(votes, truth_of(votes, rule.gold))
     return errors_of_labels(rounds, rule, votes, known_rates(*people), fitted)
 
 

@@ -8,6 +8,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from assay.evalcore.annotators.agreement import cohen_kappa, krippendorff_alpha
 from assay.evalcore.annotators.annotation import Annotation
+from assay.evalcore.annotators.answers.classes import ClassAnswers
 from assay.evalcore.annotators.dawid_skene import UNKNOWN, dawid_skene
 from assay.evalcore.annotators.error_rates import error_rates
 from assay.evalcore.annotators.people import AnsweredRound
@@ -102,7 +103,7 @@ def test_quality_of_three_classes_counts_gold_by_truth_and_corrects_nothing():
         number=1, item_id=("i1", "i2"), prediction=np.array([0, 1]), label=np.array([0, -1]),
         positive=np.zeros(2), stands_for=np.ones(2), again={}, again_alone=False, answers=said,
     )
-    rule = Rule(classes={"a": 0, "b": 1, "c": 2}, number=1, annotators=2,
+    rule = Rule(kind=ClassAnswers(codes={"a": 0, "b": 1, "c": 2}), number=1, annotators=2,
                 gold={(1, "g1"): 2, (1, "g2"): 0})
     got = annotator_quality([one], rule, None, 0.95, np.random.default_rng(0))
     ann, bob = got.people

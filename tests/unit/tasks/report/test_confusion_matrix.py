@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from doubles.report_data import estimate, report_data
 
+from assay.evalcore.outcomes.classes import Classes
 from assay.tasks.report.figures.confusion_matrix import MATRIX, confusion_matrix
 from assay.tasks.report.figures.convergence import whole_pool_rows
 
@@ -18,7 +19,7 @@ def with_matrix(names=NAMES):
         for share, (f, y) in zip(shares, places, strict=True)
     ]
     data = report_data()
-    return replace(data, classes=names, estimates=[*data.estimates, *rows])
+    return replace(data, outcome=Classes(names=names), estimates=[*data.estimates, *rows])
 
 
 def test_rows_are_predicted_classes_and_the_worst_confusion_is_told():

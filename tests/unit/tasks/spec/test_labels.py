@@ -1,9 +1,13 @@
 """Classes and grades in a spec: what they come to, and what is refused with which words."""
 
+from collections import Counter
+
+import numpy as np
 import pytest
 from doubles.specs import spec_data
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.desks.simulated.errors import says
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -75,13 +79,14 @@ def test_the_columns_of_probabilities():
     ({"labels": {"classs": ["cat", "dog"]}}, "$.labels.classs is not a known key; did you mean 'classes'?"),
     ({"labels": {"classes": ["a", "b"], "positive": "a"}}, "is not a known key"),
     ({"labels": {"grades": [3, 1, 2]}}, "$.labels must list the grades from the lowest to the highest"),
-    ({"labels": {"tags": ["a", "b"]}}, "$.labels asks for several tags of one item (tags:), which"),
-    ({"labels": {"number": {"min": 0}}}, "$.labels asks for numbers (number:), which"),
-    ({"labels": {"prefer": ["A", "B"]}}, "$.labels asks for preferences"),
+    ({"labels": {"tags": ["a", " b"]}}, "has no space around it"),
+    ({"labels": {"number": {"min": 1, "max": 0}}}, "$.labels.number has no number between min 1 and max 0"),
+    ({"labels": {"prefer": ["A", "B", "C"]}}, "$.labels.prefer lists 3; give 2"),
+    ({"pool_judge": ["a", "a"]}, "lists 'a' twice; keep one"),
     ({"pool_task": "binary"}, "$.pool needs `score`, `probability` or both"),
     ({"pool_score": "s"}, "$.pool `score` is of a positive class; with classes give `probability`"),
     ({"pool_threshold": 0.5}, "$.pool `threshold` makes predictions of two classes"),
-    ({"pool_prediction": None}, "$.pool needs `prediction`: a column of class names"),
+    ({"pool_prediction": None}, "needs pool.prediction: name the column of predictions"),
     ({"pool_features": ["a"]}, "$.pool `features` are for the methods of two classes"),
     ({"pool_probability": {"cat": "c", "dog": "d"}}, "$.pool.probability has no column for class 'owl'"),
     ({"pool_probability": {"cat": "c", "dog": "d", "owl": "o", "cow": "x"}},
@@ -93,7 +98,7 @@ def test_the_columns_of_probabilities():
     ({"measure": {"name": "cohen_kappa", "weights": "linear"}}, "$.measure[0] weighted kappa needs grades"),
     ({"measure": [{"name": "f1", "class": "cat"}, {"name": "f1", "class": "cat"}]}, "lists 'f1, cat' twice"),
     ({"measure": "f1", "threshold": {"min": 0.8}},
-     "$.threshold applies to the first measure, and 'f1' has 3 numbers; name a class, as in {name: recall"),
+     "applies to the first measure, and 'f1' has 3 numbers; name a class, as in {name: f1, class: cat}"),
     ({"method": "dirichlet-tree"}, "$.method unknown method 'dirichlet-tree' for this kind of outcome"),
     ({"warm_start": {"evaluation": "other"}}, "$.warm_start needs labels: {positive: ..., negative: ...}"),
     ({"budget": {"labels": 10, "audit": 2}}, "$.budget.audit needs labels"),
@@ -121,8 +126,16 @@ def test_people_of_the_simulated_desk_err_by_truth_and_answer():
     people = [{"error_rate": 0.3, "confuses": {"cat": {"dog": 0.2}}}]
     spec = Spec.from_json(data(desk={"kind": "simulated", "labels": "l.csv", "annotators": people}))
     [one] = spec.desk.annotators
-    assert one.errors("cat", ("cat", "dog", "owl")) == {"dog": 0.2}
-    assert one.errors("dog", ("cat", "dog", "owl")) == {"cat": 0.15, "owl": 0.15}
+    names, rng = ("cat", "dog", "owl"), np.random.default_rng(3)
+    errors = one.errors(names)
+    assert (errors.size, errors.by_truth) == (0.3, {"cat": {"dog": 0.2}})
+    answers = spec.labels.answers
+    of_cat, of_dog = (
+        Counter(says(answers, errors, truth, rng) for _ in range(4000)) for truth in ("cat", "dog")
+    )
+    # four standard deviations of a share of 4000 are at most 0.03
+    assert (of_cat["dog"] / 4000, of_cat["owl"]) == (pytest.approx(0.2, abs=0.03), 0)
+    assert [of_dog[name] / 4000 for name in names] == pytest.approx([0.15, 0.7, 0.15], abs=0.03)
     wrong = [{"confuses": {"cat": {"cat": 0.2}}}]
     assert "none for the class itself" in refused(
         data(desk={"kind": "simulated", "labels": "l.csv", "annotators": wrong})

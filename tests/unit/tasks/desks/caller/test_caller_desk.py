@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.protocol import Batch, Item
@@ -17,7 +18,7 @@ CLASSES = ("match", "no match")
 
 
 def a_desk(store=None, **options):
-    return CallerDesk(store or MemoryStore(), evaluation="e", classes=CLASSES, **options)
+    return CallerDesk(store or MemoryStore(), evaluation="e", answers=class_answers(*CLASSES), **options)
 
 
 def posted(desk, *ids, round=1, asking=1):
@@ -88,8 +89,8 @@ def test_told_again_nothing_is_written_and_told_otherwise_the_later_answer_count
 
 @pytest.mark.parametrize(("answers", "said"), [
     ({"a": "match", "x": "match"}, r"has not asked about an item 'x'"),
-    ({"a": "match", "b": "Match"}, r"'Match' is not a class .* 'match' or 'no match', or None"),
-    ({"a": 1}, r"1 is not a class"),
+    ({"a": "match", "b": "maybe"}, r"'maybe' is no answer .* 'match' or 'no match', or None"),
+    ({"a": 1}, r"1 is no answer"),
 ])
 def test_what_cannot_be_an_answer_is_refused_and_nothing_is_kept(answers, said):
     desk = a_desk()
@@ -123,7 +124,8 @@ def test_the_documented_program_works(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     items = [Item(item_id=one, shown={"text": one}) for one in ("item-0007", "item-0012", "item-0013")]
     batch = Batch(evaluation="spam-june", round=1, items=items)
-    desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", classes=["spam", "ham"])
+    kind = class_answers("spam", "ham")
+    desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", answers=kind)
     desk.post(batch, items)
     exec(re.search(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)[1], {})
     assert "item-0013 {'text': 'item-0013'}" in capsys.readouterr().out

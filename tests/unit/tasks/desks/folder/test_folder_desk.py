@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.protocol import Batch, DeskRefused, Item
 
@@ -18,7 +19,7 @@ BATCH = Batch(evaluation="e", round=1, items=[
 
 @pytest.fixture
 def desk(tmp_path):
-    desk = FolderDesk(tmp_path, evaluation="e", classes=CLASSES, display=["text", "Label"])
+    desk = FolderDesk(tmp_path, evaluation="e", answers=class_answers(*CLASSES), display=["text", "Label"])
     desk.prepare()
     desk.post(BATCH, BATCH.items)
     return desk
@@ -161,13 +162,14 @@ def test_a_folder_that_is_gone_is_not_an_empty_desk(tmp_path, desk):
 
 def test_a_path_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "file").touch()
-    desk = FolderDesk(tmp_path / "file", evaluation="e", classes=CLASSES, display=["text"])
+    desk = FolderDesk(tmp_path / "file", evaluation="e", answers=class_answers(*CLASSES), display=["text"])
     with pytest.raises(DeskRefused, match=r"desk\.path.*is a file"):
         desk.prepare()
 
 
 def test_processes_that_post_at_once_make_one_file(tmp_path):
-    desks = [FolderDesk(tmp_path, evaluation="e", classes=CLASSES, display=["text"]) for _ in range(8)]
+    kind = class_answers(*CLASSES)
+    desks = [FolderDesk(tmp_path, evaluation="e", answers=kind, display=["text"]) for _ in range(8)]
     start = threading.Barrier(len(desks))
 
     def post(desk):

@@ -2,7 +2,9 @@
 
 import pytest
 
+from assay.evalcore.annotators.answers.classes import class_answers
 from assay.tasks.desks.label_studio.answers import annotation
+from assay.tasks.desks.label_studio.controls import Control
 from assay.tasks.desks.label_studio.shown_fields import shown_fields, shown_value, still_shows
 
 CHOSEN = [{"from_name": "label", "to_name": "shown_a", "type": "choices", "value": {"choices": ["yes"]}}]
@@ -10,7 +12,7 @@ CHOSEN = [{"from_name": "label", "to_name": "shown_a", "type": "choices", "value
 
 def read(**raw):
     whole = {"id": 1, "created_at": "2026-11-22T00:00:00Z", "completed_by": 7, "result": CHOSEN} | raw
-    return annotation("item", whole, ["yes", "no"])
+    return annotation("item", whole, Control(class_answers("yes", "no")))
 
 
 def test_an_answer_is_the_work_of_who_edited_it_last_and_says_who_gave_it():

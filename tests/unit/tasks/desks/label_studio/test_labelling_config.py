@@ -5,8 +5,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assay.tasks.desks.label_studio.labelling_config import class_name, labelling_config
+from assay.evalcore.annotators.answers.classes import class_answers
+from assay.tasks.desks.label_studio.controls import Control
+from assay.tasks.desks.label_studio.labelling_config import labelling_config
 from assay.tasks.desks.label_studio.shown_fields import shown_fields, shown_value, side_by_side
+from assay.tasks.desks.label_studio.xml_text import from_page
 
 NASTY = ['Say "hi" & <b>\'x\'</b>', "$price_a", "]]>", "<!-- -->", "två 漢", "a\x00b\nc"]
 # Characters that str.isprintable denies, in names people write: no-break space, the joiners of Persian and of
@@ -16,7 +19,8 @@ UNPRINTABLE = ["10\u00a0kg", "نمی\u200cخواهم", "👨\u200d👩\u200d👧
 
 
 def page(display, classes=("yes", "no"), **options):
-    return ElementTree.fromstring(labelling_config(shown_fields(display, **options), classes))
+    control = Control(class_answers(*classes))
+    return ElementTree.fromstring(labelling_config(shown_fields(display, **options), control))
 
 
 @pytest.mark.parametrize("name", NASTY)
@@ -24,19 +28,19 @@ def test_any_field_and_any_class_makes_well_formed_xml(name):
     tree = page([name, "other"], [name, "no"])
     assert len(tree.findall(".//Text")) == 2
     written = tree.findall(".//Choice")[0].get("value")
-    assert class_name(written) == name.replace("\x00", "")
+    assert from_page(written) == name.replace("\x00", "")
 
 
 @pytest.mark.parametrize("name", UNPRINTABLE)
 def test_the_page_offers_the_class_that_the_spec_names(name):
     tree = page([name], [name, "no"])
-    assert class_name(tree.findall(".//Choice")[0].get("value")) == name
+    assert from_page(tree.findall(".//Choice")[0].get("value")) == name
     assert tree.findall(".//Header")[0].get("value").split() == name.split()
 
 
 def test_no_word_of_ours_is_a_template_of_label_studio():
     # Label Studio replaces $word by a value of the item; only the fields' own keys may be such words.
-    text = labelling_config(shown_fields(["$price_a", "cost $x"]), ["$y", "no"])
+    text = labelling_config(shown_fields(["$price_a", "cost $x"]), Control(class_answers("$y", "no")))
     assert set(re.findall(r"\$[\w\[\].{}]+", text)) == {"$shown__price_a", "$shown_cost__x"}
 
 

@@ -8,12 +8,15 @@ import pyarrow.parquet
 import pytest
 from scipy.stats import binom
 
+from assay.evalcore.annotators.answers.classes import ClassAnswers, class_answers
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.protocol import Batch, Item
 from assay.tasks.desks.simulated.desk import SimulatedDesk
 from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.sources.spellings import two_class_spellings
 
 CLASSES = ("match", "no match")
+TWO = ClassAnswers(codes={"match": 1, "no match": 0}, spellings=two_class_spellings(*CLASSES))
 
 
 def batch_of(*ids, round=1):
@@ -22,7 +25,7 @@ def batch_of(*ids, round=1):
 
 def a_desk(labels, store=None, **options):
     return SimulatedDesk(
-        str(labels), evaluation="e", classes=CLASSES, store=store or MemoryStore(),
+        str(labels), evaluation="e", answers=TWO, store=store or MemoryStore(),
         **{"id_column": "item_id", **options},
     )
 
@@ -61,7 +64,7 @@ def test_labels_are_class_names_or_ones_and_zeros_in_any_format(tmp_path, values
 def test_classes_that_are_called_0_and_1_keep_their_names(tmp_path):
     labels = jsonl(tmp_path / "l.jsonl", [("a", "0"), ("b", "1")])
     desk = SimulatedDesk(
-        str(labels), evaluation="e", classes=("0", "1"), store=MemoryStore(), id_column="item_id"
+        str(labels), evaluation="e", answers=class_answers("0", "1"), store=MemoryStore(), id_column="item_id"
     )
     batch = batch_of("a", "b")
     desk.post(batch, batch.items)

@@ -1,0 +1,112 @@
+"""Any labels but a positive and a negative class: what the pool predicts of an item, and what judges say.
+
+The prediction and each judge are columns of what people may answer: a class, a number, or tags joined by
+bars. Probabilities are of each class or each tag. All are optional, as far as no measure needs them.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.types import Array
+from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
+from assay.tasks.pool.predictions.gathered_items import PACKED, GatheredItems, OutcomeCut
+from assay.tasks.pool.predictions.packed import packed
+from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading, Watching
+from assay.tasks.pool.predictions.watched_items import WatchedItems
+from assay.tasks.spec.evaluation import Spec
+
+
+class OutcomePredictions(Predictions):
+    """See the top of this module. A kind of labels says how a column is read, and its type."""
+
+    type: pa.DataType    # of the column of predictions
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self._parts = spec.labels.names
+        self._columns = spec.pool.probability_columns(self._parts)
+
+    @property
+    def source_columns(self) -> Sequence[str]:
+        """The prediction, the probabilities and the judges there are."""
+        pool = self._spec.pool
+        single = [pool.prediction, pool.probability_column]
+        return [*(name for name in single if name is not None), *(self._columns or ()), *pool.judges]
+
+    @property
+    def fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """Of the prediction, the probabilities and the judges, those that there are."""
+        pool = self._spec.pool
+        there = (
+            ("prediction", self.type, pool.prediction is not None),
+            (PROBABILITIES, pa.binary(4 * len(self._parts)), pool.probability is not None),
+            (JUDGES, pa.binary(8 * len(pool.judges)), bool(pool.judges)),
+        )
+        return [(name, type) for name, type, given in there if given]
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """None beforehand: see `other_code`."""
+        return {}
+
+    @property
+    def no_class(self) -> tuple[str, str]:
+        """See Predictions.no_class."""
+        return "are no answers as under `labels`", "correct either"
+
+    @property
+    def method(self) -> str:
+        """The spec's."""
+        return outcome_method(self._spec.method).written
+
+    def arrays(self, rows: Reading) -> list[Array]:
+        """See Predictions.arrays."""
+        pool = self._spec.pool
+        found: list[Array] = []
+        predicted = None if pool.prediction is None else self.said(rows, pool.prediction)
+        if predicted is not None:
+            found.append(predicted)
+        if pool.probability is not None:
+            found.append(packed(self.probabilities(rows, predicted), PACKED[PROBABILITIES]))
+        if pool.judges:
+            told = [self.judged(rows, name).astype(np.float64) for name in pool.judges]
+            found.append(packed(np.stack(told, axis=1), PACKED[JUDGES]))
+        return found
+
+    @abstractmethod
+    def said(self, rows: Reading, name: str) -> Array:
+        """The codes (n,) of a column of predictions."""
+
+    def judged(self, rows: Reading, name: str) -> Array:
+        """The codes (n,) of a column of a judge."""
+        return self.said(rows, name)
+
+    def probabilities(self, rows: Reading, predicted: Array | None) -> Array:
+        """(n, K), of the columns that the spec names."""
+        columns = self._columns or []
+        return np.stack([probability_in(rows, name) for name in columns], axis=1).astype(np.float32)
+
+    def gathered(self) -> Gathered:
+        """See Predictions.gathered."""
+        return GatheredItems(self._spec)
+
+    def watching(self) -> Watching:
+        """See Predictions.watching."""
+        return WatchedItems(self._spec)
+
+    def cut_from_json(self, data: Mapping[str, Any]) -> OutcomeCut:
+        """See Predictions.cut_from_json."""
+        return OutcomeCut.from_json(data)
+
+
+def probability_in(rows: Reading, name: str) -> Array:
+    """A column (n,) of numbers within [0, 1]."""
+    numbers = rows.numbers(name)
+    rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
+                "a probability is; correct the column, or leave pool.probability out")
+    return numbers

@@ -1,0 +1,149 @@
+"""What is gathered of a pool for any kind of outcome, and the cut that is made of it.
+
+Predictions are codes (`evalcore.outcomes.codes`). Probabilities are kept as K floats of 32 bits in one
+column, judges as J floats of 64 bits in another. While the pool is read both are kept in temporary files, so
+memory does not grow with K and J.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.outcome_measures.comparing import leading, side_by_side
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.cells import OutcomeCells
+from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Array, JsonObject
+from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
+from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
+from assay.tasks.pool.predictions.packed import PackedColumn
+from assay.tasks.pool.predictions.protocol import Gathered
+from assay.tasks.spec.evaluation import Spec
+
+PACKED = {PROBABILITIES: "<f4", JUDGES: "<f8"}   # what is kept of an item in one column
+
+
+def kind_of(spec: Spec) -> OutcomeKind:
+    """What people answer."""
+    kind = spec.labels.outcome
+    if kind is None:
+        raise ValueError("a positive and a negative class have measures of their own")
+    return kind
+
+
+def stack_of_spec(spec: Spec, pool_size: int) -> Stack:
+    """The measures of a spec for a pool of so many items; the first drives the sampling.
+
+    Where systems are compared, every measure of each of them, and its differences from the baseline.
+    """
+    kind = kind_of(spec)
+    systems = range(len(spec.pool.compared) or 1)
+    measures = side_by_side([[choice.of(kind, pool_size, s) for s in systems] for choice in spec.measure])
+    return Stack(kind=kind, measures=measures, drive=leading(measures))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutcomeCut:
+    """A pool in cells, for any kind of outcome."""
+
+    cells: OutcomeCells
+
+    def to_json(self) -> JsonObject:
+        """Nested lists; floats keep every bit through JSON's shortest form."""
+        return {name: values.tolist() for name, values in self.cells.to_arrays().items()}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "OutcomeCut":
+        """The inverse of `to_json`."""
+        return OutcomeCut(cells=OutcomeCells.from_arrays({
+            name: np.asarray(data[name], type) for name, type in _TYPES.items()
+        }))
+
+
+_TYPES = {
+    "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "told": np.float64,
+    "said": np.float64, "known_sizes": np.int64, "first": np.float64,
+}
+
+
+class RowsSoFar:
+    """Predictions, probabilities and judges of the rows read so far, of whichever there are."""
+
+    def __init__(self, spec: Spec) -> None:
+        pool, self._kind = spec.pool, kind_of(spec)
+        self._predicts = pool.prediction is not None
+        self.predicted = np.zeros(len(self._kind.parts), np.int64)
+        self._codes: list[Array] = []
+        self._rows = 0
+        wide = {
+            PROBABILITIES: len(self._kind.parts) if pool.probability is not None else 0,
+            JUDGES: len(pool.judges),
+        }
+        self._wide = {
+            name: PackedColumn(name, PACKED[name], width) for name, width in wide.items() if width
+        }
+        for column in self._wide.values():
+            finalize(self, column.close)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are taken. The id, where nothing is said: the rows have to be counted."""
+        return [*(["prediction"] if self._predicts else []), *self._wide] or ["item_id"]
+
+    def add(self, table: pa.Table) -> None:
+        """Take some rows."""
+        self._rows += table.num_rows
+        if self._predicts:
+            codes = np.array(table.column("prediction"))
+            self._codes.append(codes)
+            if len(self.predicted):
+                self.predicted += self._kind.phi(codes.astype(np.float64)).sum(axis=0).astype(np.int64)
+        for column in self._wide.values():
+            column.add(table)
+
+    def items(self) -> Items:
+        """All of them."""
+        prediction: Array = np.zeros((self._rows, 0))
+        if self._codes:
+            prediction = np.concatenate(self._codes).astype(np.float64)[:, None]
+        wide = {name: column.table(self._rows) for name, column in self._wide.items()}
+        return Items(prediction=prediction, probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES))
+
+    def close(self) -> None:
+        """Free them."""
+        self._codes.clear()
+        for column in self._wide.values():
+            column.close()
+
+
+class GatheredItems(Gathered):
+    """See Gathered."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._spec, self._said = spec, RowsSoFar(spec)
+
+    @property
+    def columns(self) -> list[str]:
+        """See Gathered.columns."""
+        return self._said.columns
+
+    def add(self, table: pa.Table) -> None:
+        """See Gathered.add."""
+        self._said.add(table)
+
+    def counts(self) -> dict[str, Any]:
+        """See Gathered.counts."""
+        return {"predicted": tuple(self._said.predicted.tolist()), "score_range": None}
+
+    def cut(self, method: str, tables: FrozenTables) -> tuple[OutcomeCut, bytes]:
+        """See Gathered.cut."""
+        items = self._said.items()
+        cut = outcome_method(method).cut(stack_of_spec(self._spec, len(items)), items)
+        self._said.close()
+        return OutcomeCut(cells=cut.cells), rows_by_cell(cut.cell, cut.cells.n_cells)

@@ -1,0 +1,61 @@
+"""What a form of labels declares."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from assay.evalcore.annotators.answers.base import AnswerKind
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.tasks.schema import Part
+
+
+class LabelsForm(Part):
+    """What people answer."""
+
+    task: ClassVar[str]                   # what `pool.task` says of it
+    systems: ClassVar[bool] = False       # several systems can be compared
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The classes or tags in the order of their codes; none of numbers."""
+
+    @property
+    @abstractmethod
+    def answers(self) -> AnswerKind:
+        """What people may answer, and how several answers become one label."""
+
+    @property
+    @abstractmethod
+    def outcome(self) -> OutcomeKind | None:
+        """What the statistics call it; None for a positive and a negative class, which have their own."""
+
+    @property
+    @abstractmethod
+    def said(self) -> str:
+        """What people answer, in a few words."""
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The names in the order in which people see them."""
+        return self.names
+
+    @property
+    def codes(self) -> dict[str, int]:
+        """Class name -> code."""
+        return {name: code for code, name in enumerate(self.names)}
+
+    @property
+    def spellings(self) -> Mapping[str, str]:
+        """What a column of predictions or of known labels may hold -> the class it means."""
+        return {name: name for name in self.names}
+
+    @property
+    def positive_name(self) -> str | None:
+        """The class that measures count; None where all stand equal."""
+        return None
+
+    @property
+    def two_answers(self) -> tuple[str, str] | None:
+        """The columns of the two answers that people compare, without being told which is which."""
+        return None

@@ -1,0 +1,54 @@
+"""Labels that are sets of tags."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field, Strict
+
+from assay.evalcore.annotators.answers.tags import BAR, NONE, TagAnswers
+from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.tags import MOST, Tags
+from assay.tasks.schema import wrong
+from assay.tasks.spec.labels.base import LabelsForm
+from assay.tasks.spec.labels.names import ClassName, look_different, several
+
+
+def _can_be_joined(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if BAR in name or name != name.strip() or name.startswith("["):
+            raise wrong(f"calls a tag {name!r}; tags of one item are joined by {BAR!r}, so a tag holds none, "
+                        "has no space around it, and does not begin with '['")
+        if name.casefold() == NONE:
+            raise wrong(f"calls a tag {name!r}, which is how people write that an item has no tag; give it "
+                        "another name")
+    return names
+
+
+class TagLabels(LabelsForm):
+    """Any of these tags, or none."""
+
+    task: ClassVar[str] = "tags"
+
+    tags: Annotated[
+        tuple[ClassName, ...], Strict(False), several(1, MOST), AfterValidator(look_different),
+        AfterValidator(_can_be_joined),
+    ] = Field(description=f"the names of all tags, 1 to {MOST}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """As they are listed."""
+        return self.tags
+
+    @property
+    def said(self) -> str:
+        """How many tags."""
+        return f"any of {len(self.names)} tags"
+
+    @property
+    def answers(self) -> TagAnswers:
+        """Sets of these tags."""
+        return TagAnswers(names=self.tags)
+
+    @property
+    def outcome(self) -> OutcomeKind | None:
+        """Sets of these tags."""
+        return Tags(names=self.tags)
