@@ -23,6 +23,7 @@ from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.labels_needed import MOST, RANGE
 from assay.evalcore.forecast.outlook import Outlook
 from assay.evalcore.outcome_evaluation.state import Question, State
+from assay.evalcore.outcome_measures.comparing import leading
 from assay.evalcore.outcome_methods.interval import DOUBT, WIDER
 from assay.evalcore.types import Floats
 
@@ -37,10 +38,10 @@ def outlook(
 ) -> Outlook | None:
     """The forecast from where `state` stands; limits: (min, max) of a verdict.  Deterministic.
 
-    None where nothing is left to ask, or there is nothing to wait for.  Of a verdict nothing is said before
-    the first label.
+    None where nothing is left to ask, or there is nothing to wait for.  Before the first label nothing is
+    said of a verdict, nor of numbers, whose spread nobody guesses.
     """
-    if state.exhausted:
+    if state.exhausted or not (state.labels or question.stack.kind.label_model.shared):
         return None
     target = verdict = None
     if rule.half_width is not None or rule.variance is not None:
@@ -54,8 +55,9 @@ def outlook(
 
 
 def half_widths(question: Question, state: State, labels: Floats) -> tuple[Floats, Floats]:
-    """Half-width and variance (L, Q') of the numbers of the first measure after so many labels (L,)."""
-    q = len(question.stack.measures[0].parts)
+    """Half-width and variance (L, Q') of the leading numbers after so many labels (L,)."""
+    measures = question.stack.measures
+    q = sum(len(one.parts) for one, first in zip(measures, leading(measures), strict=True) if first)
     ahead = np.stack([_shape(question, state, n)[:q] for n in labels.tolist()])
     t = stdtrit(np.maximum(labels - 1, 3.0), 0.5 + question.confidence / 2)[:, None]
     if not state.labels:

@@ -5,15 +5,17 @@ stands for in the pool it stands for in its segment, and the estimates are those
 the segment's labels alone, with no label model, which may be wrong in a segment.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.labelled_round import Segments
+from assay.evalcore.outcome_evaluation.labelled_round import LabelledOutcomes
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Ints
+from assay.evalcore.outcomes.codes import is_outcome
+from assay.evalcore.outcomes.items import joined
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import WeightedSample
 
@@ -21,13 +23,15 @@ MOST_NUMBERS = 50   # of a measure that is estimated by segment: no confusion ma
 
 
 def estimates_by_segment(
-    kind: OutcomeKind, measures: Sequence[OutcomeMeasure], sample: WeightedSample, items: Items,
-    place: Mapping[str, Ints], segments: Segments, confidence: float,
+    measures: Sequence[OutcomeMeasure], sample: WeightedSample, rounds: Sequence[LabelledOutcomes],
+    segments: Segments, confidence: float,
 ) -> tuple[Estimate, ...]:
-    """By column, then measure, then value, then the measure's classes.
-
-    items: those of the sample, in its order; place: column -> (n,) which of the column's values each has.
-    """
+    """By column, then measure, then value, then the measure's classes; rounds: those of the sample."""
+    with_label = [(one, is_outcome(one.code)) for one in rounds]
+    items = joined([one.items.at(at) for one, at in with_label])
+    place = {
+        column: np.concatenate([one.segment[column][at] for one, at in with_label]) for column in segments
+    }
     told = [measure for measure in measures if len(measure.parts) <= MOST_NUMBERS]
     return tuple(
         replace(estimate, segment=f"{column}={value}")
@@ -35,6 +39,7 @@ def estimates_by_segment(
         for measure in told
         for i, value in enumerate(values)
         for estimate in weighted_estimates(
-            kind, [measure], sample, Labelled(items=items, among=place[column] == i), confidence
+            measure.losses[0].kind, [measure], sample, Labelled(items=items, among=place[column] == i),
+            confidence,
         )
     )

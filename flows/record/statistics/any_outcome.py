@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-import numpy as np
-
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.outlook import Outlook
-from assay.evalcore.monitoring.evidence.any_outcome import LabelledOutcomes, OutcomeSample
+from assay.evalcore.monitoring.evidence.any_outcome import OutcomeSample
 from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.outcome_evaluation.estimates import estimates
+from assay.evalcore.outcome_evaluation.labelled_round import LabelledOutcomes
 from assay.evalcore.outcome_evaluation.ledger_form import codes_of, items_of, stands_for
 from assay.evalcore.outcome_evaluation.observe import observe
 from assay.evalcore.outcome_evaluation.outlook import outlook
@@ -25,8 +24,6 @@ from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, State, 
 from assay.evalcore.outcome_measures.comparing import leading
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.codes import is_outcome
-from assay.evalcore.outcomes.items import joined
 from assay.evalcore.types import Bools, Floats, Ints
 from assay.evalcore.weighted.by_segment import estimates_by_segment
 from assay.evalcore.weighted.outcomes import every_code, weighted_outcomes
@@ -117,14 +114,9 @@ class OutcomeStatistics(Statistics):
         """See Statistics: nothing before the first label."""
         if not segments or not state.labels:
             return ()
-        stack, rounds = self.question.stack, [self._outcomes(one, segments) for one in closed]
-        with_label = [(one, is_outcome(one.code)) for one in rounds]
-        place = {
-            column: np.concatenate([one.segment[column][at] for one, at in with_label]) for column in segments
-        }
-        items = joined([one.items.at(at) for one, at in with_label])
+        rounds = [self._outcomes(one, segments) for one in closed]
         return estimates_by_segment(
-            stack.kind, stack.measures, self.sample(state, closed), items, place, segments,
+            self.question.stack.measures, self.sample(state, closed), rounds, segments,
             self.question.confidence,
         )
 
