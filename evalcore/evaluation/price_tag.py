@@ -29,20 +29,20 @@ T = TypeVar("T", float, bool, str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTag:
-    """What stands beside an estimate of the whole pool."""
+    """What stands beside an estimate of the whole pool; all but the first two with two classes alone."""
 
     random_labels: int | None           # labels random sampling would have needed
     random_labels_reason: str | None    # why there is no such number
-    no_positive_found: bool             # among all labels
-    unlabelled_share: float             # of the pool's items, in cells where nobody labelled anything
-    unseen_bound: int | None            # the most positives that are unseen by the draws alone
-    unseen_items: int                   # unlabelled items that bound is about
-    unseen_bound_reason: str | None     # why there is no bound
-    wide_lower: float | None            # the interval under the wide contamination prior
-    wide_upper: float | None
-    wide_announced: bool | None         # whether it reaches further than the interval
-    regime: str | None                  # what a method with a model of the labels says of it
-    broken_chance: float | None
+    no_positive_found: bool | None = None   # among all labels; None: no class is the positive one
+    unlabelled_share: float = 0.0       # of the pool's items, in cells where nobody labelled anything
+    unseen_bound: int | None = None     # the most positives that are unseen by the draws alone
+    unseen_items: int = 0               # unlabelled items that bound is about
+    unseen_bound_reason: str | None = None   # why there is no bound
+    wide_lower: float | None = None     # the interval under the wide contamination prior
+    wide_upper: float | None = None
+    wide_announced: bool | None = None  # whether it reaches further than the interval
+    regime: str | None = None           # what a method with a model of the labels says of it
+    broken_chance: float | None = None
 
 
 def price_tag(

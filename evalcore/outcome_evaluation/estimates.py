@@ -3,7 +3,9 @@
 import numpy as np
 
 from assay.evalcore.evaluation.estimates import Comparison, Estimate, why_undefined
+from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.outcome_evaluation.comparisons import comparisons
+from assay.evalcore.outcome_evaluation.price import MOST_NUMBERS, pull_variances, random_labels
 from assay.evalcore.outcome_evaluation.state import Question, State
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.types import Diagnostic, Floats
@@ -14,6 +16,7 @@ ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of
 def estimates(question: Question, state: State) -> list[Estimate]:
     """The estimate of each number asked for: measure by measure, and the classes of a measure in order."""
     found = question.method.estimate(state.inner, question.confidence)
+    variances = pull_variances(question, state)
     exact = bool(found.exact[0])
     compared = comparisons(question, state, found)
     rows = []
@@ -22,7 +25,8 @@ def estimates(question: Question, state: State) -> list[Estimate]:
         ends = (float(found.lower[0, q]), float(found.upper[0, q]))
         rows.append(
             _present(question, state, measure, part, float(found.value[0, q]), ends,
-                     float(found.variance[0, q]), exact, compared.get(q), _heavy(found.largest, q))
+                     float(found.variance[0, q]), exact, compared.get(q), _heavy(found.largest, q),
+                     float(variances[q]))
         )
     return rows
 
@@ -30,7 +34,7 @@ def estimates(question: Question, state: State) -> list[Estimate]:
 def _present(
     question: Question, state: State, measure: OutcomeMeasure, part: int, value: float,
     ends: tuple[float, float], variance: float, exact: bool, comparison: Comparison | None,
-    heavy: float | None,
+    heavy: float | None, pull_variance: float,
 ) -> Estimate:
     there = np.isfinite(value)
     reason = None
@@ -59,6 +63,7 @@ def _present(
         of_class=measure.parts[part],
         comparison=comparison,
         nonresponse=state.nonresponse.rate(state.labels + state.undecided),
+        price_tag=_price(question, measure, ends, exact and there, pull_variance),
     )
 
 
@@ -72,6 +77,23 @@ def share_of_one_label(estimate: Estimate) -> float | None:
     """Of a reported estimate: the share of one label in the variance, where it is more than half."""
     share = estimate.diagnostics.get(ONE_LABEL)
     return float(share) if isinstance(share, float) else None
+
+
+def _price(
+    question: Question, measure: OutcomeMeasure, ends: tuple[float, float], exact: bool, pull_variance: float
+) -> PriceTag | None:
+    """None for measures of very many numbers, and where systems are compared."""
+    if len(measure.parts) > MOST_NUMBERS or len(question.systems) > 1:
+        return None
+    items = question.cells.n_items
+    if exact:
+        return PriceTag(random_labels=items, random_labels_reason=None)   # only all of them give width 0
+    if ends == measure.bounds:
+        return PriceTag(
+            random_labels=None, random_labels_reason="the interval is still the measure's whole range"
+        )
+    labels, reason = random_labels(pull_variance, (ends[1] - ends[0]) / 2, items, question.confidence)
+    return PriceTag(random_labels=labels, random_labels_reason=reason)
 
 
 def _name(question: Question, system: int | None) -> str | None:

@@ -69,6 +69,10 @@ class OutcomeMethod(ABC):
         """(R, C) how much one item of each cell should be asked for, up to a factor."""
 
     @abstractmethod
+    def meant(self, state: SampleState, labels: int) -> Floats:
+        """(R, C) how many of so many labels are meant for each cell."""
+
+    @abstractmethod
     def propose(self, state: SampleState, size: int) -> OutcomeDesign:
         """The inclusion probabilities of the next round, of at most `size` items."""
 

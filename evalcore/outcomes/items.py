@@ -1,6 +1,6 @@
 """What the pool says of items before anyone is asked: predictions, probabilities and judges."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,3 +51,15 @@ class Items:
         for start in range(0, len(self), CHUNK):
             piece = slice(start, min(start + CHUNK, len(self)))
             yield piece, self.at(piece)
+
+
+def joined(pieces: Sequence[Items]) -> Items:
+    """The items of all pieces, in order; all have the same columns."""
+    def column(name: str) -> Floats | None:
+        found = [getattr(piece, name) for piece in pieces]
+        return None if found[0] is None else np.concatenate(found)
+
+    return Items(
+        prediction=np.concatenate([piece.prediction for piece in pieces]),
+        probability=column("probability"), judge=column("judge"),
+    )

@@ -195,7 +195,7 @@ def _estimate(
     kind: OutcomeKind, measure: OutcomeMeasure, part: int, sample: WeightedSample, of: Labelled,
     found: Found, ends: tuple[float, float], few: bool, confidence: float,
 ) -> Estimate:
-    n, value = int(of.among.sum()), float(found.value[part])
+    n, value = int(of.among.sum()), float(np.clip(found.value[part], *measure.bounds))
     exact = sample.exact and bool(np.isfinite(value))
     reason = None if exact else _lacking(kind, measure, part, sample, of)
     if reason is None and not np.isfinite(value):

@@ -105,7 +105,8 @@ def price_json(row: EstimateRow) -> JsonObject:
     return {
         "random_labels": tag.random_labels,
         "random_labels_reason": tag.random_labels_reason,
-        "not_excluded": {name: getattr(tag, name) for name in NOT_EXCLUDED},
+        "not_excluded": None if tag.no_positive_found is None
+        else {name: getattr(tag, name) for name in NOT_EXCLUDED},
         **({"model_check": {name: getattr(tag, name) for name in MODEL_CHECK}} if tag.regime else {}),
     }
 

@@ -39,6 +39,8 @@ def unseen(row: EstimateRow, positive: str = "positive") -> str:
     tag = row.price_tag
     if tag is None:
         return "not recorded"
+    if tag.no_positive_found is None:
+        return "–"   # no class is the positive one
     bound, items = tag.unseen_bound, tag.unseen_items
     if bound is None:
         return f"no bound by the draws alone: {tag.unseen_bound_reason}"
@@ -54,7 +56,9 @@ def unseen(row: EstimateRow, positive: str = "positive") -> str:
 def rests_on_model(row: EstimateRow) -> str:
     """Share of the pool in cells where nobody labelled anything."""
     tag = row.price_tag
-    return "not recorded" if tag is None else wording.percent(round(tag.unlabelled_share, 3))
+    if tag is None:
+        return "not recorded"
+    return "–" if tag.no_positive_found is None else wording.percent(round(tag.unlabelled_share, 3))
 
 
 def wide(row: EstimateRow) -> str | None:
@@ -92,10 +96,14 @@ def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str
     told = [row for row in rows if row.segment is None and row.price_tag]
     if not told:
         return []
-    needed = "; ".join(f"{row.measure} {random_labels(row)}" for row in told)
+    needed = "; ".join(
+        f"{row.measure}{f' of {row.class_name}' if row.class_name else ''} {random_labels(row)}"
+        for row in told
+    )
     lines = [f"random sampling would have needed, in labels: {needed}"]
-    if told[0].interval != "exact":
-        first = told[0]
+    first = told[0]
+    two_classes = first.price_tag is not None and first.price_tag.no_positive_found is not None
+    if first.interval != "exact" and two_classes:
         lines.append(
             f"not excluded ({first.measure}): {rests_on_model(first)} of the pool rests on the model alone; "
             f"positives unseen: {unseen(first, positive)}"

@@ -119,7 +119,7 @@ def highest_of(rows: Iterable[EstimateRow]) -> float:
 def price_line(data: ReportData, row: EstimateRow) -> PriceLine:
     """What random sampling would have needed, and what the labels leave open."""
     return PriceLine(
-        name=wording.measure_name(row.measure),
+        name=wording.measure_name(row.measure) + (f" of {row.class_name}" if row.class_name else ""),
         random=price.random_labels(row),
         model=price.rests_on_model(row),
         unseen=price.unseen(row, data.positive),

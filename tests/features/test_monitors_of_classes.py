@@ -11,6 +11,9 @@ from assay.flows.cli.main import run_command_line
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import current_standing
+from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
 from assay.tasks.ledger import layout
@@ -18,6 +21,7 @@ from assay.tasks.ledger.monitors import read_openings, read_verdicts
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.report import render_report
 
 
 def watched(spec, days, store=None):
@@ -60,6 +64,29 @@ def test_it_says_so_everywhere(tmp_path, capsys):
     page = (tmp_path / "pages" / "windows" / "2026-11-02.html").read_text(encoding="utf-8")
     assert "Recall (cat)" in page
     assert "shares of the predicted classes" in page
+
+
+def test_segments_are_estimated_and_judged(tmp_path):
+    write_classes(tmp_path, 2, drop_from=1)
+    pool = classes_data(tmp_path)["pool"] | {"segments": ["region"]}
+    store, history = watched(a_monitor_of_classes(tmp_path, pool=pool), 2)
+    assert [place.segment for place in history.rows[1].segments] == ["region=n", "region=s"]
+    for place in history.rows[1].segments:
+        assert place.source == "draws"
+        assert max(place.factors[0]) > 0
+        assert place.measured.value < 0.82
+    first = "animals-2026-11-01"
+    for name in ("animals", first):
+        found = verify_monitor(store, name) if name == "animals" else verify(store, name)
+        assert found.differences == ()
+    opened = open_evaluation(store, first)
+    data = report_data(opened, current_standing(opened))
+    rows = {(row.measure, row.segment, row.class_name): row for row in data.estimates}
+    north = rows["accuracy", "region=n", None]
+    assert north.lower < north.value <= north.upper
+    assert north.interval == "weighted"
+    assert north.labels + rows["recall", "region=s", "cat"].labels == 100
+    assert "region=n" in render_report(data)["report.html"].decode()
 
 
 def test_a_rise_is_what_is_worse_of_an_error(tmp_path):

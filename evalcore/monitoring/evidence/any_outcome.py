@@ -16,7 +16,7 @@ predictions that a margin takes for known (Cohen's kappa, macro precision) are t
     T   draws of one round;  C cells;  D components of the losses;  K   values of a measure
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,23 +25,12 @@ from assay.evalcore.design.one_at_a_time import weights
 from assay.evalcore.monitoring import betting
 from assay.evalcore.monitoring.betting import Side
 from assay.evalcore.monitoring.evidence.sample import WindowSample
-from assay.evalcore.outcome_evaluation.state import Question, RoundPlan
+from assay.evalcore.outcome_evaluation.labelled_round import LabelledOutcomes
+from assay.evalcore.outcome_evaluation.state import Question
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.outcomes.codes import UNANSWERED, is_outcome
-from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Bools, Floats, Ints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LabelledOutcomes:
-    """A closed round."""
-
-    before: SampleState            # when it was planned
-    plan: RoundPlan
-    code: Floats                   # (T,) an outcome, UNDECIDED or UNANSWERED
-    items: Items                   # the T items
-    segment: Mapping[str, Ints]    # column -> (T,) which of the column's values, counted from 0
+from assay.evalcore.types import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

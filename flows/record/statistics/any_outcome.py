@@ -4,18 +4,22 @@ Every draw asks an item that has no label yet. What the pool says of the items o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.label_codes import ANY_OUTCOME, LabelCodes
 from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
-from assay.evalcore.monitoring.evidence.any_outcome import LabelledOutcomes, OutcomeSample
+from assay.evalcore.evaluation.stopping import StoppingRule
+from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.monitoring.evidence.any_outcome import OutcomeSample
 from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.outcome_evaluation.estimates import estimates
+from assay.evalcore.outcome_evaluation.labelled_round import LabelledOutcomes
 from assay.evalcore.outcome_evaluation.ledger_form import items_of, stands_for
 from assay.evalcore.outcome_evaluation.observe import observe
+from assay.evalcore.outcome_evaluation.outlook import outlook
 from assay.evalcore.outcome_evaluation.plan import plan
 from assay.evalcore.outcome_evaluation.seen import counted, outcomes_seen
 from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, State, begin
@@ -24,6 +28,7 @@ from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Bools, Floats
+from assay.evalcore.weighted.by_segment import estimates_by_segment
 from assay.evalcore.weighted.outcomes import every_code, weighted_outcomes
 from assay.evalcore.weighted.sample import WeightedSample
 from assay.flows.record.statistics.protocol import Relabelled, Statistics
@@ -112,22 +117,45 @@ class OutcomeStatistics(Statistics):
         """Any class: cells do not say."""
         return every_code(self.kind)
 
+    def by_segment(
+        self, state: Any, closed: Sequence[ClosedRound], segments: Segments
+    ) -> tuple[Estimate, ...]:
+        """See Statistics: nothing before the first label."""
+        if not segments or not state.labels:
+            return ()
+        rounds = [self._outcomes(one, segments) for one in closed]
+        return estimates_by_segment(
+            self.question.stack.measures, self.sample(state, closed), rounds, segments,
+            self.question.confidence,
+        )
+
+    def _outcomes(self, one: ClosedRound, segments: Segments) -> LabelledOutcomes:
+        """A closed round, as it is seen without the rounds before it."""
+        return LabelledOutcomes(
+            before=self.begin().inner, plan=cast(RoundPlan, one.planned.plan), code=one.labels,
+            items=_items(one.planned),
+            segment=one.places(segments),
+        )
+
     def window_sample(
         self, closed: Sequence[ClosedRound], found: Sequence[Estimate], segments: Segments
     ) -> WindowSample:
         """See Statistics."""
         state, rounds = self.begin(), []
         for one in closed:
-            rounds.append(LabelledOutcomes(
-                before=state.inner, plan=cast(RoundPlan, one.planned.plan), code=one.labels,
-                items=_items(one.planned),
-                segment=one.places(segments),
-            ))
+            rounds.append(replace(self._outcomes(one, segments), before=state.inner))
             state = self.observe(state, one.planned, one.labels, None)
         return OutcomeSample(
             confidence=self.question.confidence, estimates=found, segments=segments, question=self.question,
             rounds=rounds,
         )
+
+    def outlook(
+        self, state: Any, rule: StoppingRule, batch_size: int,
+        limits: tuple[float | None, float | None] | None,
+    ) -> Outlook | None:
+        """See Statistics."""
+        return outlook(self.question, state, rule, batch_size, limits)
 
     def refuse_gaps(self, planned: PlannedRound, answered: Bools) -> None:
         """See Statistics: somebody must have answered something."""

@@ -110,8 +110,8 @@ def _of_two_classes_only(
         outcome_method(method_name)
     except UnknownName as error:
         yield "method", str(error)
-    if pool.segments:
-        yield "pool.segments", f"{needs.replace('needs', 'need')} so far; leave them out"
+    if pool.segments and pool.compares:
+        yield "pool.segments", "cannot be used where systems are compared so far; leave them out"
     if warm_start is not None:
         yield "warm_start", only
     if budget.audit:

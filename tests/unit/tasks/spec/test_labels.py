@@ -91,7 +91,6 @@ def test_the_columns_of_probabilities():
     ({"pool_probability": {"cat": "c", "dog": "d"}}, "$.pool.probability has no column for class 'owl'"),
     ({"pool_probability": {"cat": "c", "dog": "d", "owl": "o", "cow": "x"}},
      "$.pool.probability names 'cow', no class"),
-    ({"pool_segments": ["region"]}, "$.pool.segments need labels: {positive: ..., negative: ...} so far"),
     ({"measure": "f2"}, "$.measure[0] unknown measure 'f2'"),
     ({"measure": {"name": "f1", "class": "cow"}}, "$.measure[0] 'cow' is none of cat, dog, owl"),
     ({"measure": "brier"}, "$.measure[0] 'brier' needs a probability of each class"),

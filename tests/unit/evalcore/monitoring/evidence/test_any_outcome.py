@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from assay.evalcore.design.one_at_a_time import weights
-from assay.evalcore.monitoring.evidence.any_outcome import LabelledOutcomes, OutcomeSample
+from assay.evalcore.monitoring.evidence.any_outcome import OutcomeSample
 from assay.evalcore.monitoring.evidence.sample import sure_end
+from assay.evalcore.outcome_evaluation.labelled_round import LabelledOutcomes
 from assay.evalcore.outcome_evaluation.observe import observe
 from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, begin
 from assay.evalcore.outcome_measures.registry import outcome_measure
