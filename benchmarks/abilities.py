@@ -42,10 +42,14 @@ _HEAD = (
 
 
 def accepted(kind: str, method: str, *, monitor: bool = False, **more: Any) -> bool:
-    """Whether a spec with these labels, this method and these keys besides (pool_… for the pool's) is one."""
+    """Whether a spec with these labels, this method and these keys besides is one.
+
+    pool_… stands for a key of the pool; None leaves it out.
+    """
     labels, columns, measure, _ = _KINDS[kind]
     pool = {"source": "pool.parquet", "id": "id", "display": ["t"]} | columns
     pool |= {key.removeprefix("pool_"): value for key, value in more.items() if key.startswith("pool_")}
+    pool = {key: value for key, value in pool.items() if value is not None}
     data: dict[str, Any] = {
         "name": "trial", "pool": pool, "labels": labels, "measure": measure, "method": method,
         "target": {"half_width": 0.05}, "budget": {"labels": 100}, "desk": {"kind": "caller"},
@@ -63,10 +67,15 @@ def accepted(kind: str, method: str, *, monitor: bool = False, **more: Any) -> b
 
 
 def _cells(kind: str, method: str) -> list[str]:
-    systems = {"other": {"prediction": "q"}}
+    other = {"other": {"prediction": "q"}}
+    both = {"old": {"prediction": "p"}} | other
     asked: Mapping[str, Callable[[], bool]] = {
         "evaluations": lambda: accepted(kind, method),
-        "several systems": lambda: accepted(kind, method, pool_systems=systems),
+        # compared, or judged beside the pool's own prediction
+        "several systems": lambda: (
+            accepted(kind, method, pool_systems=both, pool_prediction=None, pool_score=None)
+            or accepted(kind, method, pool_systems=other)
+        ),
         "segments": lambda: accepted(kind, method, pool_segments=["region"]),
         "warm start": lambda: accepted(kind, method, warm_start={"evaluation": "before"}),
         "monitors": lambda: accepted(kind, method, monitor=True),

@@ -22,8 +22,10 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
         columns["score"] = [row.score for row in rows]
     if spec.pool.probability is not None and rows[0].probabilities is None:
         columns["probability"] = [row.probability for row in rows]
+    for number, system in enumerate(spec.pool.compared):
+        columns[f"system:{system}"] = [answers.text((row.predictions or ())[number]) for row in rows]
     for code, name in enumerate(spec.labels.names):
-        if rows[0].probabilities is not None:
+        if spec.pool.probability is not None and rows[0].probabilities is not None:
             columns[f"probability:{name}"] = [row.probabilities[code] for row in rows if row.probabilities]
     for name in opened.manifest.segment_names:
         columns[f"segment:{name}"] = [row.segments[name] for row in rows]

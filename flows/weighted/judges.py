@@ -10,9 +10,10 @@ from assay.tasks.weighted.judges import judges_of_pool
 
 
 def read_judges(opened: Opened, standing: Standing) -> Judges | None:
-    """The judges by the labels of now; None without a judge, a label, or weights of the labelled items."""
-    if standing.known is None:
-        return None
+    """The judges by the labels of now; None without a judge, a label, or weights of the labelled items,
+    and where systems are compared."""
+    if standing.known is None or opened.spec.pool.compared:
+        return None   # of systems that are compared no one is the judge
     try:
         found = read_sample(opened)
     except AssayError:

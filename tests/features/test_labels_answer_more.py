@@ -206,3 +206,24 @@ def test_classes_have_weights_too(tmp_path, capsys):
     code, refused = called(capsys, "estimate", "classes", "--store", where, "--measure", "accuracy",
                            "--threshold", "0.5")
     assert (code, "needs a positive and a negative class" in refused["error"]["message"]) == (2, True)
+
+
+def test_systems_that_are_compared_are_exported_and_none_is_the_judge(tmp_path, capsys):
+    predictions, labels = write_small_pool(tmp_path, n=200)
+    data = spec_json(predictions, labels, method="recalibrated", measure="recall")
+    data["pool"] = {
+        "source": str(predictions), "id": "item_id", "display": ["text"], "baseline": "old",
+        "systems": {"old": {"score": "score", "threshold": 0.6}, "new": {"score": "score", "threshold": 0.9}},
+    }
+    where = run(tmp_path, data)
+    _, rows = exported(capsys, where, tmp_path / "labels.parquet")
+    assert all(row["prediction"] == row["system:old"] for row in rows)
+    assert any(row["system:new"] != row["system:old"] for row in rows)
+    (recall,) = asked(capsys, where, "--measure", "recall")
+    assert recall["system"] == "old"
+    weight = [row["sample_weight"] for row in rows]
+    y, f = ([row[column] == "match" for row in rows] for column in ("label", "system:old"))
+    assert recall["value"] == pytest.approx(recall_score(y, f, sample_weight=weight))
+    code, _ = called(capsys, "report", "small", "--store", where, "--out", str(tmp_path / "report"))
+    assert code == 0
+    assert "judges" not in json.loads((tmp_path / "report" / "report.json").read_text())

@@ -106,6 +106,16 @@ def test_no_hit_among_few_labels_of_a_class_is_no_proof_that_there_is_none():
     assert 0.3 < precision.upper < 0.6
 
 
+def test_the_class_that_counts_need_not_be_named():
+    counted = Classes(("no", "yes"), positive="yes")
+    y, f = np.r_[np.ones(20), np.zeros(80)], np.r_[np.ones(15), np.zeros(85)]
+    sample = a_sample(y, np.full(100, 10.0))
+    (named,) = weighted_estimates(KIND, asked(["recall"], **{"class": "yes"}), sample, given(f), 0.95)
+    (e,) = weighted_estimates(counted, [outcome_measure("recall", counted, 1000)], sample, given(f), 0.95)
+    assert (e.value, e.lower, e.upper) == (named.value, named.lower, named.upper)
+    assert e.of_class is None
+
+
 def test_numbers_have_student_s_interval():
     rng, kind = np.random.default_rng(3), Numbers()
     y = rng.normal(5, 2, 50)
