@@ -16,13 +16,13 @@ from scipy.stats import beta, t
 from assay.evalcore.measures import totals
 from assay.evalcore.recalibration.combine import combine
 from assay.evalcore.recalibration.interval.both_sides import earned_share
+from assay.evalcore.recalibration.interval.guard import FEW, guard_is_up
 from assay.evalcore.recalibration.interval.usual import Ends, main_interval, within
 from assay.evalcore.recalibration.intervals import LEAST_SHARE, hull, logit_interval, stretched
 from assay.evalcore.types import Bools, Floats
 from benchmarks.interval_trials.view import CONFIDENCE, View, Z
 
 Trial = Callable[[View, Floats], Ends]    # view, and the effective terms (R,) of the design's variance
-FEW = 3.0            # positives found among the predicted negatives, below which a guard is up
 
 
 def rebuilt(v: View) -> Ends:
@@ -111,10 +111,9 @@ def _few_missed(v: View) -> Bools:
     return np.asarray(v.counts.known[:, 0] < FEW)
 
 
-def _told_by_count(v: View) -> Bools:
-    """Whether (R,) a label there stands for fewer items than were predicted positive."""
-    each = v.counts.items[:, 0] / np.maximum(v.counts.labelled[:, 0], 1.0)
-    return np.asarray(each < v.counts.items[:, 1])
+def _dense(v: View) -> Bools:
+    """Whether (R,) the guard of `recalibrated:guard=true` is up."""
+    return guard_is_up(v.measure, v.counts)
 
 
 def _where(up: Bools, guarded: Ends, ends: Ends) -> Ends:
@@ -157,13 +156,12 @@ GUARDS: Mapping[str, Trial] = {
     "today": lambda v, _: v.today,
     "hull of four": lambda v, _: _where(_few_missed(v), _cut(v, hull_of_four(v)), v.today),
     "half way to the wide interval": lambda v, _: _to_wide(v, 0.5, _few_missed(v)),
-    "the same, where labels are dense": lambda v, _: _to_wide(v, 0.5, _few_missed(v) & _told_by_count(v)),
-    "wide interval, where labels are dense": lambda v, _: _to_wide(
-        v, 1.0, _few_missed(v) & _told_by_count(v)),
-    "by count, where labels are dense": lambda v, _: _by_count(v, _few_missed(v) & _told_by_count(v)),
+    "the same, where labels are dense": lambda v, _: _to_wide(v, 0.5, _dense(v)),
+    "the wide interval, where labels are dense": lambda v, _: _to_wide(v, 1.0, _dense(v)),
+    "by count, where labels are dense": lambda v, _: _by_count(v, _dense(v)),
     "hull of four, score looks broken": lambda v, _: _where(
         v.broken > 0.5, _cut(v, hull_of_four(v)), v.today),
-    "by count, score looks broken": lambda v, _: _by_count(v, (v.broken > 0.5) & _told_by_count(v)),
+    "by count, score looks broken": lambda v, _: _by_count(v, v.broken > 0.5),
 }
 
 
