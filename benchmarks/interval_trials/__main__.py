@@ -23,7 +23,7 @@ def main() -> None:
     """Run what is not in the cache, and print the tables."""
     parser = argparse.ArgumentParser(description="Trials of intervals.")
     parser.add_argument("--pools", type=int, default=8, help="of each class")
-    parser.add_argument("--look-alikes", type=int, default=6, help="of each kind")
+    parser.add_argument("--look-alikes", type=int, default=4, help="of each kind")
     parser.add_argument("--repeats", type=int, default=8)
     parser.add_argument("--with-worlds", type=int, default=2, help="repeats that get worlds")
     parser.add_argument("--cache", type=Path, required=True)

@@ -41,7 +41,8 @@ def _covers(ends: Ends, truth: float) -> Floats:
 
 def tables(results: Sequence[Result]) -> str:
     """All tables, as far as there are runs."""
-    by_lot = [r for r in results if r.group in CLASSES]
+    # where F1 is 0 nothing that was found can be wrong
+    by_lot = [r for r in results if r.group in CLASSES and r.truth > 0]
     alike = {name: [r for r in results if r.group == name] for name in (DIGITS, INVERTED)}
     parts = []
     if by_lot:

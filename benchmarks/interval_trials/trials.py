@@ -22,6 +22,7 @@ from assay.evalcore.recalibration.intervals import LEAST_SHARE, hull, logit_inte
 from assay.evalcore.types import Bools, Floats
 from benchmarks.interval_trials.view import CONFIDENCE, View, Z
 
+_CERTAIN = 1e-6
 Trial = Callable[[View, Floats], Ends]    # view, and the effective terms (R,) of the design's variance
 
 
@@ -55,6 +56,20 @@ def _earning(v: View, earned: Ends) -> Ends:
     share, four = earned_share(v.measure, v.counts), hull_of_four(v)
     return _cut(v, (
         share * earned[0] + (1 - share) * four[0], share * earned[1] + (1 - share) * four[1]
+    ))
+
+
+def _narrower(v: View) -> Ends:
+    """What coverage there is to spare: a trial must do better than this."""
+    return _moved(v, v.today, 0.9)
+
+
+def _moved(v: View, ends: Ends, factor: float) -> Ends:
+    """The ends moved away from the value by a factor on the logit scale; one that is certain stays."""
+    lower, upper = stretched(ends, v.value, factor, v.measure.bounds)
+    return _cut(v, (
+        np.where(ends[0] <= v.certain[0] + _CERTAIN, ends[0], lower),
+        np.where(ends[1] >= v.certain[1] - _CERTAIN, ends[1], upper),
     ))
 
 
@@ -136,7 +151,10 @@ def _by_count(v: View, up: Bools) -> Ends:
 
 TRIALS: Mapping[str, Trial] = {
     "today": lambda v, _: v.today,
+    "today, a tenth narrower": lambda v, _: _narrower(v),
     "posterior's quantiles alone": lambda v, _: _cut(v, v.nominal.nominal),
+    "posterior and heavier tail alone": lambda v, _: _cut(
+        v, hull([v.nominal.nominal, v.heavier.nominal], v.measure.bounds)),
     "(b) combined value ± z, earned": lambda v, _: _earning(v, _joined(v, Z)),
     "(b) combined value ± t, earned": lambda v, n: _earning(v, _joined(v, _t(n))),
     "(b) posterior and combined ± t, earned": lambda v, n: _earning(
@@ -168,24 +186,31 @@ GUARDS: Mapping[str, Trial] = {
 # --- (a) and (c): one run at a time, with its worlds ---
 
 
-def needed_stretch(truth: Floats, value: Floats, ends: Ends, bounds: tuple[float, float]) -> Floats:
-    """By how much (B,) the ends must be moved from the value, on the logit scale, to reach the truth."""
+def needed_stretch(
+    truth: Floats, value: Floats, ends: Ends, bounds: tuple[float, float], certain: Ends
+) -> Floats:
+    """By how much (B,) the ends must be moved from the value, on the logit scale, to reach the truth.
+
+    0 where the end on its side is `certain`: what the labels leave possible at most.
+    """
     low, high = bounds
     x, middle, lower, upper = (
         logit(np.clip((y - low) / (high - low), LEAST_SHARE, 1 - LEAST_SHARE)) for y in (truth, value, *ends)
     )
     reach = np.where(x > middle, upper - middle, middle - lower)
-    return np.asarray(np.abs(x - middle) / np.maximum(reach, 1e-9))
+    needed = np.abs(x - middle) / np.maximum(reach, 1e-9)
+    edge = np.where(x > middle, certain[1] - ends[1], ends[0] - certain[0]) <= _CERTAIN
+    return np.asarray(np.where(edge, 0.0, needed))
 
 
 def calibrated(v: View, truth: Floats, world: View, make: Trial) -> Ends:
     """The ends of `make`, stretched so that as many worlds are covered as asked for."""
     none = np.full(len(truth), np.inf)
-    stretch = needed_stretch(truth, world.value, make(world, none), v.measure.bounds)
+    stretch = needed_stretch(truth, world.value, make(world, none), v.measure.bounds, world.certain)
     rank = min(int(np.ceil(CONFIDENCE * (len(truth) + 1))), len(truth))
     factor = float(np.sort(stretch)[rank - 1])
     ends = make(v, np.full(1, np.inf))
-    return _cut(v, stretched(ends, v.value, factor, v.measure.bounds))
+    return _moved(v, ends, factor)
 
 
 def narrowest(v: View, truth: Floats, world: View) -> Ends:
@@ -244,6 +269,10 @@ def by_joint_covariance(v: View, truth: Floats, world: View) -> Ends:
 
 IN_WORLDS: Mapping[str, Callable[[View, Floats, View], Ends]] = {
     "today, same runs": lambda v, truth, world: v.today,
+    "today, a tenth narrower, same runs": lambda v, truth, world: _narrower(v),
+    "posterior's quantiles alone, same runs": lambda v, truth, world: _cut(v, v.nominal.nominal),
+    "posterior and heavier tail alone, same runs": lambda v, truth, world: _cut(
+        v, hull([v.nominal.nominal, v.heavier.nominal], v.measure.bounds)),
     "(a) today's, stretched or shrunk": lambda v, truth, world: calibrated(
         v, truth, world, TRIALS["today"]),
     "(a) posterior's quantiles, stretched or shrunk": lambda v, truth, world: calibrated(
