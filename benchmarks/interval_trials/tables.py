@@ -15,6 +15,7 @@ from benchmarks.interval_trials.view import row
 
 HALF_WIDTHS = (0.10, 0.05)
 _NARROW = 0.002
+_ASKS = 0.02            # the oracle's width from which on others are compared with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -83,11 +84,17 @@ def _cell(results: Sequence[Result], each: list[Judged], today: list[Judged], gr
         return "-"
     covered = [each[i].covered.mean() for i in own]
     over = np.concatenate([np.log(_ratio(each[i].width, today[i].width)) for i in own])
-    best = np.concatenate([_ratio(each[i].width, 2 * np.array(results[i].oracle)) for i in own])
+    best = np.concatenate([_over_oracle(each[i].width, 2 * np.array(results[i].oracle)) for i in own])
     return (
         f"{np.mean(covered):.3f} ({np.min(covered):.2f}); {np.exp(over.mean()):.2f}; "
         f"{np.median(best):.2f}"
     )
+
+
+def _over_oracle(width: Floats, oracle: Floats) -> Floats:
+    """Widths over the oracle's, at the budgets at which that has anything left to ask."""
+    asks = oracle >= _ASKS
+    return width[asks] / oracle[asks]
 
 
 def _ratio(a: Floats, b: Floats) -> Floats:
