@@ -1,12 +1,14 @@
 """Windows of a stream, simulated with the methods' own code, and what they say to a monitor."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 
 from assay.evalcore.design.draws import first_draws, simulate_each
+from assay.evalcore.design.round import Design
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method, draw_round
 from assay.evalcore.methods.exact import with_exact_values
@@ -65,34 +67,61 @@ def simulate_against(
     if len(values) < len(limits):
         raise ValueError(f"{what.name} cannot be watched")
     rng = stream(1, f"monitoring/{name}/{what.name}/{limits[0]:.6f}/{labels}", len(data.label))
-    state, accounts = how.start(cells, [what], count), [Account.new(count) for _ in limits]
-    if before is not None and how.capabilities.starts_warm:
-        n = len(before.label)
-        taken = Inherited(
-            score=before.score, prediction=before.prediction, label=before.label,
-            weight=np.full(n, labels / n),
-        )
-        partition, _ = build_partition(how, data.score, data.probability, data.prediction, None, None)
-        state = how.start_from(cells, [what], count, evidence_by_cell(partition, taken))
-    for at in range(0, labels, BATCH):
-        left = state.left
-        design, draws = draw_round(how, state, np.full(count, min(BATCH, labels - at)), rng)
-        outcome, label = simulate_each(draws, by_label - state.labelled, rng)
-        cell: Ints = np.where(first_draws(draws), draws.cell, -1)
+    state, accounts = begun(how, what, data, count, labels, before), [Account.new(count) for _ in limits]
+    for drawn in rounds(how, state, by_label, labels, rng):
         accounts = [
             bet_on_round(
-                account, expected(value[None], design.model), draw_weights(design), left, cell,
-                value[np.maximum(cell, 0), label],
+                account, expected(value[None], drawn.design.model), draw_weights(drawn.design),
+                drawn.design.left, drawn.cell, value[np.maximum(drawn.cell, 0), drawn.label],
             )
             for account, value in zip(accounts, values, strict=True)
         ]
-        state = how.observe(state, design, outcome, np.zeros_like(state.excluded))
+        state = drawn.after
     (e,) = with_exact_values(state, how.estimate(state, 0.95, rng))
     truth = float(what.of_confusion(data.confusion()))
     return [
         Windows(truth=truth, value=e.value, lower=e.lower, upper=e.upper, factors=account.factors)
         for account in accounts
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnRound:
+    """A round of every window, its items drawn one after the other."""
+
+    design: Design
+    cell: Ints         # (W, T) of each draw that brought a new item, else −1
+    label: Ints        # (W, T)
+    after: Any         # the method's state after it
+
+
+def begun(
+    how: Method, what: Measure, data: LabelledPool, count: int, labels: int, before: LabelledPool | None
+) -> Any:
+    """The method's state before the first round, warm where it can be; see `simulate_against`."""
+    cells, _ = prepare(how, data)
+    if before is None or not how.capabilities.starts_warm:
+        return how.start(cells, [what], count)
+    n = len(before.label)
+    taken = Inherited(
+        score=before.score, prediction=before.prediction, label=before.label,
+        weight=np.full(n, labels / n),
+    )
+    partition, _ = build_partition(how, data.score, data.probability, data.prediction, None, None)
+    return how.start_from(cells, [what], count, evidence_by_cell(partition, taken))
+
+
+def rounds(
+    how: Method, state: Any, by_label: Ints, labels: int, rng: np.random.Generator
+) -> Iterator[DrawnRound]:
+    """The rounds of BATCH labels that bring `labels` labels in all."""
+    count = len(state.labelled)
+    for at in range(0, labels, BATCH):
+        design, draws = draw_round(how, state, np.full(count, min(BATCH, labels - at)), rng)
+        outcome, label = simulate_each(draws, by_label - state.labelled, rng)
+        cell: Ints = np.where(first_draws(draws), draws.cell, -1)
+        state = how.observe(state, design, outcome, np.zeros_like(state.excluded))
+        yield DrawnRound(design=design, cell=cell, label=label, after=state)
 
 
 def even_pool(drop: float, what: Measure, items: int = 4000, sharpness: float = 1.0) -> LabelledPool:

@@ -35,6 +35,7 @@ from assay.evalcore.recalibration.diagnostics import (
 )
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.recalibration.interval.anytime import anytime_ends
+from assay.evalcore.recalibration.interval.guard import guarded
 from assay.evalcore.recalibration.interval.usual import (
     Ends,
     main_interval,
@@ -64,10 +65,12 @@ def report(
     draws: int,
     rng: np.random.Generator,
     anytime: bool = False,
+    guard: bool = False,
 ) -> list[EstimateArrays]:
     """The estimate of each measure, in order, as arrays (R,), from `draws` draws of the posterior or more.
 
-    With `anytime` the interval is the confidence sequence.
+    With `anytime` the interval is the confidence sequence.  With `guard` it reaches as far as the wide one
+    until positives were found among the predicted negatives (`interval.guard`).
     """
     posts = _posts(evidence, draws, rng)
     if (posts[0].effective * posts[0].weight.shape[1]).min() < ENOUGH_DRAWS:
@@ -75,7 +78,7 @@ def report(
     beliefs = [_draw(evidence, post, rng) for post in posts]
     counts = count(evidence, posts[0])
     return [
-        _estimate(evidence, q, measure, confidence, beliefs, counts, anytime)
+        _estimate(evidence, q, measure, confidence, beliefs, counts, anytime, guard)
         for q, measure in enumerate(measures)
     ]
 
@@ -103,6 +106,7 @@ def _estimate(
     beliefs: Sequence[PoolDraws],
     counts: Counts,
     anytime: bool,
+    guard: bool,
 ) -> EstimateArrays:
     """Measure number q."""
     z, labels = float(ndtri(0.5 + confidence / 2)), e.n.sum(axis=1)
@@ -125,6 +129,8 @@ def _estimate(
     if anytime:
         ends = np.fmin(always[0], value), np.fmax(always[1], value)
     wide = (np.clip(hidden.early[0], *certain), np.clip(hidden.early[1], *certain))
+    if guard:
+        ends = guarded(measure, ends, wide, counts)
     half_width = (ends[1] - ends[0]) / 2
     return EstimateArrays(
         value=np.clip(value, *measure.bounds),

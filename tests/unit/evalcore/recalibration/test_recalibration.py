@@ -37,6 +37,7 @@ from assay.evalcore.types import Floats, Ints
 
 FALSE_ALARM = 1e-6   # chance that correct code would fail on a fresh seed
 F1 = measure("f1")
+GUARDED = "recalibrated:guard=true"
 
 
 def _cells(size: list[int], prediction: list[int]) -> Cells:
@@ -279,6 +280,23 @@ def test_the_confidence_sequence_keeps_to_what_is_certain_and_is_priced_by_its_o
     wider = (priced.upper - priced.lower) > (hull.upper - hull.lower)
     assert wider.any()
     assert (priced.diagnostics["random_labels"] < hull.diagnostics["random_labels"])[wider].all()
+
+
+def test_a_guard_takes_the_interval_out_to_the_wide_one_until_positives_are_found_below_the_threshold():
+    # 1,000 predicted negatives without a positive, 90 predicted positives with 60
+    size, predicted = [500, 300, 200, 50, 40], [0, 0, 0, 1, 1]
+    by_label = np.array([[500, 0], [300, 0], [200, 0], [20, 30], [10, 30]])
+    usual, guarded = (
+        _looked_at(how, size, predicted, by_label, [F1])[0]
+        for how in (Recalibrated(report_draws=400), replace(method(GUARDED), report_draws=400))
+    )
+    assert (guarded.lower == usual.diagnostics["wide_lower"]).all()
+    assert (guarded.upper == usual.diagnostics["wide_upper"]).all()
+    assert (guarded.lower < usual.lower).sum() >= 3      # the usual one may reach as far by itself
+    assert (guarded.value == usual.value).all()
+    assert not guarded.diagnostics["wide_announced"].any()
+    assert "guard" in method(GUARDED).interval_note
+    assert "guard" not in Recalibrated().interval_note
 
 
 def test_the_anchored_slope_expects_a_tenth_more_positives_than_predicted():

@@ -1,0 +1,1 @@
+"""Trials of intervals for `recalibrated`: see `__main__`."""

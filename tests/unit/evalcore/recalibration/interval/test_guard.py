@@ -1,0 +1,47 @@
+"""The guard for the time until positives below the threshold were found."""
+
+import numpy as np
+import pytest
+
+from assay.evalcore.measures.registry import measure
+from assay.evalcore.recalibration.combine import Counts
+from assay.evalcore.recalibration.interval.guard import FEW, guard_is_up, guarded
+
+F1 = measure("f1")
+
+
+def _counts(missed, *, labelled=25.0, items=1000.0, predicted=85.0):
+    """One repeat: positives found among the predicted negatives, labels there, and items by prediction."""
+    return Counts(
+        items=np.array([[items, predicted]]),
+        labelled=np.array([[labelled, 25.0]]),
+        known=np.array([[missed, 12.0]]),
+        free=np.array([[items - labelled, predicted - 25.0]]),
+        expected=np.array([[missed + 10, 40.0]]),
+    )
+
+
+def _ends(lower, upper):
+    return np.array([lower]), np.array([upper])
+
+
+@pytest.mark.parametrize(("missed", "up"), [(0, True), (FEW - 1, True), (FEW, False)])
+def test_it_is_up_until_a_few_positives_were_found_below_the_threshold(missed, up):
+    assert guard_is_up(F1, _counts(float(missed))) == [up]
+
+
+def test_it_is_down_where_a_label_stands_for_as_many_items_as_were_predicted_positive():
+    # 1,000 items over 25 labels are 40 each
+    assert guard_is_up(F1, _counts(0.0, predicted=41.0)) == [True]
+    assert guard_is_up(F1, _counts(0.0, predicted=40.0)) == [False]
+    assert guard_is_up(F1, _counts(0.0, labelled=0.0, predicted=85.0)) == [False]
+
+
+def test_it_is_down_for_a_measure_that_predicted_negatives_have_no_part_in():
+    assert guard_is_up(measure("precision"), _counts(0.0)) == [False]
+
+
+def test_the_interval_reaches_the_wide_one_and_never_shrinks():
+    wide = _ends(0.2, 0.7)
+    assert guarded(F1, _ends(0.5, 0.8), wide, _counts(0.0)) == (np.array([0.2]), np.array([0.8]))
+    assert guarded(F1, _ends(0.5, 0.8), wide, _counts(3.0)) == _ends(0.5, 0.8)
