@@ -183,7 +183,7 @@ def test_a_window_is_judged_again_by_its_outcomes_once_they_are_complete(tmp_pat
     write_outcomes(tmp_path / "outcomes.csv", positives)
     done = tick(store, "stream", now=after(31), only="2026-11-01")
     assert not done.failed
-    assert [(o.why, o.outcomes, o.revision) for o in done.opened] == [("outcomes complete", "complete", 1)]
+    assert [(o.why, o.outcomes, o.replaced) for o in done.opened] == [("outcomes complete", "complete", 1)]
     (row,) = [r for r in read_monitor_history(store, "stream").rows if r.window == "2026-11-01"]
     day = FIRST
     truth = {r["item_id"]: r["label"] for r in rows_of(tmp_path / f"labels-{day}.csv")}
