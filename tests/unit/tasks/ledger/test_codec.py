@@ -71,7 +71,7 @@ def test_bytes_that_are_no_record_are_named(blob):
 
 def test_fields_deep_inside_are_validated_too():
     opening = Opening(
-        window="2026-11-01", number=1, revision=0, evaluation="a", labels=5, inherits=None, carry=0.0,
+        window="2026-11-01", number=1, replaced=0, evaluation="a", labels=5, inherits=None, carry=0.0,
         content="", files="", month="2026-11", why="first",
         opened=datetime(2026, 11, 2, tzinfo=UTC),
     )
