@@ -74,12 +74,12 @@ def _draws(opened: Opened, planned: PlannedRound, decided: list[Decided] | None)
     return rows
 
 
-def _said(opened: Opened, code: float | None) -> int | str | None:
-    """A prediction or a label: 1 or 0 of a positive and a negative class, else as people write it."""
+def _said(opened: Opened, code: float | None) -> float | str | None:
+    """A prediction or a label: 1 or 0 of a positive and a negative class, a number, else in words."""
     if code is None:
         return None
     labels = opened.spec.labels
-    return int(code) if labels.positive_name is not None else labels.answers.text(code)
+    return int(code) if labels.positive_name is not None else labels.answers.value(code)
 
 
 def _exposures(

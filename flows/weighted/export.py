@@ -14,10 +14,10 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
     planned = [one.planned for one in found.folded.closed]
     columns: dict[str, Sequence[Any]] = {
         "item_id": [row.item_id for row in rows],
-        "label": [answers.text(code) for code in sample.label.tolist()],
+        "label": [answers.value(code) for code in sample.label.tolist()],
     }
     if rows[0].prediction is not None:
-        columns["prediction"] = [answers.text(row.prediction) for row in rows if row.prediction is not None]
+        columns["prediction"] = [answers.value(row.prediction) for row in rows if row.prediction is not None]
     if spec.pool.score is not None:
         columns["score"] = [row.score for row in rows]
     if spec.pool.probability is not None and rows[0].probabilities is None:

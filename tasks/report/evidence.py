@@ -52,11 +52,11 @@ class DrawRow:
     stratum: int | None
     cell: int
     rank: int
-    prediction: int | str | None # 1 or 0 with a positive and a negative class, else as people write it
+    prediction: float | str | None   # 1 or 0 with a positive and a negative class, else as people write it
     probability: float
     probability_kind: str        # "per draw", "inclusion" or "census"
     asked: bool
-    label: int | str | None      # None while undecided or not yet decided
+    label: float | str | None    # None while undecided or not yet decided
     reason: str | None           # why there is no label
     answers: int                 # raw answers the label was decided from; 0 unless asked
 
@@ -79,9 +79,9 @@ class RevisedRow:
     revision: int
     round: int
     item_id: str
-    label_before: int | str | None
+    label_before: float | str | None
     reason_before: str | None
-    label: int | str | None
+    label: float | str | None
     reason: str | None
     people: Sequence[str]        # whose answers changed, numbered
 
@@ -164,7 +164,7 @@ def _revised(rows: Sequence[RevisedRow]) -> bytes:
     ))
 
 
-def _cell(value: int | str | None) -> int | str | None:
+def _cell(value: float | str | None) -> float | str | None:
     return to_cell(value) if isinstance(value, str) else value
 
 

@@ -224,6 +224,11 @@ def test_the_command_line_of_numbers(tmp_path, capsys, monkeypatch):
     assert [row["measure"] for row in told["estimates"]][:2] == ["mae", "rmse"]
     assert run_command_line(["report", "number", "--store", "ledger", "--evidence", "--out", "out"]) == 0
     assert run_command_line(["verify", "number", "--store", "ledger"]) == 0
+    assert run_command_line(["export", "number", "--store", "ledger", "--out", "labels.csv"]) == 0
+    with (tmp_path / "labels.csv").open(newline="", encoding="utf-8") as opened:
+        rows = list(csv.DictReader(opened))
+    assert len(rows) == 40
+    assert all(0 <= float(row["label"]) <= 100 for row in rows)   # a number, not text that looks like one
 
 
 @pytest.mark.parametrize(("kind", "measure", "threshold"), [

@@ -58,6 +58,10 @@ class AnswerKind(ABC):
     def text(self, code: float) -> str:
         """The inverse of `code`."""
 
+    def value(self, code: float) -> float | str:
+        """As a table for programs has it: a number as a number, anything else as people write it."""
+        return self.text(code)
+
     @abstractmethod
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
         """One answer made of answers (answer -> people who gave it); None for a tie, or without answers."""

@@ -54,6 +54,10 @@ class NumberAnswers(AnswerKind):
         """The number in its shortest exact form."""
         return repr(float(code))
 
+    def value(self, code: float) -> float | str:
+        """The number."""
+        return float(code)
+
     def joined(self, votes: Mapping[str, int], rule: RuleName) -> str | None:
         """The median or the mean of the answers: never a tie."""
         given = sorted(float(answer) for answer, n in votes.items() for _ in range(n))
