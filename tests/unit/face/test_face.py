@@ -157,7 +157,7 @@ def test_a_file_and_a_spec_are_taken_too(mails, tmp_path, monkeypatch):
     ({"prediction": "guess"}, "guess"),
     ({"oracle": "nothing"}, "oracle: there is no column 'nothing'"),
     ({"oracle": {}}, "oracle: the mapping has no label for item"),
-    ({"oracle": lambda row: "maybe"}, "'maybe' is not a class"),
+    ({"oracle": lambda row: "maybe"}, "'maybe' is no answer"),
     ({"colour": "red"}, "colour"),
 ])
 def test_a_wrong_argument_is_named(change, message, mails):
