@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from assay.evalcore.evaluation.estimates import Comparison
 from assay.evalcore.types import JsonObject
 from assay.tasks.report import wording
-from assay.tasks.report.data import Compared, EstimateRow, ReportData
+from assay.tasks.report.data import Compared, EstimateRow, ReportData, of_what
 from assay.tasks.report.figures.forest import forest_figure
 from assay.tasks.report.figures.picture import Picture
 from assay.tasks.report.machine import estimate_json
@@ -136,7 +136,7 @@ def comparison_line(row: EstimateRow, c: Comparison) -> ComparisonLine:
     more = f"; about {wording.plural(c.more_labels, 'more label')} would decide" if c.more_labels else ""
     return ComparisonLine(
         name=wording.measure_name(row.measure),
-        of=row.of,
+        of=of_what(row.system, None, row.class_name),
         undefined=row.undefined_reason,
         value=wording.value(row),
         interval=wording.interval(row),
