@@ -81,7 +81,7 @@ def replay(
     if outcome is not None:
         _replay_outcomes(
             pool, outcome, measures, methods, budgets, repeats, seed, batch_size, confidence, half_widths,
-            prediction, label, probability, judges, named_systems, as_json,
+            prediction, label, probability, judges, named_systems, as_json, processes, plot,
         )
         return 0
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
@@ -127,8 +127,10 @@ def _replay_outcomes(
     pool: str, outcome: str, measures: str, methods: str, budgets: str, repeats: int, seed: int,
     batch_size: int, confidence: float, half_widths: str, prediction: str, label: str,
     probability: str | None, judges: str, named_systems: tuple[str, ...], as_json: bool,
+    processes: int | None, plot: Path | None,
 ) -> None:
     """The replay of any kind of outcome."""
+    from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
     from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
     from assay.tasks.replay.outcomes import OutcomeRequest, run_outcome_replay
     from assay.tasks.replay.table import as_text
@@ -145,9 +147,15 @@ def _replay_outcomes(
         half_widths=tuple(_number("--half-width", text) for text in _listed(half_widths)),
     )
     with _naming_flags():
+        if plot is not None:
+            check_plot_path(plot)
         labelled = read_outcome_pool(pool, columns)
         with _counting() as tell:
-            result = run_outcome_replay(labelled, request, pool_name=pool, progress=tell)
+            result = run_outcome_replay(
+                labelled, request, pool_name=pool, processes=processes, progress=tell
+            )
+        if plot is not None:
+            click.echo(f"wrote {write_convergence_plot(result, plot)}", err=True)
     if as_json:
         print_json(result.to_json())
     else:

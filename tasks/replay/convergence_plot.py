@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.evalcore.errors import AssayError, BadArgument
 from assay.evalcore.plurals import plural
-from assay.tasks.replay.result import MethodResult, ReplayResult, name_of
+from assay.tasks.replay.result import MethodResult, ReplayResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +77,7 @@ def convergence_figure(result: ReplayResult) -> "Figure":
         axes = figure.subplots(2, len(measures), sharex=True, squeeze=False, height_ratios=(3, 2))
         for j, name in enumerate(measures):
             for entry in result.methods:
-                if name_of(entry.measure, entry.system) == name:
+                if entry.of == name:
                     _error_line(axes[0, j], entry, names.index(entry.method))
                     _coverage_line(axes[1, j], entry, names.index(entry.method))
             _dress(axes[0, j], axes[1, j], result, name)

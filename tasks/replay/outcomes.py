@@ -1,8 +1,14 @@
-"""A replay of methods for any kind of outcome, from a labelled pool to a table of results."""
+"""A replay of methods for any kind of outcome, from a labelled pool to a table of results.
+
+Blocks of repeats may run in several processes: each has a random stream of its own, so the numbers are the
+same.  Measures cannot travel between processes; each is told the pool and the request, and makes them anew.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 
 import numpy as np
 
@@ -10,10 +16,12 @@ from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_measures.difference import difference
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcome_replay.pool import OutcomePool
-from assay.evalcore.outcome_replay.run import OutcomeTrace, replay
+from assay.evalcore.outcome_replay.run import OutcomeTrace, Prepared, join, prepare, run_block
 from assay.evalcore.replay.labels_to import LabelsTo, labels_to
+from assay.evalcore.replay.run import blocks
 from assay.evalcore.replay.summary import BudgetSummary, summarise_columns
 from assay.tasks.replay.request import check_request
 from assay.tasks.replay.result import MethodResult, ReplayResult
@@ -40,16 +48,19 @@ def run_outcome_replay(
     request: OutcomeRequest,
     *,
     pool_name: str,
+    processes: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReplayResult:
     """Run every method of the request on the pool.
+
+    processes: one unless said.
 
     Of several systems, every measure is taken of each, and the difference of each from the first.  All
     measures drive the sampling.  Raises UnknownName, BadInput and BadArgument as the parts do.
     """
     check_request(request.methods, request.measures, request.repeats, request.confidence)
     methods = [outcome_method(name) for name in request.methods]
-    stack = Stack(kind=pool.kind, measures=tuple(_measures(pool, request)))
+    stack = _stack(pool, request)
     truth = pool.truth(stack)
     total, entries = request.repeats * len(methods), []
     for m, method in enumerate(methods):
@@ -59,10 +70,7 @@ def run_outcome_replay(
             if progress:
                 progress(before + done, total)
 
-        trace = replay(
-            method, stack, pool, request.budgets, repeats=request.repeats, batch_size=request.batch_size,
-            confidence=request.confidence, seed=request.seed, progress=tell,
-        )
+        trace = _replayed(pool, request, method.name, processes or 1, tell)
         seconds = (time.perf_counter() - start) / request.repeats / _rounds(request)
         least = round(request.confidence - 0.95 + method.least_coverage, 9)
         entries += list(_entries(request, stack, method.name, trace, truth.tolist(), seconds, least))
@@ -76,6 +84,64 @@ def run_outcome_replay(
         methods=tuple(entries),
         oracle=(),
     )
+
+
+def _stack(pool: OutcomePool, request: OutcomeRequest) -> Stack:
+    return Stack(kind=pool.kind, measures=tuple(_measures(pool, request)))
+
+
+def _replayed(
+    pool: OutcomePool, request: OutcomeRequest, method: str, processes: int, tell: Callable[[int], None]
+) -> OutcomeTrace:
+    """The trace of a method: all blocks in their order."""
+    work = blocks(request.repeats)
+    workers = min(processes, len(work))
+    told = (pool, request, method)
+    if workers == 1:
+        _receive(*told)
+        return join([_told(tell, done, _run_block(*block)) for done, block in _with_ends(work)])
+    # spawn: forking a process that runs threads (the command line has some) can hang
+    executor = ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=_receive, initargs=told
+    )
+    try:
+        running = [(done, executor.submit(_run_block, *block)) for done, block in _with_ends(work)]
+        return join([_told(tell, done, future.result()) for done, future in running])
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _with_ends(work: Sequence[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Each block, and how many repeats are done after it."""
+    done = 0
+    for index, size in work:
+        done += size
+        yield done, (index, size)
+
+
+def _told(tell: Callable[[int], None], done: int, trace: OutcomeTrace) -> OutcomeTrace:
+    tell(done)
+    return trace
+
+
+_here: list[tuple[OutcomeRequest, OutcomeMethod, Prepared]] = []   # what this process replays
+
+
+def _receive(pool: OutcomePool, request: OutcomeRequest, method: str) -> None:
+    chosen = outcome_method(method)
+    _here[:] = [(request, chosen, prepare(chosen, _stack(pool, request), pool))]
+
+
+def _run_block(index: int, size: int) -> OutcomeTrace:
+    """A block of repeats; linear algebra keeps to one thread, so it rounds alike everywhere."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
+
+    request, method, prepared = _here[0]
+    with threadpool_limits(limits=1):
+        return run_block(
+            method, prepared, request.budgets, repeats=size, batch_size=request.batch_size,
+            confidence=request.confidence, seed=request.seed, block=index,
+        )
 
 
 def _measures(pool: OutcomePool, request: OutcomeRequest) -> Iterator[OutcomeMeasure]:

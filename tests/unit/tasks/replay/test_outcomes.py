@@ -112,3 +112,18 @@ def test_flags_that_cannot_be_used_are_named(path, capsys):
     assert "--system: 'new' is not a name and a column" in capsys.readouterr().err
     assert run_command_line([*flags[:-4], "--measure", "makro_f1"]) == 2
     assert "did you mean 'macro_f1'" in capsys.readouterr().err
+
+
+def test_several_processes_give_the_numbers_of_one_and_a_figure(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("assay.evalcore.replay.run.BLOCK", 2)
+    flags = ["replay", path, "--outcome", "classes", "--probability", "p_", "--measure", "accuracy,f1(cat)",
+             "--budgets", "20,40", "--repeats", "4", "--method", "passive", "--json"]
+    assert run_command_line([*flags, "--plot", str(tmp_path / "figure.svg")]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert run_command_line([*flags, "--processes", "2"]) == 0
+    together = json.loads(capsys.readouterr().out)
+    for told in (alone, together):
+        for entry in told["methods"]:
+            del entry["seconds_per_round"]
+    assert alone == together
+    assert "f1(cat)" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
