@@ -15,7 +15,7 @@ JOBS ?= 2
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long label-studio up down lock clean
+.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -94,6 +94,10 @@ recovery-long: label-studio
 	$(BIN)/python -m benchmarks.recovery faults --times 3
 	$(BIN)/python -m benchmarks.recovery many
 	$(BIN)/python -m benchmarks.recovery page
+
+# What a round and a list of many evaluations cost the store: docs/ledger-cost.md.
+ledger-cost: setup
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.ledger_cost
 
 # Recompile the pins. Registry addresses stay out of the files.
 lock: setup

@@ -18,7 +18,7 @@ class Evaluations:
 
     def evaluations(self) -> list[str]:
         """The names of the evaluations that have begun, sorted."""
-        return begun_evaluations(self.store)
+        return list(begun_evaluations(self.store))
 
     def monitors(self) -> list[str]:
         """The names of its monitors, sorted."""

@@ -30,6 +30,7 @@ class Rule:
     again_alone: bool = False                                 # even while only one person is known
     gold: Mapping[Place, float] = field(default_factory=dict)   # gold items of this round and before -> code
     earlier: Callable[[], Mapping[int, Sequence[Answer]]] = dict   # closed rounds' answers, gold too
+    people_before: Callable[[], Collection[str]] | None = None     # see `company`; None: from `earlier`
 
     def by_item(self) -> "Rule":
         """The rule of the same people that decides each item by its own answers: for a round of which not all
@@ -88,7 +89,8 @@ def _asked_again(rule: Rule, items: Collection[str], answers: Sequence[Answer]) 
         return True
     people = {answer.annotator for answer in answers if answer.item_id in items}
     if len(people) == 1 and any(answer.item_id in rule.again for answer in answers):
-        people |= company(rule.earlier(), rule.gold)
+        before = rule.people_before
+        people.update(company(rule.earlier(), rule.gold) if before is None else before())
     return len(people) > 1
 
 

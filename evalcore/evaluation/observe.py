@@ -13,6 +13,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.nonresponse import UNANSWERED, Nonresponse, adjusted, response
 from assay.evalcore.evaluation.state import UNDECIDED, Asked, Past, Question, RoundPlan, State
 from assay.evalcore.evaluation.unseen import reach
+from assay.evalcore.history import with_one_more
 from assay.evalcore.plurals import plural
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -49,7 +50,7 @@ def observe(
         inner=question.method.observe(state.inner, design, counted, excluded),
         reached=state.reached + reach(design, answered, negatively_associated=associated),
         asked=_with_answers(state.asked, plan, labels),
-        past=(*state.past, Past(design=design, labels=counted, excluded=excluded)),
+        past=with_one_more(state.past, Past(design=design, labels=counted, excluded=excluded)),
         nonresponse=nonresponse,
     )
 

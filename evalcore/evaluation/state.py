@@ -9,7 +9,7 @@ labels the ledger holds.
     (cell, rank)   the address of an item: rank r of cell c is the r-th item of that cell in the pool's order
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,7 +68,7 @@ class State:
     inner: MethodState             # what the method knows (R = 1)
     reached: Floats                # (C,) Σ h over the rounds: see `evalcore.evaluation.unseen`
     asked: Mapping[int, Asked] = field(default_factory=dict)  # by cell; unanswered items are not in it
-    past: tuple[Past, ...] = ()    # the closed rounds
+    past: Sequence[Past] = ()      # the closed rounds
     nonresponse: Nonresponse = field(default_factory=Nonresponse)
 
     @property

@@ -7,11 +7,13 @@ any number of times, also at the same time: the outbox makes sure that each mess
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 from assay.evalcore.errors import AssayError
 from assay.flows.alerts.verdicts import alert_choices
-from assay.flows.record.opened import UnknownEvaluation, open_evaluation, utc_now
+from assay.flows.record.finished import READERS
+from assay.flows.record.opened import UnknownEvaluation, named_folders, open_evaluation, utc_now
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.channels import open_channels
 from assay.tasks.alerts.listing import OutboxRow, outbox_rows
@@ -52,16 +54,15 @@ def deliver(
 def outbox_of_all(store: Store, owners: Iterable[str] | None = None) -> list[OutboxRow]:
     """Every alert in the store, or of these owners: what it says, who was told, and whether it waits.
 
-    Lists all keys below the owners, and enters into the index what it does not find there: this is how an
+    Lists the outbox of every owner, and enters into the index what it does not find there: this is how an
     index that was lost is rebuilt. Raises UnknownEvaluation for an owner that does not exist.
     """
     names = _owners(store) if owners is None else list(owners)
-    rows: list[OutboxRow] = []
-    for owner in names:
-        if owners is not None:
-            check_owner(store, owner)
-        rows += outbox_rows(Ledger(store, owner))
-    return rows
+    for owner in names if owners is not None else ():
+        check_owner(store, owner)
+    with ThreadPoolExecutor(max_workers=READERS) as pool:
+        of_each = pool.map(lambda owner: outbox_rows(Ledger(store, owner)), names)
+        return [row for rows in of_each for row in rows]
 
 
 def try_channels(store: Store, owner: str, environment: Mapping[str, str] = os.environ) -> list[Delivery]:
@@ -93,6 +94,6 @@ def check_owner(store: Store, owner: str) -> None:
 
 
 def _owners(store: Store) -> list[str]:
-    """All owners with an outbox. Lists the whole store."""
-    found = (layout.alert.match(key) for key in store.keys(""))
-    return sorted({values[0] for values in found if values is not None})
+    """All that may have an outbox, sorted."""
+    of_monitors = [layout.monitor(name) for name in store.folders(layout.MONITORS_PREFIX)]
+    return sorted([*named_folders(store), *of_monitors])

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
-from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 from assay.flows.cli.monitor import standing_code
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
 from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
 from assay.flows.monitor.history import read_monitor_history
-from assay.flows.record.opened import begun_evaluations, open_evaluation
+from assay.flows.record.finished import standings as all_standings
+from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import monitors
@@ -82,13 +83,9 @@ def _monitor(store: Store, name: str, as_json: bool) -> int:
 
 
 def _all(store: Store, as_json: bool) -> int:
-    standings: list[Standing] = []
-    damaged: dict[str, str] = {}
-    for name in begun_evaluations(store):
-        try:
-            standings.append(current_standing(open_evaluation(store, name)))
-        except AssayError as error:   # one damaged record must not hide the others
-            damaged[name] = str(error)
+    found = all_standings(store)
+    standings = [one for _, one in found if isinstance(one, Standing)]
+    damaged = {name: str(one) for name, one in found if not isinstance(one, Standing)}
     watching = monitors(store)
     if as_json:
         listed: list[JsonObject] = [standing.to_json() for standing in standings]

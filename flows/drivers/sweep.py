@@ -21,14 +21,13 @@ from assay.evalcore.types import JsonObject
 from assay.flows.alerts.verdicts import raise_failure
 from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.waking import judge_window_of, record_failure_of
-from assay.flows.record.opened import begun_evaluations, utc_now
+from assay.flows.record.finished import finished_since
+from assay.flows.record.opened import utc_now
 from assay.flows.record.standing import Standing
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import codec, layout
-from assay.tasks.ledger.ending import open_evaluations, read_ending
-from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.ledger.times import read_closed
 
 _log = logging.getLogger("assay.sweep")
 
@@ -77,7 +76,7 @@ def sweep_store(
     if names and only is None:
         retried(store.check)()   # which removes what crashed writers left behind
     if look_again and look_back and only is None:
-        names += [name for name in _finished_since(store, now() - look_back) if name not in names]
+        names += [name for name in finished_since(store, now() - look_back) if name not in names]
     result = Sweep()
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="sweep") as pool:
         # each with the context of the caller, so that effects in it are tasks of the caller's flow run
@@ -128,21 +127,3 @@ def _tell_of(store: Store, name: str, error: AssayError) -> None:
 @retried
 def _open(store: Store) -> list[str]:
     return open_evaluations(store)
-
-
-@retried
-def _finished_since(store: Store, since: datetime) -> list[str]:
-    """Evaluations that have stopped, the last round of which closed at `since` or later."""
-    found = []
-    for name in begun_evaluations(store):
-        ledger = Ledger(store, name)
-        try:
-            ending = read_ending(ledger)
-            closed = read_closed(ledger, ending.rounds) if ending else None
-        except codec.DamagedRecord as error:
-            # one that cannot be dated keeps nobody else from being looked at
-            _log.warning("%s: not looked at again: %s", name, error)
-            continue
-        if closed is not None and closed >= since:
-            found.append(name)
-    return found

@@ -13,6 +13,7 @@ closes it  →  estimate.json  →  annotators.json  →  seal.json  →  stop (
 plan.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -30,7 +31,8 @@ from assay.flows.people.collect import remove_late_copies
 from assay.flows.people.context import People
 from assay.flows.people.post import repost_delay
 from assay.flows.people.wait import wait
-from assay.flows.record.fold import Fold, read_fold, why_stop
+from assay.flows.record.checkpointing import Known, keep, known_from
+from assay.flows.record.fold import Fold, in_full, not_begun, read_fold, why_stop
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
 from assay.flows.record.reissued import reissued_at
 from assay.flows.record.standing import Standing, current_standing, standing_of
@@ -39,11 +41,17 @@ from assay.flows.revisions.revise import catch_up
 from assay.flows.revisions.revise import look_again as look_at_closed_rounds
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.checkpoints.checkpoint import CheckpointLost, Entries, find_checkpoint
 from assay.tasks.ledger.ending import Ending, enter_index, read_ending
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.revisions import Revision
 from assay.tasks.ledger.rounds.labels import Decided, write_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.remembering import Remembering
+
+_log = logging.getLogger("assay.advance")
 
 
 def advance(
@@ -73,8 +81,31 @@ def advance(
     Raises UnknownEvaluation, NoRoundToClose, NothingToStandFor, and whatever store and desk raise when they
     cannot be reached or refuse.
     """
+    layout.check_name(evaluation)
+    entries = retried(find_checkpoint)(Ledger(store, evaluation))
+
+    def run(entries: Entries) -> Standing:
+        return _advance(
+            Remembering(store, entries.newest.records if entries.newest else None), evaluation, desk, entries,
+            now=now, repost_after=repost_after, on_round=on_round, look_again=look_again,
+            close_round=close_round, round=round,
+        )
+
+    try:
+        return run(entries)
+    except CheckpointLost as error:
+        _log.warning("%s: reading the ledger instead of a checkpoint: %s", evaluation, error)
+        return run(replace(entries, newest=None))
+
+
+def _advance(
+    store: Remembering, evaluation: str, desk: Desk | None, entries: Entries, *,
+    now: Callable[[], datetime], repost_after: timedelta | None, on_round: OnRound | None, look_again: bool,
+    close_round: bool, round: int | None,
+) -> Standing:
     opened = open_evaluation(store, evaluation)
-    ending = _read_ending(opened.ledger)
+    newest = entries.newest
+    ending = _read_ending(opened.ledger) if newest is None else None
 
     def people() -> People:
         return People(
@@ -84,16 +115,33 @@ def advance(
             repost_after=repost_delay(opened) if repost_after is None else repost_after,
         )
 
-    if ending is not None:
+    def come_back(ending: Ending) -> Standing:
         if close_round:
             refuse_unless_closed(evaluation, ending, round)
         finish_again(opened, ending, people if look_again else None, now)
         return current_standing(opened)
-    retried(enter_index)(opened.ledger)
-    folded = read_fold(opened.ledger, opened.statistics)
+
+    if ending is not None:
+        return come_back(ending)
+    if layout.open_index(evaluation) not in entries.keys:
+        retried(enter_index)(opened.ledger)
+    begun = not_begun(opened.statistics)
+    known = None if newest is None else known_from(Ledger(store, evaluation), newest, begun)
+    if newest is not None:
+        retried(store.look_around)(layout.round_folder(evaluation, newest.round + 1))
+    folded = read_fold(opened.ledger, opened.statistics, known.fold if known else begun)
+    # an evaluation whose round is open has not ended; a look must be sure of it
+    looks = look_again or close_round or folded.state.nonresponse.unanswered
+    if newest is not None and (looks or folded.open_round is None):
+        ending = _read_ending(opened.ledger)
+        if ending is not None:
+            return come_back(ending)
     return _Run(
-        opened=opened, people=people(), annotating=Annotating(opened), on_round=on_round,
-        look_again=look_again,
+        store=store, opened=opened, people=people(), begun=begun, entries=entries,
+        annotating=Annotating(
+            opened, known=known.answered if known else (), people=known.people if known else ()
+        ),
+        on_round=on_round, look_again=look_again,
         to_close=round_to_close(evaluation, folded, round) if close_round else None,
     ).go(folded)
 
@@ -102,8 +150,11 @@ def advance(
 class _Run:
     """One call of `advance`, of an evaluation that has not stopped."""
 
+    store: Remembering
     opened: Opened
     people: People
+    begun: Fold               # before the first round
+    entries: Entries          # what the index held
     annotating: Annotating
     on_round: OnRound | None
     look_again: bool
@@ -112,13 +163,20 @@ class _Run:
     def go(self, folded: Fold) -> Standing:
         """Until people have to answer: estimate the closed round, then stop, or plan and ask the next one."""
         look = True
+        newest = self.entries.newest
         while True:
+            look_around = retried(self.store.look_around)
+            look_around(layout.round_folder(self.opened.name, folded.state.round + 1))
             if folded.estimate_due:
                 folded = estimate_round(self.opened, folded, self.people.now(), self.on_round)
-            seal_closed_rounds(self.opened, self.annotating, folded)
-            self._revise(folded, look=look)
+            # a checkpoint is written after all of this, and a revision brings its alerts itself
+            done = newest is not None and newest.round == folded.state.round
+            if not done:
+                seal_closed_rounds(self.opened, self.annotating, folded)
+            revised = self._revise(folded, look=look)
             look = False   # once a call
-            raise_verdicts(self.opened, folded.looks, None, self.people.now())
+            if revised or not done:
+                raise_verdicts(self.opened, folded.looks, None, self.people.now())
             reason = why_stop(self.opened.rule, folded)
             if reason is not None:
                 ending = stop(self.opened, folded, reason, self.people.now())
@@ -126,30 +184,46 @@ class _Run:
             planned = open_round(self.opened, folded, self.annotating)
             folded = replace(folded, open_round=planned)
             asked = self._ask(folded, planned)
+            if not asked.is_open:   # others may have decided to close it early while the desk was read
+                self.store.look_away()
+                look_around(layout.round_folder(self.opened.name, planned.number))
             labels = close(self.people, asked, requested=planned.number == self.to_close)
             if labels is None:
+                self._keep(folded)
                 return self._standing(folded, waiting_for=wait(self.people, asked))
             labels = _write_labels(self.opened.ledger, planned.number, labels, asked.gold_answers)
             self._remove_late_copies(folded)
             folded = folded.close(self.opened.statistics, labels)
 
-    def _revise(self, folded: Fold, *, look: bool) -> None:
+    def _revise(self, folded: Fold, *, look: bool) -> Revision | None:
         """Reissue estimates if rounds closed since; look again if asked to, or if answers are missing."""
         if not folded.state.round:
-            return
+            return None
         if look and (self.look_again or folded.state.nonresponse.unanswered):
-            look_at_closed_rounds(self.people, folded, finished=False, only_gaps=not self.look_again)
-        else:
-            catch_up(self.opened, folded, finished=False)
+            self.store.look_away()
+            return look_at_closed_rounds(
+                self.people, folded, finished=False, only_gaps=not self.look_again
+            )
+        retried(self.store.look_around)(layout.revisions(self.opened.name))
+        return catch_up(self.opened, folded, finished=False)
+
+    def _keep(self, folded: Fold) -> None:
+        """Write a checkpoint, so that the next call need not read the closed rounds."""
+        keep(
+            self.opened.ledger, self.opened.manifest, self.begun,
+            Known(fold=folded, answered=self.annotating.known, people=self.annotating.people),
+            self.store.known, self.entries,
+        )
 
     def _ask(self, folded: Fold, planned: PlannedRound) -> AskedRound:
-        rule = self.annotating.rule(planned, [one.planned for one in folded.closed])
+        rule = self.annotating.rule(planned, folded)
         return ask(self.people, planned, rule, self.annotating.gold_items(planned))
 
     def _remove_late_copies(self, folded: Fold) -> None:
         """Of the round that closed before this one."""
         for before in folded.closed[-1:]:
-            remove_late_copies(self.people, before.planned, self.annotating.gold_items(before.planned))
+            whole = in_full(self.opened.ledger, before).planned
+            remove_late_copies(self.people, whole, self.annotating.gold_items(whole))
 
     def _standing(
         self, folded: Fold, *, waiting_for: WaitingFor | None = None, ending: Ending | None = None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
+from assay.evalcore.history import with_one_more
 from assay.evalcore.plurals import plural
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record, one_person_still
@@ -31,7 +32,7 @@ def estimate_round(opened: Opened, folded: Fold, now: datetime, on_round: OnRoun
     _log.info("%s: round %d closed, %s", opened.name, known.round, plural(known.labels, "label"))
     if on_round:
         on_round(known)
-    return replace(folded, looks=(*folded.looks, known))
+    return replace(folded, looks=with_one_more(folded.looks, known))
 
 
 def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold) -> None:

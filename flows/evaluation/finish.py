@@ -7,9 +7,10 @@ from datetime import datetime
 from assay.evalcore.evaluation.stopping import StopReason
 from assay.flows.alerts.verdicts import raise_verdicts
 from assay.flows.people.context import People
+from assay.flows.record.finished import write_finished
 from assay.flows.record.fold import Fold, read_fold
 from assay.flows.record.opened import Opened
-from assay.flows.record.standing import read_history, verdict_on
+from assay.flows.record.standing import current_standing, read_history, verdict_on
 from assay.flows.revisions.revise import catch_up, look_again
 from assay.tasks import events
 from assay.tasks.effects.calls import effect, retried
@@ -35,7 +36,7 @@ def stop(opened: Opened, folded: Fold, reason: StopReason, now: datetime) -> End
     seal_ending(opened.ledger, ending.rounds)
     # before it leaves the index: if this is cut off, a sweep comes back to it
     raise_verdicts(opened, folded.looks, ending, now)
-    retried(leave_index)(opened.ledger)
+    _leave(opened)
     events.evaluation_finished(opened.ledger.store.url, opened.name, known, ending)
     _log.info("%s: finished (%s)", opened.name, ending.stopped_by)
     return ending
@@ -64,6 +65,12 @@ def _alert_and_leave(opened: Opened, ending: Ending, now: datetime) -> None:
     """Raise the alerts that are due, and only then leave the index: after a crash, a sweep repeats both."""
     if opened.spec.threshold is not None:
         raise_verdicts(opened, _history(opened.ledger), ending, now)
+    _leave(opened)
+
+
+def _leave(opened: Opened) -> None:
+    """Keep what it came to, and leave the index of open ones."""
+    write_finished(opened.ledger, retried(current_standing)(opened))
     retried(leave_index)(opened.ledger)
 
 

@@ -4,21 +4,25 @@ All of it follows from the ledger: gold and surprising answers are chosen when a
 plan holds them; the rule is the spec's; the answers of closed rounds are those their labels name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.gold import gold_of_round
 from assay.evalcore.annotators.rules import Rule
 from assay.evalcore.annotators.votes import Place
+from assay.evalcore.history import with_one_more
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.tasks.desks.protocol import Item
-from assay.tasks.ledger.rounds.answers import read_answers
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.rounds.answers import RoundAnswers, packed_answers
 from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.labels import Decided, read_gold_answers, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.gold import GoldItem, load_gold
+
+ReadAnswers = Callable[[Ledger, int, Iterable[str]], list[Annotation]]
 
 
 def own_answers(opened: Opened, number: int) -> Rule:
@@ -33,10 +37,18 @@ class Annotating:
     """The gold, the rule and the closed rounds' answers of one evaluation."""
 
     def __init__(
-        self, opened: Opened, decided: Sequence[Sequence[Decided]] | None = None
+        self, opened: Opened, decided: Sequence[Sequence[Decided]] | None = None, *,
+        known: Sequence[RoundAnswers] = (), people: Sequence[Sequence[str]] = (),
+        read: ReadAnswers = packed_answers,
     ) -> None:
-        """decided: what the items of the closed rounds came to; None: what they were closed with."""
+        """What is not known is read.
+
+        decided   what the items of the closed rounds came to; None: what they were closed with
+        known     everybody's answers in the first rounds
+        people    who answered in each of the first rounds
+        """
         self._ledger, self._opened, self._decided = opened.ledger, opened, decided
+        self._answered, self._people, self._read = known, list(people), read
         self._gold: dict[str, GoldItem] | None = None
         # a closed round's answers cannot change
         self.answers_of = cache(self._answers_of)
@@ -48,8 +60,36 @@ class Annotating:
             self._gold = load_gold(self._ledger, self._opened.manifest.gold)
         return self._gold
 
-    def rule(self, planned: PlannedRound, before: Sequence[PlannedRound]) -> Rule:
-        """How the labels of a round are decided; `before`: the closed rounds."""
+    @property
+    def known(self) -> Sequence[RoundAnswers]:
+        """Everybody's answers in the rounds that were asked for, from the first on."""
+        return self._answered
+
+    @property
+    def people(self) -> tuple[tuple[str, ...], ...]:
+        """Who answered, of each round that was asked for."""
+        return tuple(map(tuple, self._people))
+
+    def company(self, folded: Fold, number: int) -> set[str]:
+        """Everybody who answered about an item of the pool in the rounds before this one."""
+        for closed in folded.closed[len(self._people) : number - 1]:
+            gold = closed.planned.gold
+            answers = self.answers_of(closed.planned.number)
+            self._people.append(sorted({one.annotator for one in answers if one.item_id not in gold}))
+        return {name for names in self._people[: number - 1] for name in names}
+
+    def answered(self, folded: Fold) -> Sequence[RoundAnswers]:
+        """Everybody's answers in all closed rounds."""
+        for number in range(len(self._answered) + 1, folded.state.round + 1):
+            of_round = RoundAnswers(number=number, answers=self.answers_of(number))
+            self._answered = with_one_more(self._answered, of_round)
+        return self._answered
+
+    def rule(self, planned: PlannedRound, folded: Fold) -> Rule:
+        """How the labels of a round are decided; `folded`: the closed rounds before it."""
+        # without gold there is no reason to read earlier rounds
+        closed = folded.closed if self._opened.manifest.gold else ()
+        before = [one.planned for one in closed if one.planned.number < planned.number]
         kind = self._opened.spec.labels.answers
         return Rule(
             name=self._opened.spec.rule,
@@ -59,8 +99,13 @@ class Annotating:
             again={item_id: tuple(map(kind.text, labels)) for item_id, labels in planned.again.items()},
             again_alone=planned.again_alone,
             gold=self.truth([*before, planned]),
-            earlier=lambda: {r.number: self.answers_of(r.number) for r in before},
+            earlier=lambda: self.earlier(folded, planned.number),
+            people_before=lambda: self.company(folded, planned.number),
         )
+
+    def earlier(self, folded: Fold, number: int) -> dict[int, Sequence[Annotation]]:
+        """The answers of the closed rounds before this one."""
+        return {one.number: one.answers for one in self.answered(folded) if one.number < number}
 
     def truth(self, rounds: Sequence[PlannedRound]) -> dict[Place, float]:
         """(round, item) -> label of the gold mixed into these rounds."""
@@ -99,4 +144,4 @@ class Annotating:
         gold = read_gold_answers(self._ledger, number)
         named = [digest for one in decided for digest in one.annotations]
         named += [digest for digests in gold.values() for digest in digests]
-        return read_answers(self._ledger, number, named)
+        return self._read(self._ledger, number, named)

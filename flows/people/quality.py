@@ -16,20 +16,17 @@ from assay.evalcore.randomness import stream
 from assay.flows.people.annotating import Annotating
 from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
-from assay.tasks.ledger import layout
-from assay.tasks.ledger.rounds.answers import annotators_of
 from assay.tasks.ledger.rounds.closed import ClosedRound
 
 
 def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> AnnotatorQuality | None:
     """What is to be written after the last closed round; None if there is nothing to say."""
-    planned = [closed.planned for closed in folded.closed]
-    answers = {one.number: annotating.answers_of(one.number) for one in planned}
+    answers = {one.number: one.answers for one in annotating.answered(folded)}
     desk = opened.spec.desk
-    alone = len(company(answers, annotating.truth(planned))) < 2
+    rule = annotating.rule(folded.closed[-1].planned, folded)
+    alone = len(company(answers, rule.gold)) < 2
     if desk.annotators_per_item == 1 and desk.gold is None and alone:
         return None
-    rule = annotating.rule(planned[-1], planned[:-1])
     labels = [_labels(opened, closed) for closed in folded.closed]
     said = {answer.label for several in answers.values() for answer in several if answer.label is not None}
     told = {label for several in labels for label in several if label is not None}
@@ -48,24 +45,14 @@ def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> A
 
 
 def one_person_still(opened: Opened, annotating: Annotating, folded: Fold) -> bool:
-    """Whether nobody but one person has answered yet, so that there is nothing to say. Reads one round.
+    """Whether nobody but one person has answered yet, so that there is nothing to say.
 
-    True only where one person answers each item and no gold is mixed in. The round before has no record of
-    its people exactly if one person had answered until then; an answer of theirs and those of the last round
-    are all that has to be read. False means that the answers of all rounds are needed.
+    True only where one person answers each item and no gold is mixed in.
     """
-    desk, last = opened.spec.desk, folded.state.round
+    desk = opened.spec.desk
     if desk.annotators_per_item > 1 or desk.gold is not None:
         return False
-    if last > 1 and opened.ledger.exists(layout.annotators(opened.name, last - 1)):
-        return False
-    people = {answer.annotator for answer in annotating.answers_of(last)}
-    for closed in reversed(folded.closed[:-1]):
-        earlier = [digest for one in closed.decided for digest in one.annotations]
-        if earlier:
-            people.update(annotators_of(opened.ledger, closed.planned.number, earlier[:1]))
-            break
-    return len(people) < 2
+    return len(annotating.company(folded, folded.state.round + 1)) < 2
 
 
 def _labels(opened: Opened, closed: ClosedRound) -> list[str | None]:

@@ -4,12 +4,15 @@ Rounds are read in order until one is missing or still open. Nothing is written 
 that a ledger already holds: estimates are the stored ones, whatever today's code would make of the labels.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.evalcore.evaluation.labelled_round import Segments
-from assay.evalcore.evaluation.stopping import StoppingRule, StopReason, stop_reason
+from assay.evalcore.evaluation.stopping import LOOKS_IN_A_ROW, StoppingRule, StopReason, stop_reason
+from assay.evalcore.history import with_one_more
 from assay.flows.record.statistics.protocol import AsIf, State, Statistics
 from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, read_estimate
@@ -23,11 +26,11 @@ class Fold:
 
     state: State
     labelled: tuple[int, ...]                # labelled items by class or tag; () of numbers
-    looks: tuple[RoundEstimate, ...] = ()    # of the closed rounds; one short while the last is not written
+    looks: Sequence[RoundEstimate] = ()      # of the closed rounds; one short while the last is not written
     open_round: PlannedRound | None = None   # planned, and not closed
     last_asked: int = 0                      # items the last closed round asked people about
     reused: int = 0                          # items whose label an earlier evaluation had bought
-    closed: tuple[ClosedRound, ...] = ()     # what was drawn in them, for estimates by segment
+    closed: Sequence[ClosedRound] = ()       # what was drawn in them; from a checkpoint, in brief
     as_if: AsIf = None                       # see Statistics.as_if
 
     @property
@@ -56,7 +59,9 @@ class Fold:
             open_round=None,
             last_asked=len(decided) - reused,
             reused=self.reused + reused,
-            closed=(*self.closed, ClosedRound(planned=planned, labels=labels, decided=decided)),
+            closed=with_one_more(
+                self.closed, ClosedRound(planned=planned, labels=labels, decided=decided)
+            ),
         )
 
     def estimate(self, statistics: Statistics, segments: Segments) -> RoundEstimate:
@@ -86,9 +91,9 @@ def not_begun(statistics: Statistics) -> Fold:
     return Fold(state=statistics.begin(), labelled=(0,) * statistics.n_parts)
 
 
-def fold(ledger: Ledger, statistics: Statistics) -> Fold:
-    """Read the rounds of an evaluation."""
-    folded = not_begun(statistics)
+def fold(ledger: Ledger, statistics: Statistics, before: Fold | None = None) -> Fold:
+    """Read the rounds of an evaluation; before: what the first ones come to, where that is known."""
+    folded = before or not_begun(statistics)
     while True:
         number = folded.state.round + 1
         planned = read_plan(ledger, number)
@@ -102,13 +107,24 @@ def fold(ledger: Ledger, statistics: Statistics) -> Fold:
         known = read_estimate(ledger, number)
         if known is None:
             return folded
-        folded = replace(folded, looks=(*folded.looks, known))
+        folded = replace(folded, looks=with_one_more(folded.looks, known))
 
 
 @retried
-def read_fold(ledger: Ledger, statistics: Statistics) -> Fold:
+def read_fold(ledger: Ledger, statistics: Statistics, before: Fold | None = None) -> Fold:
     """`fold`, with retries while the store is away."""
-    return fold(ledger, statistics)
+    return fold(ledger, statistics, before)
+
+
+def in_full(ledger: Ledger, closed: ClosedRound) -> ClosedRound:
+    """A closed round with what people saw and what its items were closed with, read where it is in brief."""
+    if closed.decided is not None:
+        return closed
+    number = closed.planned.number
+    planned, decided = read_plan(ledger, number), read_labels(ledger, number)
+    if planned is None or decided is None:
+        raise codec.damaged(layout.labels(ledger.name, number), "its plan or its labels are missing")
+    return replace(closed, planned=planned, decided=decided)
 
 
 def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:
@@ -116,7 +132,7 @@ def why_stop(rule: StoppingRule, folded: Fold) -> StopReason | None:
     if folded.estimate_due:
         return None
     rule = replace(rule, budget=rule.budget + folded.reused)   # labels that cost nothing
-    reason = stop_reason(rule, [known.look() for known in folded.looks])
+    reason = stop_reason(rule, [known.look() for known in folded.looks[-LOOKS_IN_A_ROW:]])
     if reason is None and folded.asked + folded.reused >= rule.budget:
         return "budget"
     return reason

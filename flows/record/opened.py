@@ -1,8 +1,9 @@
 """An evaluation that has begun: its question, as the ledger holds it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.state import Question
@@ -140,14 +141,22 @@ def desk_of(store: Store, spec: Spec) -> Desk:
     return spec.desk.open(spec.labelling, Resources(store=store, identity=identity))
 
 
-def begun_evaluations(store: Store) -> list[str]:
-    """The names of all evaluations in a store, in natural order. Lists the whole store."""
-    found = (layout.manifest.match(key) for key in store.keys(""))
-    return sorted((values[0] for values in found if values is not None), key=layout.natural_order)
+def begun_evaluations(store: Store) -> Iterator[str]:
+    """The names of all evaluations in a store, in natural order.
+
+    One listing of the store's folders, and one call for each name that is taken.
+    """
+    return (name for name in named_folders(store) if store.exists(layout.manifest(name)))
+
+
+def named_folders(store: Store) -> list[str]:
+    """The names of evaluations in a store, in natural order; some may not have begun."""
+    names = [name for name in store.folders() if layout.spec.match(layout.spec(name)) is not None]
+    return sorted(names, key=layout.natural_order)
 
 
 def _unknown(store: Store, name: str) -> str:
-    known = begun_evaluations(store)
+    known = list(islice(begun_evaluations(store), 6))
     some = ", ".join(known[:5]) + (" ..." if len(known) > 5 else "")
     have = f"it holds {some}" if known else "it holds none"
     return (

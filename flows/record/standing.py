@@ -11,6 +11,7 @@ from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
 from assay.flows.record.reissued import Reissued, moved, reissued_at
 from assay.flows.record.waiting import WaitingFor
+from assay.tasks.ledger.checkpoints.checkpoint import last_checkpoint
 from assay.tasks.ledger.ending import Ending, read_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, Sensitivity, read_estimate
@@ -184,17 +185,25 @@ def _note(opened: Opened, known: RoundEstimate | None) -> str:
 def current_standing(opened: Opened) -> Standing:
     """Where an evaluation stands by its ledger alone: no desk is asked, nothing is written."""
     ending = read_ending(opened.ledger)
-    history = read_history(opened.ledger)
-    known = history[-1] if history else None
+    known = last_estimate(opened.ledger, ending.rounds if ending else last_checkpoint(opened.ledger))
     reissued = reissued_at(opened.ledger, known)
     if ending is not None:
         return standing_of(opened, "finished", known, ending=ending, reissued=reissued)
-    number = len(history) + 1
+    number = known.round + 1 if known else 1
     planned = read_plan(opened.ledger, number)
     if planned is None or read_labels(opened.ledger, number) is not None:
         return standing_of(opened, "open", known, reissued=reissued)
     waiting_for = WaitingFor(round=number, items=len(planned.to_people()), desk=opened.spec.desk.kind)
     return standing_of(opened, "waiting", known, waiting_for=waiting_for, reissued=reissued)
+
+
+def last_estimate(ledger: Ledger, closed: int) -> RoundEstimate | None:
+    """The estimates after the last closed round; `closed`: rounds that are known to be closed."""
+    known = read_estimate(ledger, closed) if closed else None
+    number = known.round if known else 0
+    while (later := read_estimate(ledger, number + 1)) is not None:
+        known, number = later, number + 1
+    return known
 
 
 def read_history(ledger: Ledger) -> list[RoundEstimate]:

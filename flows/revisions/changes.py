@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.flows.people.context import People
-from assay.flows.record.fold import Fold
+from assay.flows.record.fold import Fold, in_full
 from assay.flows.revisions.look import labels_now
-from assay.tasks.ledger.revisions import RevisedItem, Revision, with_revision
+from assay.tasks.ledger.revisions import RevisedItem, Revision, revised
 from assay.tasks.ledger.rounds.answers import annotators_of
 
 
@@ -18,14 +18,17 @@ def changed_items(
     only_gaps: read only rounds that were closed with items unanswered which no later round asked again.
     """
     asked_last = _asked_last(folded)
-    so_far = with_revision([one.decided for one in folded.closed], last)
     found: dict[tuple[int, str], RevisedItem] = {
         (item.round, item.decided.item_id): replace(item, changed=False, by=())
         for item in (last.items if last else ())
     }
     changed = False
-    for closed, decided in zip(folded.closed, so_far, strict=True):
+    for in_brief in folded.closed:
+        if only_gaps and not in_brief.has_gaps(people.opened.statistics.codes):
+            continue
+        closed = in_full(people.ledger, in_brief)
         number = closed.planned.number
+        decided = revised(number, closed.decided or (), last)
         own = [one for one in decided if number >= asked_last.get((one.cell, one.rank), 0)]
         if not own or (only_gaps and all(one.came_to != "unanswered" for one in own)):
             continue

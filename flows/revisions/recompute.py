@@ -8,7 +8,7 @@ from assay.evalcore.evaluation.label_codes import LabelCodes
 from assay.evalcore.types import Array
 from assay.flows.people.annotating import Annotating
 from assay.flows.people.quality import annotators_record
-from assay.flows.record.fold import Fold, not_begun
+from assay.flows.record.fold import Fold, in_full, not_begun
 from assay.flows.record.opened import Opened
 from assay.flows.record.statistics.protocol import Relabelled
 from assay.tasks.ledger.revisions import Revision, with_revision
@@ -19,8 +19,9 @@ from assay.tasks.ledger.rounds.labels import Decided, shares_of_draws
 
 def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
     """What is known with a revision's labels, after the rounds it covers; `folded`: as rounds were closed."""
-    statistics, closed = opened.statistics, folded.closed[: revision.rounds]
-    effective = with_revision([one.decided for one in closed], revision)
+    statistics = opened.statistics
+    closed = [in_full(opened.ledger, one) for one in folded.closed[: revision.rounds]]
+    effective = with_revision([one.decided or () for one in closed], revision)
     rounds = list(_relabelled(closed, effective, statistics.codes))
     labelled = not_begun(statistics).labelled
     for decided in effective:
@@ -47,8 +48,8 @@ def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> Anno
 
     Answers to gold are those the rounds were closed with: a look does not read gold again.
     """
-    closed = folded.closed[: revision.rounds]
-    annotating = Annotating(opened, with_revision([one.decided for one in closed], revision))
+    closed = [in_full(opened.ledger, one) for one in folded.closed[: revision.rounds]]
+    annotating = Annotating(opened, with_revision([one.decided or () for one in closed], revision))
     record = annotators_record(opened, annotating, revised_fold(opened, folded, revision))
     return None if record is None else replace(record, revision=revision.number)
 

@@ -6,7 +6,7 @@ must be one that the evaluation's estimates call for.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from assay.flows.alerts.verdicts import verdict_changes
@@ -46,7 +46,7 @@ def check_alerts(found: Integrity) -> None:
     _check(found, _ALERTS)
 
 
-def check_told(opened: Opened, looks: tuple[RoundEstimate, ...], found: Integrity) -> None:
+def check_told(opened: Opened, looks: Sequence[RoundEstimate], found: Integrity) -> None:
     """Whether the verdicts call for the alerts that are there; `looks`: the estimates of the closed rounds.
 
     That something failed cannot be recomputed: alerts of failures are only read.

@@ -109,7 +109,7 @@ class RevisionsCheck:
                 yield from row_differences(what, item.decided, possible[0])
 
     def _labels_before(self, before: Revision | None) -> Mapping[tuple[int, str], Decided]:
-        closed = [one.decided for one in self._folded.closed]
+        closed = [one.decided or () for one in self._folded.closed]
         return {
             (number, one.item_id): one
             for number, decided in enumerate(with_revision(closed, before), start=1)

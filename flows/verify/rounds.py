@@ -18,8 +18,9 @@ from assay.flows.verify.plans import draw_differences, item_differences, people_
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.differences import column_differences
 from assay.tasks.ledger.checks.findings import Integrity
+from assay.tasks.ledger.rounds.answers import pack_of, read_answers
 from assay.tasks.ledger.rounds.estimate import read_estimate
-from assay.tasks.ledger.rounds.labels import Decided, read_labels
+from assay.tasks.ledger.rounds.labels import Decided, named_answers, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound, read_design, read_plan
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
 from assay.tasks.pool.index import PoolIndex
@@ -34,7 +35,7 @@ class RoundsCheck:
         self.folded = not_begun(opened.statistics)   # of the rounds recomputed
         self._opened, self._found = opened, found
         self._check = Checking(opened, found)
-        self._annotating = Annotating(opened)
+        self._annotating = Annotating(opened, read=read_answers)   # one by one, not by their packs
         self._index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
 
     def run(self) -> None:
@@ -101,11 +102,15 @@ class RoundsCheck:
             self._found.add(key, f"is missing; {check.key} names it")
         if named & self._found.damaged:
             return None
-        rule = self._annotating.rule(planned, [one.planned for one in self.folded.closed])
+        rule = self._annotating.rule(planned, self.folded)
         check.say([
             *label_differences(check, planned, decided, rule),
             *sealed_answer_differences(check, number, decided),
         ])
+        if check.look_at(layout.pack(self._opened.name, number)) and self._opened.ledger.get(
+            check.key
+        ) != pack_of(self._opened.ledger, number, named_answers(self._opened.ledger, number)):
+            check.say(["is not made of the answers that the labels name"])
         return decided
 
     def _estimate(self, planned: PlannedRound, decided: Sequence[Decided]) -> None:

@@ -40,8 +40,10 @@ def enter_index(ledger: Ledger) -> None:
 
 
 def leave_index(ledger: Ledger) -> None:
-    """Take it out: nothing is due any more."""
-    ledger.store.discard(layout.open_index(ledger.name))
+    """Take it out, with its checkpoints: nothing is due any more. The entry goes last: it brings sweeps."""
+    entry = layout.open_index(ledger.name)
+    for key in [*(set(ledger.keys(layout.index_of_open(ledger.name))) - {entry}), entry]:
+        ledger.store.discard(key)
 
 
 def open_evaluations(store: Store) -> list[str]:

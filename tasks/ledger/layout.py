@@ -6,8 +6,8 @@
 
 Keys of an evaluation begin with its name, those of a monitor with `monitors/` and its name; both are called
 the owner. Rounds are written with four digits (or more, from round 10,000 on), so keys sort by round. What is
-below `index/` is no evidence and can be rebuilt; `desks/` is none either, but the memory of desks that have
-no server of their own.
+below `index/` is no evidence: it can be removed, and is made again (docs/ledger-cost.md). `desks/` is none
+either, but the memory of desks that have no server of their own.
 """
 
 import re
@@ -60,6 +60,7 @@ arrived = KeyPattern[str, int, int]("{evaluation}/rounds/{round:04d}/posts/{atte
 annotations = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/annotations/")
 annotation = KeyPattern[str, int, str]("{evaluation}/rounds/{round:04d}/annotations/{digest}.json")
 closing = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/closing.json")    # it is closed with gaps
+pack = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/pack.jsonl")   # the answers it was closed with
 labels = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/labels.parquet")   # closes it
 estimate = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/estimate.json")
 annotators = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/annotators.json")   # how people do
@@ -108,10 +109,17 @@ desk_telling = KeyPattern[str, str, int, int, int](       # the answers of one c
     "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/told/{telling:06d}.json"
 )
 
-# Of the store: evaluations that have begun and not ended, and alerts that some channel waits for.
-open_index = KeyPattern[str]("index/open/{evaluation}")
+# Of the store: evaluations that have begun and not ended, the checkpoints from which they go on, what the
+# finished ones came to, and alerts that some channel waits for.
+index_of_open = KeyPattern[str]("index/open/{evaluation}/")
+open_index = KeyPattern[str]("index/open/{evaluation}/entry")
+checkpoint = KeyPattern[str, int, str]("index/open/{evaluation}/{round:04d}-{digest:.32}")
+checkpoint_run = KeyPattern[str, str]("index/open/{evaluation}/run-{digest:.32}")   # early rounds of one
+index_of_finished = KeyPattern[str]("index/finished/{evaluation}/")
+finished = KeyPattern[str, str]("index/finished/{evaluation}/{digest:.32}")
 alert_index = KeyPattern[str, str]("index/alerts/{owner}/{alert}")
 OPEN_PREFIX = "index/open/"
+FINISHED_PREFIX = "index/finished/"
 ALERTS_PREFIX = "index/alerts/"
 MONITORS_PREFIX = "monitors/"
 

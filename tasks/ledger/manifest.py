@@ -96,6 +96,11 @@ class Manifest:
         return None if self.outcomes is None else layout.outcomes(self.evaluation, self.outcomes)
 
     @property
+    def gold_key(self) -> str | None:
+        """The ledger key of the gold items; None where there are none."""
+        return None if self.gold is None else layout.gold(self.evaluation, self.gold)
+
+    @property
     def digests(self) -> dict[str, str]:
         """Ledger key -> digest of its bytes, of what was frozen; the partition apart."""
         frozen = dict(zip(self.part_keys, (part.file for part in self.parts), strict=True))

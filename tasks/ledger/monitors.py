@@ -125,8 +125,13 @@ def read_verdicts(ledger: Ledger, keys: Iterable[str] | None = None) -> list[Win
 
 def monitors(store: Store) -> list[str]:
     """The names of the monitors in a store, sorted."""
-    owners = (layout.spec.match(key) for key in store.keys(layout.MONITORS_PREFIX))
-    return [found[0].removeprefix(layout.MONITORS_PREFIX) for found in owners if found is not None]
+    return [name for name in store.folders(layout.MONITORS_PREFIX) if is_monitor(store, name)]
+
+
+def is_monitor(store: Store, name: str) -> bool:
+    """Whether there is a monitor of this name."""
+    key = layout.spec(layout.monitor(name))
+    return layout.spec.match(key) is not None and store.exists(key)
 
 
 def last_certain(verdicts: Iterable[WindowVerdict], segment: str | None) -> PlaceVerdict | None:

@@ -121,11 +121,14 @@ def with_revision(
     closed: Sequence[Sequence[Decided]], revision: Revision | None
 ) -> list[list[Decided]]:
     """What the rounds' items come to under a revision; closed[n - 1]: what round n was closed with."""
-    revised = {(i.round, i.decided.item_id): i.decided for i in revision.items} if revision else {}
-    return [
-        [revised.get((number, one.item_id), one) for one in decided]
-        for number, decided in enumerate(closed, start=1)
-    ]
+    return [revised(number, decided, revision) for number, decided in enumerate(closed, start=1)]
+
+
+def revised(number: int, decided: Sequence[Decided], revision: Revision | None) -> list[Decided]:
+    """What the items of one round come to under a revision; decided: what it was closed with."""
+    items = revision.items if revision else ()
+    now = {item.decided.item_id: item.decided for item in items if item.round == number}
+    return [now.get(one.item_id, one) for one in decided]
 
 
 def reissued(revision: Revision, rounds: int, finished: bool) -> Revision:

@@ -1,8 +1,8 @@
 """Seals: what a ledger held when a round was closed, as chained digests.
 
-    rounds/<n>/seal.json   of the round's plan, design, labels, estimate, annotators.json where there is one,
-                           the answers its labels were decided from and those to gold, and the seal before;
-                           the first is chained to spec.json and pool/manifest.json
+    rounds/<n>/seal.json   of the round's plan, design, labels, estimate, pack, annotators.json where there is
+                           one, the answers its labels were decided from and those to gold, and the seal
+                           before; the first is chained to spec.json and pool/manifest.json
     seal.json              of ending.json and the last round's seal
     revisions/<n>/seal.json   of the revision's labels, estimate and annotators.json, the answers it names,
                            the seal of the last round it covers, of the revision before, and the final
@@ -29,7 +29,8 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision
-from assay.tasks.ledger.rounds.labels import read_gold_answers, read_labels
+from assay.tasks.ledger.rounds.answers import write_pack
+from assay.tasks.ledger.rounds.labels import named_answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +47,8 @@ def seal_rounds(ledger: Ledger, last: int) -> None:
     while first > 1 and not ledger.exists(layout.seal(ledger.name, first - 1)):
         first -= 1
     for number in range(first, last + 1):
-        decided = read_labels(ledger, number) or []
-        gold = read_gold_answers(ledger, number)
-        named = (*(one.annotations for one in decided), *gold.values())
-        answers = sorted({digest for several in named for digest in several})
+        answers = sorted(named_answers(ledger, number))
+        write_pack(ledger, number, answers)
         covered = sealed_by_bytes(ledger.name, number)
         for sometimes in (layout.annotators, layout.closing):
             if ledger.exists(sometimes(ledger.name, number)):
@@ -101,7 +100,7 @@ def sealed_by_bytes(evaluation: str, number: int) -> list[str]:
         [layout.spec(evaluation), layout.manifest(evaluation)]
         if number == 1 else [layout.seal(evaluation, number - 1)]
     )
-    of_round = (layout.plan, layout.design, layout.labels, layout.estimate)
+    of_round = (layout.plan, layout.design, layout.labels, layout.estimate, layout.pack)
     return before + [key(evaluation, number) for key in of_round]
 
 

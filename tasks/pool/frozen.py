@@ -43,6 +43,7 @@ from assay.tasks.ledger.manifest import (
 from assay.tasks.ledger.stores.protocol import Store
 
 PART_ROWS = 65_536
+FEW_GROUPS = 2               # of a part, that are read one by one
 GROUP_ROWS = 4_096           # what reading one row costs
 
 
@@ -158,9 +159,13 @@ def read_part(store: Store, key: str, columns: Sequence[str] | None = None) -> p
 
 
 def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> pa.Table:
-    """These rows of a part (numbered within it), in the order asked, reading only their row groups."""
+    """These rows of a part (numbered within it), in the order asked, reading only their row groups.
+
+    Where they lie in more than a few groups, the part is read whole: one call, where each group is one.
+    """
     groups = sorted({row // GROUP_ROWS for row in rows})
-    with open_reader(store, key) as stream:
+    stream = open_reader(store, key) if len(groups) <= FEW_GROUPS else BytesIO(store.get(key))
+    with stream:
         try:
             table = pq.ParquetFile(stream).read_row_groups(groups)
         except (pa.ArrowException, OSError) as error:

@@ -27,7 +27,7 @@ from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
 
 _ENTRY = 8                  # bytes of a row number
-_BRIDGED = 8_192            # entries it is cheaper to read than to skip with another request
+_BRIDGED = 65_536           # entries it is cheaper to read than to skip with another request
 
 
 class PoolIndex:

@@ -95,6 +95,24 @@ def test_a_range_cannot_be_negative(store: Store):
             store.get_range("a/digits", start, length)
 
 
+def test_folders_are_named_and_not_looked_into(store: Store):
+    for key in ("a/b/c", "a/b/d", "a/e", "f/g", "h"):
+        store.put(key, b"")
+    assert list(store.folders()) == ["a", "f"]
+    assert list(store.folders("a/")) == ["b"]
+    assert list(store.folders("a/b/")) == list(store.folders("nothing/")) == []
+    with pytest.raises(BadKey, match="end it with"):
+        store.folders("a")
+
+
+def test_a_folder_of_the_index_that_lost_its_last_key_takes_another(store: Store):
+    store.put("index/open/e/1", b"")
+    store.put("index/open/f/1", b"")
+    store.discard("index/open/e/1")
+    assert list(store.keys("index/open/")) == ["index/open/f/1"]
+    assert store.put("index/open/e/2", b"2") == b"2"
+
+
 # --- keys -------------------------------------------------------------------------------------------------
 
 BAD_KEYS = [

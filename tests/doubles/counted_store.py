@@ -3,7 +3,7 @@
 import threading
 from typing import Any
 
-_CALLS = {"put", "get", "get_range", "size", "exists", "keys", "discard"}
+_CALLS = {"put", "get", "get_range", "size", "exists", "keys", "folders", "discard"}
 
 
 class CountedStore:

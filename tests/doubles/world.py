@@ -13,6 +13,7 @@ from doubles.small_pool import small_spec
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.standing import Standing
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import FakeDesk
@@ -52,11 +53,11 @@ class World:
         return advance(self.store, self.spec.name, self.desk, repost_after=repost_after, **more)
 
     def record(self) -> dict[str, bytes]:
-        """The ledger without what holds times or random words."""
+        """The ledger without what holds times or random words, of the index only what is open."""
         return {
             key: self.store.get(key)
             for key in self.store.keys("")
-            if not key.endswith(NOT_COMPARED) and "/posts/" not in key
+            if not key.endswith(NOT_COMPARED) and "/posts/" not in key and not _is_derived(key)
         }
 
     def posts(self) -> list[dict[str, Any]]:
@@ -66,3 +67,7 @@ class World:
             for key in self.store.keys(self.spec.name)
             if "/posts/" in key and not key.endswith(".arrived.json")
         ]
+
+
+def _is_derived(key: str) -> bool:
+    return any(kind.match(key) for kind in (layout.checkpoint, layout.checkpoint_run, layout.finished))

@@ -8,7 +8,11 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method, method_names
 from assay.evalcore.replay.run import replay
 from assay.evalcore.replay.summary import summarise
+from assay.flows.record.fold import fold
+from assay.flows.record.opened import open_evaluation
 from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import codec
+from assay.tasks.ledger.checkpoints.values import read, written
 
 NAMES = [name for name in method_names() if name != "auto"]
 
@@ -33,6 +37,14 @@ def test_a_live_evaluation_goes_on_from_its_ledger_alone(tmp_path, name):
     assert verify(whole.store, "small").differences == ()
     record = whole.record()
     assert any("/rounds/0002/" in key for key in record)
+
+    opened = open_evaluation(whole.store, "small")
+    folded = fold(opened.ledger, opened.statistics)
+    blob, runs = written(folded.state, folded.state.round, opened.statistics.begin())
+    kept = read(blob, runs.__getitem__, opened.statistics.begin())
+    assert opened.statistics.estimates(kept) == opened.statistics.estimates(folded.state), "of a checkpoint"
+    drawn, again = (opened.statistics.plan(state, 5) for state in (folded.state, kept))
+    assert codec.to_parquet(drawn.design.to_columns()) == codec.to_parquet(again.design.to_columns())
 
     resumed = World(tmp_path, n=120, method=name)
     for key in whole.store.keys(""):

@@ -23,7 +23,7 @@ from assay.tasks.ledger.layout import Key
 from assay.tasks.ledger.manifest import Manifest, partition_digest
 from assay.tasks.ledger.owner import Ledger
 
-_STEPS = (layout.plan, layout.design, layout.labels, layout.estimate, layout.seal)
+_STEPS = (layout.plan, layout.design, layout.labels, layout.estimate, layout.pack, layout.seal)
 _REVISION_STEPS = (layout.revision_labels, layout.revision_estimate, layout.revision_seal)
 # Rounds or revisions that may have been removed before one that is there. One of a higher number was planted:
 # its keys are strangers, and nobody counts up to it.

@@ -1,11 +1,12 @@
 """A closed round as the ledger holds it: what was planned, what its items were closed with, the labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 
+from assay.evalcore.evaluation.label_codes import LabelCodes
 from assay.evalcore.evaluation.labelled_round import LabelledRound, Segments
 from assay.evalcore.evaluation.state import RoundPlan
 from assay.evalcore.types import Array, Ints
@@ -19,7 +20,18 @@ class ClosedRound:
 
     planned: PlannedRound
     labels: Array  # (T,)
-    decided: Sequence[Decided] = ()  # what it was closed with
+    decided: Sequence[Decided] | None = None   # what it was closed with; None: in brief
+
+    def has_gaps(self, codes: LabelCodes) -> bool:
+        """Whether it was closed with items unanswered."""
+        return bool((self.labels == codes.unanswered).any())
+
+    def in_brief(self) -> "ClosedRound":
+        """Without what people saw and what each item was closed with: what a checkpoint keeps."""
+        if self.decided is None:
+            return self
+        planned = replace(self.planned, shown=[None] * len(self.planned.item_id))
+        return ClosedRound(planned=planned, labels=self.labels)
 
     def labelled(self, segments: Segments) -> LabelledRound:
         """As the statistics of two classes take it; segments: the columns of the pool and their values."""

@@ -112,6 +112,12 @@ def read_gold_answers(ledger: Ledger, number: int) -> dict[str, tuple[str, ...]]
     return codec.decode(dict[str, tuple[str, ...]], codec.attached_text(attached, _GOLD, key), key)
 
 
+def named_answers(ledger: Ledger, number: int) -> set[str]:
+    """The digests of the answers that a round was closed with, of those to gold too."""
+    decided, gold = read_labels(ledger, number) or [], read_gold_answers(ledger, number)
+    return {digest for several in (*(d.annotations for d in decided), *gold.values()) for digest in several}
+
+
 def labels_of_draws(planned: PlannedRound, decided: Sequence[Decided], codes: LabelCodes) -> Array:
     """(T,) the label of every draw, known or new, or what stands for none.
 

@@ -35,9 +35,21 @@ def check_prefix(prefix: str) -> str:
     return prefix
 
 
+def check_folder(prefix: str) -> str:
+    """The prefix itself, or BadKey if it is no folder: empty, or ending in a slash."""
+    if prefix and not prefix.endswith("/"):
+        raise BadKey(f"{prefix!r} is not a folder of keys: end it with '/'")
+    return check_prefix(prefix)
+
+
+def is_discardable(key: str) -> bool:
+    """Whether a key is no evidence, and may be removed."""
+    return key.startswith(DISCARDABLE)
+
+
 def check_discardable(key: str) -> str:
     """The key itself, or BadKey if it is evidence: only keys under `index/` may be removed."""
-    if not check_key(key).startswith(DISCARDABLE):
+    if not is_discardable(check_key(key)):
         raise BadKey(f"{key!r} is evidence and is never removed; only keys under {DISCARDABLE!r} may be")
     return key
 

@@ -22,9 +22,11 @@ from typing import BinaryIO
 from assay.evalcore.errors import AssayError, BadInput
 from assay.tasks.ledger.stores.key_check import (
     check_discardable,
+    check_folder,
     check_key,
     check_prefix,
     check_range,
+    is_discardable,
     is_key,
 )
 from assay.tasks.ledger.stores.protocol import BadKey, KeyMissing, StoreError, StoreUnreachable
@@ -49,13 +51,14 @@ class LocalStore:
     def put(self, key: str, blob: bytes) -> bytes:
         """See Store.put. The value survives a power cut once this returns, whoever won."""
         path = self._path(key)
+        gone = [FileNotFoundError] if is_discardable(key) else []
         with self._explained("write", key):
             for _ in range(_ATTEMPTS):
-                self._make_folder(path.parent)
-                if not path.exists() and self._create(path, blob):
-                    return blob
-                _flush_folder(path.parent)  # the winner may have been cut off before its own flush
-                with suppress(FileNotFoundError):  # an index key discarded meanwhile: try again
+                with suppress(*gone):  # its folder was removed with what was discarded: try again
+                    self._make_folder(path.parent)
+                    if not path.exists() and self._create(path, blob):
+                        return blob
+                    _flush_folder(path.parent)  # the winner may have been cut off before its own flush
                     return path.read_bytes()
         raise StoreError(f"{self.url}: others created and discarded {key!r} {_ATTEMPTS} times; try again")
 
@@ -91,8 +94,20 @@ class LocalStore:
             near = self._walk(prefix.rpartition("/")[0])
             return iter(sorted(key for key in near if key.startswith(prefix)))
 
+    def folders(self, prefix: str = "") -> Iterator[str]:
+        """See Store.folders."""
+        check_folder(prefix)
+        self._refuse_a_file()
+        with self._explained("list", prefix):
+            try:
+                with os.scandir(self.root / prefix) as entries:
+                    found = sorted(one.name for one in entries if one.is_dir())
+            except (FileNotFoundError, NotADirectoryError):
+                found = []
+        return (name for name in found if is_key(name))
+
     def discard(self, key: str) -> None:
-        """See Store.discard."""
+        """See Store.discard. The folder goes with its last key: nobody has to look into it any more."""
         check_discardable(key)
         path = self._path(key)
         with self._explained("discard", key):
@@ -101,6 +116,9 @@ class LocalStore:
             except (FileNotFoundError, NotADirectoryError):
                 return
             _flush_folder(path.parent)
+            if key.count("/") > 1:
+                with suppress(OSError):   # others are in it
+                    path.parent.rmdir()
 
     def check(self) -> None:
         """See Store.check: links a file as `put` would, lists the folder, sweeps what crashes left behind."""

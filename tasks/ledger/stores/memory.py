@@ -7,7 +7,13 @@ works on both.
 import threading
 from collections.abc import Iterator
 
-from assay.tasks.ledger.stores.key_check import check_discardable, check_key, check_prefix, check_range
+from assay.tasks.ledger.stores.key_check import (
+    check_discardable,
+    check_folder,
+    check_key,
+    check_prefix,
+    check_range,
+)
 from assay.tasks.ledger.stores.protocol import BadKey, KeyMissing
 
 
@@ -57,6 +63,12 @@ class MemoryStore:
         check_prefix(prefix)
         with self._lock:
             return iter(sorted(key for key in self._values if key.startswith(prefix)))
+
+    def folders(self, prefix: str = "") -> Iterator[str]:
+        """See Store.folders."""
+        check_folder(prefix)
+        below = (key.removeprefix(prefix) for key in self.keys(prefix))
+        return iter(sorted({key.partition("/")[0] for key in below if "/" in key}))
 
     def discard(self, key: str) -> None:
         """See Store.discard."""

@@ -59,6 +59,13 @@ class Store(Protocol):
         """Every key that starts with prefix, sorted by code point."""
         ...
 
+    def folders(self, prefix: str = "") -> Iterator[str]:
+        """The names of the folders directly below one (`""`, or ending in a slash), sorted.
+
+        Lists folders, not what is in them. Some that hold no key may be among them.
+        """
+        ...
+
     def discard(self, key: str) -> None:
         """Remove a key that is an index and not evidence (`index/...`); a missing key is no error."""
         ...

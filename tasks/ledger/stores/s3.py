@@ -27,6 +27,7 @@ from assay.evalcore.errors import AssayError
 from assay.tasks.effects.retrying import retrying
 from assay.tasks.ledger.stores.key_check import (
     check_discardable,
+    check_folder,
     check_key,
     check_prefix,
     check_range,
@@ -108,13 +109,26 @@ class S3Store:
     def keys(self, prefix: str = "") -> Iterator[str]:
         """See Store.keys. Sorted here: not every server lists in the order of the protocol."""
         check_prefix(prefix)
-        found: list[str] = []
+        found = (entry["Key"] for page in self._pages(prefix) for entry in page.get("Contents", []))
+        below = {key.removeprefix(self._before) for key in found}
+        return iter(sorted(filter(is_key, below)))
+
+    def folders(self, prefix: str = "") -> Iterator[str]:
+        """See Store.folders."""
+        check_folder(prefix)
+        pages = self._pages(prefix, Delimiter="/")
+        found = (entry["Prefix"] for page in pages for entry in page.get("CommonPrefixes", []))
+        names = {key.removeprefix(self._before + prefix).rstrip("/") for key in found}
+        return iter(sorted(filter(is_key, names)))
+
+    def _pages(self, prefix: str, **arguments: str) -> Iterator[Any]:
+        """The pages of a listing."""
         continued: dict[str, str] = {}
         while True:
-            page = self._call("list_objects_v2", prefix, name="Prefix", **continued)
-            found.extend(entry["Key"].removeprefix(self._before) for entry in page.get("Contents", []))
+            page = self._call("list_objects_v2", prefix, name="Prefix", **arguments, **continued)
+            yield page
             if not page.get("IsTruncated"):
-                return iter(sorted({key for key in found if is_key(key)}))
+                return
             continued = {"ContinuationToken": page["NextContinuationToken"]}
 
     def discard(self, key: str) -> None:

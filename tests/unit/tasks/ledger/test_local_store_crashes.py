@@ -222,3 +222,15 @@ def test_a_folder_made_by_hand_again_is_flushed_again(store: LocalStore, monkeyp
     flushed = flushed_folders(monkeypatch)
     assert store.put("e/plan", b"y") == b"y"
     assert store.root in flushed
+
+
+def test_a_folder_of_the_index_goes_with_its_last_key(tmp_path):
+    store = LocalStore(tmp_path)
+    for key in ("index/open/e/1", "index/open/e/2", "index/x"):
+        store.put(key, b"")
+    store.discard("index/open/e/1")
+    assert (tmp_path / "index/open/e").is_dir()
+    store.discard("index/open/e/2")
+    store.discard("index/x")
+    assert sorted(path.name for path in (tmp_path / "index").rglob("*")) == ["open"]
+    assert store.put("index/open/e/3", b"3") == b"3"

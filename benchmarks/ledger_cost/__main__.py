@@ -1,0 +1,45 @@
+"""`python -m benchmarks.ledger_cost`, with tests/ on the path (`make ledger-cost`): docs/ledger-cost.md."""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from services.s3 import s3_server
+
+from benchmarks.__main__ import machine
+from benchmarks.ledger_cost.many import many
+from benchmarks.ledger_cost.page import rewrite, tables
+from benchmarks.ledger_cost.rounds import rounds
+
+PAGE = Path(__file__).parents[2] / "docs" / "ledger-cost.md"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print, and put the tables into the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ledger_cost", description=__doc__)
+    parser.add_argument("--rounds", default="1,5,20,100,400", help="at which costs are measured")
+    parser.add_argument("--finished", type=int, default=10_000, help="evaluations in the other store")
+    parser.add_argument("--open", type=int, default=200, help="and such that are open")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    chosen = parser.parse_args(arguments)
+    at = [int(number) for number in chosen.rounds.split(",")]
+    with tempfile.TemporaryDirectory() as made, s3_server(Path(made) / "s3") as s3:
+        os.environ.update(s3.environment)
+        folder = Path(made)
+        counted = iter(range(1_000_000))
+        stores = {"folder": lambda: str(folder / f"store-{next(counted)}"), "S3": s3.new_url}
+        costs = []
+        for cost in rounds(folder / "rounds", at, stores):
+            sys.stderr.write(f"{cost}\n")
+            costs.append(cost)
+        looks = list(many(folder / "many", chosen.finished, chosen.open))
+        text = tables(costs, looks, chosen.finished, chosen.open, machine())
+    sys.stdout.write(text)
+    rewrite(chosen.page, text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""docs/ledger-cost.md: the tables, between the words that are written by hand."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.ledger_cost.many import Took
+from benchmarks.ledger_cost.rounds import LABELS, Cost
+
+BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
+
+
+def tables(costs: Sequence[Cost], looks: Sequence[Took], finished: int, still_open: int, on: str) -> str:
+    """All tables, in Markdown."""
+    return "\n".join([
+        f"Made by `make ledger-cost` on {on}.\n",
+        *_of_rounds([one for one in costs if one.due], "To close a round and plan the next"),
+        *_of_rounds([one for one in costs if not one.due], "To find nothing due, while people work"),
+        f"### {finished:,} finished evaluations and {still_open:,} open ones, in a folder\n",
+        "| what | calls | dollars on S3 | seconds |",
+        "| --- | --- | --- | --- |",
+        *(f"| {one.what} | {one.calls:,} | {one.dollars:.4f} | {one.seconds:.1f} |" for one in looks), "",
+    ])
+
+
+def _of_rounds(costs: Sequence[Cost], what: str) -> list[str]:
+    stores = list(costs[0].seconds)
+    return [
+        f"### {what}, {LABELS} labels a round\n",
+        f"| round | calls | of these, new answers | kB read | kB written | dollars on S3 | "
+        f"{' | '.join(f'seconds, {name}' for name in stores)} |",
+        "| --- | --- | --- | --- | --- | --- |" + " --- |" * len(stores),
+        *(
+            f"| {one.round} | {one.calls:,} | {one.answers} | {one.read / 1e3:,.0f} | "
+            f"{one.written / 1e3:,.0f} | {one.dollars:.5f} | "
+            f"{' | '.join(f'{one.seconds[name]:.2f}' for name in stores)} |"
+            for one in costs
+        ),
+        "",
+    ]
+
+
+def rewrite(page: Path, made: str) -> None:
+    """Put the tables where the last ones were."""
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{made}{END}{rest.partition(END)[2]}", encoding="utf-8")

@@ -1,0 +1,106 @@
+"""One evaluation of many rounds: what it costs to close a round and plan the next, and to find nothing due.
+
+The evaluation itself is kept in memory. At the rounds of the table, what `advance` is about to look at is
+copied to a folder and to an S3 server, and the same `advance` is run there, by a process that knows nothing.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from doubles.small_pool import spec_json, write_small_pool
+
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.testing import FakeDesk
+from benchmarks.ledger_cost.watched import Watched
+
+LABELS = 125   # a round
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What one `advance` cost."""
+
+    round: int                     # that is closed, or open
+    due: bool                      # a round to close and the next to plan; else nothing
+    calls: int
+    answers: int                   # of the calls, those that put a new answer
+    read: int                      # bytes
+    written: int
+    dollars: float
+    seconds: dict[str, float]      # by store
+
+
+class PlainMemory(MemoryStore):
+    """A store in memory that trusts its caller with keys: checking each against all others takes long."""
+
+    def _refuse_clash(self, key: str) -> None:
+        """Nothing."""
+
+
+def rounds(folder: Path, at: Sequence[int], stores: dict[str, Any]) -> Iterator[Cost]:
+    """The cost at these rounds; stores: name -> gives the address of a new store."""
+    last = max(at)
+    predictions, labels = write_small_pool(folder, n=last * LABELS * 3 // 2)
+    spec = Spec.from_json(spec_json(
+        predictions, labels, batch_size=LABELS, budget={"labels": (last + 2) * LABELS},
+        target={"half_width": 1e-5}, measure=["f1"], pool={   # nothing is shown: the source is not read again
+            "source": str(predictions), "id": "item_id", "score": "score", "prediction": "prediction",
+            "segments": ["region"],
+        },
+    ), origin="the benchmark")
+    truth = dict(
+        line.split(",") for line in (folder / "labels.csv").read_text(encoding="utf-8").splitlines()[1:]
+    )
+    store: Any = PlainMemory()
+    desk = FakeDesk()
+    begin(store, spec, desk)
+    advance(store, spec.name, desk)
+    for number in range(1, last + 1):
+        if number in at:
+            yield _cost(store, spec, desk, number, stores, due=False)
+        desk.answers = {item: truth[item] for item in desk.on_desk[number, 1]}
+        if number in at:
+            yield _cost(store, spec, desk, number, stores, due=True)
+        advance(store, spec.name, desk)
+
+
+def _cost(
+    store: Any, spec: Spec, desk: FakeDesk, number: int, stores: dict[str, Any], *, due: bool
+) -> Cost:
+    watched = Watched(_copy(store))
+    advance(watched, spec.name, _desk(desk))
+    needed = {key for prefix in watched.listed for key in store.keys(prefix)}
+    needed |= {key for key in watched.looked_at if store.exists(key)}
+    seconds = {}
+    for name, address in stores.items():
+        there = open_store(address())
+        for key in sorted(needed):
+            there.put(key, store.get(key))
+        there = open_store(there.url)
+        began = time.perf_counter()
+        advance(there, spec.name, _desk(desk))
+        seconds[name] = time.perf_counter() - began
+    return Cost(
+        round=number, due=due, calls=watched.total, answers=watched.answers, read=watched.bytes_read,
+        written=watched.bytes_written, dollars=watched.dollars, seconds=seconds,
+    )
+
+
+def _copy(store: Any) -> Any:
+    other = PlainMemory()
+    other._values.update(store._values)
+    return other
+
+
+def _desk(desk: FakeDesk) -> FakeDesk:
+    other = FakeDesk(desk.answers)
+    other.on_desk = deepcopy(desk.on_desk)
+    return other

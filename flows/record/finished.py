@@ -1,0 +1,141 @@
+"""What finished evaluations came to, for lists of many: `index/finished/<evaluation>/<digest>`.
+
+Written when an evaluation leaves the index of open ones, so every evaluation is in one of the two. It is
+derived: one that is missing, damaged (its bytes have not the digest in its name) or not the only one is made
+again from the ledger. Commands about one evaluation never read it, and neither does `verify`.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+
+from assay.evalcore.errors import AssayError
+from assay.flows.record.opened import named_folders, open_evaluation
+from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.effects.calls import retried
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import find_bytes
+from assay.tasks.ledger.stores.protocol import Store, StoreError
+from assay.tasks.ledger.times import read_closed
+
+Found = TypeVar("Found")
+READERS = 16   # at once: S3 takes its time for each
+
+_log = logging.getLogger("assay.status")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What is kept of one."""
+
+    standing: Standing
+    closed: datetime | None      # its last round
+
+
+@retried
+def write_finished(ledger: Ledger, standing: Standing) -> None:
+    """Keep where a finished evaluation stands, in place of what was kept before."""
+    kept = Finished(
+        standing=replace(standing, forecast=None), closed=read_closed(ledger, standing.rounds)
+    )
+    blob = codec.encode(kept)
+    key = layout.finished(ledger.name, layout.digest(blob)[:32])
+    if ledger.put(key, blob) != blob:   # damaged: the name is a digest
+        ledger.store.discard(key)
+        ledger.put(key, blob)
+    for other in set(ledger.keys(layout.index_of_finished(ledger.name))) - {key}:
+        ledger.store.discard(other)
+
+
+def standings(store: Store) -> list[tuple[str, Standing | AssayError]]:
+    """Where every evaluation of a store stands, by name; or why it cannot be read."""
+    index = _Index(store)
+    read = _in_parallel(named_folders(store), index.standing)
+    return [(name, found) for name, found in read if found is not None]
+
+
+@retried
+def finished_since(store: Store, since: datetime) -> list[str]:
+    """Evaluations that have stopped, the last round of which closed at `since` or later."""
+    index = _Index(store)
+    read = _in_parallel(named_folders(store), index.finished)
+    recent = []
+    for name, found in read:
+        if isinstance(found, Finished):
+            recent += [name] if found.closed is not None and found.closed >= since else []
+        elif found is not None:   # one that cannot be dated keeps nobody else from being looked at
+            _log.warning("%s: not looked at again: %s", name, found)
+    return recent
+
+
+class _Index:
+    """The index of a store, listed once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        opened = (layout.open_index.match(key) for key in store.keys(layout.OPEN_PREFIX))
+        self._open = {found[0] for found in opened if found is not None}
+        self._kept: dict[str, list[str]] = {}
+        for key in store.keys(layout.FINISHED_PREFIX):
+            if (found := layout.finished.match(key)) is not None:
+                self._kept.setdefault(found[0], []).append(key)
+
+    def standing(self, name: str) -> Standing | None:
+        """Where an evaluation stands; None if none of this name has begun."""
+        kept = self._read(name)
+        if kept is not None:
+            return kept.standing
+        return self._from_ledger(name)
+
+    def finished(self, name: str) -> Finished | None:
+        """What one that has stopped came to; None for the others."""
+        kept = self._read(name)
+        if kept is not None or name in self._open:
+            return kept
+        standing = self._from_ledger(name)
+        if standing is None or standing.state != "finished":
+            return None
+        return Finished(standing=standing, closed=read_closed(Ledger(self._store, name), standing.rounds))
+
+    def _read(self, name: str) -> Finished | None:
+        """What is kept, if it is whole; while an evaluation is in the index of open ones it may be old."""
+        keys = self._kept.get(name, [])
+        if name in self._open or len(keys) != 1:
+            return None
+        blob = find_bytes(Ledger(self._store, name), keys[0])
+        if blob is None or not keys[0].endswith(layout.digest(blob)[:32]):
+            return None
+        try:
+            return codec.decode(Finished, blob, keys[0])
+        except codec.DamagedRecord:   # another version wrote it
+            return None
+
+    def _from_ledger(self, name: str) -> Standing | None:
+        """From the ledger itself; what is finished is kept again."""
+        ledger = Ledger(self._store, name)
+        if not ledger.exists(layout.manifest(name)):
+            return None
+        standing = current_standing(open_evaluation(self._store, name))
+        if standing.state == "finished" and name not in self._open:
+            try:
+                write_finished(ledger, standing)
+            except StoreError as error:   # a copy that may not be written to can be listed all the same
+                _log.debug("%s: not kept: %s", name, error)
+        return standing
+
+
+def _in_parallel(
+    names: Sequence[str], read: Callable[[str], Found]
+) -> list[tuple[str, Found | AssayError]]:
+    def one(name: str) -> Found | AssayError:
+        try:
+            return read(name)
+        except AssayError as error:   # one damaged record must not hide the others
+            return error
+
+    with ThreadPoolExecutor(max_workers=READERS) as pool:
+        return list(zip(names, pool.map(one, names), strict=True))

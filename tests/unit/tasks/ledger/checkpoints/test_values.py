@@ -1,0 +1,108 @@
+"""Values of the statistics as bytes and back."""
+
+import json
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from assay.evalcore.design.round import RoundLabels
+from assay.evalcore.evaluation.state import Asked
+from assay.evalcore.history import LATEST, RUN, History
+from assay.tasks.ledger.checkpoints.values import UNREADABLE, NotKept, named_runs, read, written
+
+
+def nothing(_digest):
+    raise AssertionError("no run is to be read")
+
+
+def again(value, base=None, rounds=0):
+    blob, runs = written(value, rounds, base)
+    return read(blob, runs.__getitem__, base)
+
+
+def labels(n=1):
+    return RoundLabels(new=np.full((1, 3, 2), n), drawn_new=np.zeros((1, 3, 2), np.int64),
+                       drawn_known=np.ones((1, 0, 2)), undecided=n)
+
+
+@pytest.mark.parametrize("value", [
+    None, True, 3, 0.1 + 0.2, float("inf"), "é", (), [], (1, None, "a"), [0.5], {"a": 1}, {}, {3: (1, 2)},
+    {(1, "x"): [None]}, (Asked(rank=(1, 2), label=(0, -1)),),
+], ids=repr)
+def test_plain_values_come_back(value):
+    back = again(value)
+    assert repr(back) == repr(value)
+    assert type(back) is type(value)
+
+
+def test_arrays_come_back_with_their_types_bits_and_order_in_memory():
+    rng = np.random.default_rng(1)
+    several = [
+        rng.random((3, 4)), np.asfortranarray(rng.random((3, 4))), rng.random((4, 3, 2)).transpose(1, 2, 0),
+        np.zeros((0, 3)), np.array([True, False]), np.arange(3, dtype=np.int16), np.array(2.5),
+        np.float64(0.1),
+        np.broadcast_to(np.arange(3.0), (2, 3)),
+    ]
+    for before, after in zip(several, again(several), strict=True):
+        assert (after.dtype, after.shape) == (before.dtype, before.shape)
+        assert after.tobytes() == before.tobytes()
+    first, second = again(several)[1:3]
+    assert first.flags.f_contiguous
+    assert [s > 0 for s in np.diff(second.strides)] == [s > 0 for s in np.diff(several[2].strides)]
+
+
+def test_dataclasses_come_back_and_equal_arrays_are_written_once():
+    big = np.arange(1000.0)
+    blob, _ = written([labels(), big, big.copy()], 0)
+    back = read(blob, nothing)
+    assert back[0].undecided == 1
+    assert back[0].new.tobytes() == labels().new.tobytes()
+    assert back[0].drawn_known.shape == (1, 0, 2)
+    assert len(zlib.decompress(blob)) < 2 * big.nbytes
+
+
+def test_what_is_shared_with_the_base_is_not_written():
+    @dataclass(frozen=True)
+    class OfNobody:
+        name: str
+
+    base = (OfNobody("model"), Asked())
+    blob, _ = written((base[0], Asked(rank=(1,))), 0, base)
+    assert read(blob, nothing, base)[0] is base[0]
+    with pytest.raises(ValueError, match="not there"):
+        read(blob, nothing)
+    with pytest.raises(NotKept, match="OfNobody"):
+        written(base, 0)
+
+
+def test_one_entry_for_every_round_is_a_history_of_which_the_early_ones_lie_apart():
+    rounds = RUN + LATEST
+    blob, runs = written(tuple(labels(n) for n in range(rounds)), rounds)
+    assert set(runs) == named_runs(blob)
+    assert len(runs) == 1
+    lazy = read(blob, nothing)
+    assert isinstance(lazy, History)
+    assert (len(lazy), lazy[-1].undecided) == (rounds, rounds - 1)
+    whole = read(blob, runs.__getitem__)
+    assert [one.undecided for one in whole] == list(range(rounds))
+    later, new = written(History(lazy.runs, (*lazy.rest, labels(rounds))), rounds + 1)
+    assert (named_runs(later), new) == (set(runs), {}), "what was early stays as it is, and is not read"
+
+
+@pytest.mark.parametrize("named", [
+    "os:system", "assay.tasks.settings:Settings", "assay.evalcore.plurals:plural",
+    "assay.evalcore.nothing:Nothing", "assay.evalcore.evaluation.state:Nobody",
+])
+def test_nothing_but_dataclasses_of_the_core_is_made(named):
+    blob = zlib.compress(json.dumps({"of": named, "fields": {}}).encode() + b"\n")
+    with pytest.raises(UNREADABLE):
+        read(blob, nothing)
+
+
+def test_objects_of_python_are_not_kept():
+    with pytest.raises(NotKept, match="array of object"):
+        written(np.array([object()]), 0)
+    with pytest.raises(NotKept, match="function"):
+        written({"a": nothing}, 0)
