@@ -26,7 +26,7 @@ def measure_meaning(name: str, data: ReportData) -> str:
 def named_row(row: EstimateRow) -> str:
     """`F1`; `F1 of v2 minus v1` for the difference of two systems."""
     name = wording.measure_name(row.measure)
-    return f"{name} of {row.of}" if row.of else name
+    return (f"{name} of {row.of}" if row.of else name) + row.place
 
 
 def interval_kind(kind: str) -> str:
@@ -184,3 +184,13 @@ def _if_decided(row: EstimateRow, given: Undecided) -> str:
         wording.in_short(one.value, one.lower, one.upper) for one in (given.all_negative, given.all_positive)
     )
     return f"{wording.measure_name(row.measure)} {negative}, or {positive}"
+
+
+def served(data: ReportData) -> str:
+    """Which measures the choice of items served."""
+    drive = data.spec.get("drive")
+    if drive:
+        return f"The choice of items served {', '.join(map(wording.measure_name, drive))}."
+    if data.classes and data.systems is None:
+        return "The choice of items served all of them."
+    return "The first drove the choice of items."
