@@ -23,7 +23,7 @@ import numpy as np
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
@@ -116,7 +116,9 @@ def _figures(
 ) -> tuple[JudgeFigure, ...]:
     of = Labelled(items=Items(prediction=judge.codes[:, None]), among=np.ones(len(sample), np.bool_))
     found = []
-    for figure, name, options, turned in _ASKED[kind.name](kind, positive):
+    for figure, name, options, turned in _ASKED.get(kind.name, _of_classes)(kind, positive):
+        if (kind.name, name) not in FAMILIES:
+            continue   # not every kind of outcome has every figure
         measure = outcome_measure(name, kind, pool_size, options=options)
         (e,) = weighted_estimates(kind, [measure], sample, of, confidence)
         found.append(_figure(figure, e, turned=turned))
@@ -150,7 +152,6 @@ def _of_classes(kind: OutcomeKind, positive: str | None) -> list[_Asked]:
 
 
 _ASKED: Mapping[str, Callable[[OutcomeKind, str | None], list[_Asked]]] = {
-    "classes": _of_classes,
     "number": lambda kind, positive: [("correlation", "pearson", {}, False)],
     "tags": lambda kind, positive: [("agreement", "subset_accuracy", {}, False)],
 }
