@@ -11,7 +11,7 @@ A value that does not exist (0/0) is NaN inside these arrays and nowhere else: `
 "undefined" with a reason.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +45,8 @@ class Measure:
     monotone: tuple[int, int] | None = None
     # the form in which a mean decides about it, see `margin`; None for what is no ratio of means
     linear: Callable[[float], tuple[float, Floats]] | None = None
+    # whether it drives the sampling; None: where it is the first
+    drives: bool | None = None
 
     def margin(self, limit: float) -> tuple[float, Floats] | None:
         """(k, t) such that g ≥ limit exactly when the pool's mean of k + t[prediction, label] is ≥ 0.
@@ -71,6 +73,11 @@ class Measure:
     def label_matters(self) -> Bools:
         """Whether the label of an item predicted f changes the measure at all: (2,), indexed by f."""
         return np.asarray(np.any(self.loss[:, 0] != self.loss[:, 1], axis=-1))
+
+
+def driving(measures: Sequence[Measure]) -> list[int]:
+    """Which measures drive the sampling: those that say so, or else the first."""
+    return [i for i, one in enumerate(measures) if one.drives] or [0]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

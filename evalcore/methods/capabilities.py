@@ -19,6 +19,7 @@ class Capabilities:
     starts_warm: bool = False        # `start_from`: its label model takes labels of an earlier pool
     judges_systems: bool = False     # `further_systems`: judges several systems from the same labels
     reuses_labels: bool = False      # its labels answer for measures they were not drawn for: `reachable`
+    serves_several: bool = False     # several measures may drive its sampling
     joint_region: bool = False       # `region`: a joint confidence region of its measures
     audits: bool = False             # `audited`, `evidence`: spreads part of a batch evenly; a wide interval
     cuts_by_features: bool = False   # its setting `partition` may name a cut by features

@@ -99,8 +99,8 @@ class Recalibrated(Method):
 
     name: str = "recalibrated"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        starts_warm=True, audits=True, negatively_associated=True, single_draws=True, forecast_worlds=12,
-        weighting="rounds",
+        serves_several=True, starts_warm=True, audits=True, negatively_associated=True, single_draws=True,
+        forecast_worlds=12, weighting="rounds",
     )
     coverage_slack: ClassVar[float] = 0.01
 

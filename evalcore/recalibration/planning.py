@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay.evalcore.measures import totals
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.base import Measure, driving
 from assay.evalcore.measures.totals import by_prediction
 from assay.evalcore.recalibration.allocation import reduction, waterfill
 from assay.evalcore.recalibration.label_model import Fit, LabelModel, fit
@@ -25,7 +25,7 @@ from assay.evalcore.types import Bools, Floats
 SEARCH_POWER = 4
 LEAST_NEYMAN = 0.3       # d_min
 EXPLORE = 0.05           # share of a batch spread over the cells alike
-SECONDARY = 0.1          # share of a batch for the measures after the first
+SECONDARY = 0.1          # share of a batch for the measures that do not drive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,7 +125,9 @@ class _View:
 
     mean: Floats             # (R, C) p̄
     slopes: list[Floats]     # (R, C) for each measure
-    reduction: Floats        # (R, C) of the first measure
+    pull: Floats             # (R, C) |slope| of the measure that drives; of several, the root of Σ slope²
+    others: list[Floats]     # (R, C) slopes of the measures that do not drive
+    reduction: Floats        # (R, C) of the measures that drive, summed
     positives: Floats        # (R,) expected in the pool
 
 
@@ -141,11 +143,18 @@ def _look(
     slopes = [
         totals.gradient(m, mean_hits, mean_missed, items)[:, predicted.astype(np.int64)] for m in measures
     ]
-    drawn = np.nan_to_num(totals.value(measures[0], hits, missed, items))
+    drive = driving(measures)
+    reductions = [
+        reduction(post, np.nan_to_num(totals.value(measures[m], hits, missed, items)), slopes[m])
+        for m in drive
+    ]
+    first, *more = (slopes[m] for m in drive)
     return _View(
         mean=post.mean,
         slopes=slopes,
-        reduction=reduction(post, drawn, slopes[0]),
+        pull=np.sqrt(sum((slope**2 for slope in more), first**2)) if more else np.abs(first),
+        others=[slope for m, slope in enumerate(slopes) if m not in drive],
+        reduction=np.sum(reductions, axis=0),
         positives=mean_hits + mean_missed,
     )
 
@@ -169,17 +178,17 @@ def _inclusion(view: _View, items: Floats, step: Floats, labels: Floats) -> Floa
     spread = np.sqrt(np.maximum(view.mean * (1 - view.mean), 1e-12))
     dense = (view.positives / (view.positives + labels + 50)) ** 2 * labels / (labels + 100)
     even = np.maximum(LEAST_NEYMAN, dense)
-    neyman = np.abs(view.slopes[0]) * spread
+    neyman = view.pull * spread
     search = view.reduction**SEARCH_POWER
     # every cell alike, whatever the model says of it: where a model is wrong, it is wrong without knowing
-    reach = np.divide(np.abs(view.slopes[0]) > 0, items, out=np.zeros_like(items), where=items > 0)
+    reach = np.divide(view.pull > 0, items, out=np.zeros_like(items), where=items > 0)
     parts = [
         waterfill(search, items, step * (1 - even)),
         waterfill(neyman, items, step * even),
         waterfill(reach, items, step * EXPLORE / (1 - EXPLORE)),
     ]
-    if len(view.slopes) > 1:
+    if view.others:
         # one label set serves every measure asked for
-        others = [waterfill(np.abs(slope) * spread, items, step) for slope in view.slopes[1:]]
+        others = [waterfill(np.abs(slope) * spread, items, step) for slope in view.others]
         parts.append(SECONDARY * np.mean(others, axis=0))
     return waterfill(np.sum(parts, axis=0), items, step)
