@@ -26,6 +26,7 @@ class OutcomeKind(ABC):
 
     name: ClassVar[str]              # classes, number or tags, as in a command
     label_model: ClassVar[LabelModel]  # how labels weigh the guesses
+    one_of_parts: ClassVar[bool] = False   # an outcome is one of `parts`, and φ the chance of each
 
     @property
     @abstractmethod
@@ -63,6 +64,10 @@ class OutcomeKind(ABC):
     @abstractmethod
     def phi(self, codes: Floats) -> Floats:
         """φ (n, P) of outcomes (n,)."""
+
+    @abstractmethod
+    def nearest(self, phi: Floats) -> Floats:
+        """Codes (n,) of the outcomes that expected φ (n, P) is nearest to."""
 
     @abstractmethod
     def guesses(self, items: Items) -> Floats:

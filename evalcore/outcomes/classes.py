@@ -29,6 +29,7 @@ class Classes(OutcomeKind):
 
     name: ClassVar[str] = "classes"
     label_model: ClassVar[LabelModel] = Mixture()
+    one_of_parts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if len(self.names) < 2 or len(set(self.names)) < len(self.names):
@@ -78,6 +79,10 @@ class Classes(OutcomeKind):
     def phi(self, codes: Floats) -> Floats:
         """One-hot (n, K); a code outside 0 .. K - 1 gives a row of zeros."""
         return np.asarray(codes[:, None] == np.arange(self.width), np.float64)
+
+    def nearest(self, phi: Floats) -> Floats:
+        """The most probable class."""
+        return np.asarray(phi.argmax(axis=1), np.float64)
 
     def guesses(self, items: Items) -> Floats:
         """Probabilities at several powers, the predicted class, what judges say, and all classes alike."""

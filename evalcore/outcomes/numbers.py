@@ -62,6 +62,10 @@ class Numbers(OutcomeKind):
         """The numbers, (n, 1)."""
         return np.asarray(codes[:, None], np.float64)
 
+    def nearest(self, phi: Floats) -> Floats:
+        """The number."""
+        return np.asarray(phi[:, 0])
+
     def guesses(self, items: Items) -> Floats:
         """What the judges say, or else the systems; the last one is 0, and the label model takes it as 1."""
         found = self._said(items)

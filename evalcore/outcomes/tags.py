@@ -61,6 +61,10 @@ class Tags(OutcomeKind):
         mask = np.maximum(codes, 0).astype(np.int64)
         return np.asarray((mask[:, None] >> np.arange(self.width)) & 1, np.float64)
 
+    def nearest(self, phi: Floats) -> Floats:
+        """The tags that are there with a chance of one half or more."""
+        return np.asarray((phi >= 0.5) @ 2.0 ** np.arange(self.width))
+
     def guesses(self, items: Items) -> Floats:
         """Probabilities at several powers of their odds, predicted tags, what the judges say, and no tag."""
         found = [_powered(items.probability, power) for power in POWERS] \
