@@ -32,6 +32,14 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """An interval that holds together with those of all other points of its curve."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """The estimate of one measure, with its interval.  None where there is no number, never NaN."""
 
@@ -52,6 +60,8 @@ class Estimate:
     versus: str | None = None   # the system it is compared with, for a difference
     of_class: str | None = None  # the class or tag, of a measure that has a number for each
     at: float | None = None     # the threshold, of a curve
+    curve: str | None = None    # the curve that it is a point of
+    band: Band | None = None    # of a point of a curve
     comparison: Comparison | None = None   # of a difference
 
 

@@ -1,16 +1,21 @@
 """The estimates of a live evaluation as plain records: no arrays, no NaN, and why a number is missing."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from assay.evalcore.evaluation.estimates import Comparison, Estimate, why_undefined
+from assay.evalcore.evaluation.estimates import Band, Comparison, Estimate, why_undefined
 from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.outcome_evaluation.comparisons import comparisons
 from assay.evalcore.outcome_evaluation.price import MOST_NUMBERS, pull_variances, random_labels
 from assay.evalcore.outcome_evaluation.state import Question, State
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.outcome_methods.state import OutcomeEstimates
 from assay.evalcore.types import Diagnostic, Floats
 
 ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance
+
+_ROUNDING = 1e-9   # an interval narrower than this is exact
 
 
 def estimates(question: Question, state: State) -> list[Estimate]:
@@ -23,12 +28,24 @@ def estimates(question: Question, state: State) -> list[Estimate]:
     for q, (m, part) in enumerate(question.stack.parts):
         measure = question.stack.measures[m]
         ends = (float(found.lower[0, q]), float(found.upper[0, q]))
-        rows.append(
-            _present(question, state, measure, part, float(found.value[0, q]), ends,
+        row = _present(question, state, measure, part, float(found.value[0, q]), ends,
                      float(found.variance[0, q]), exact, compared.get(q), _heavy(found.largest, q),
-                     float(variances[q]))
+            float(variances[q]),
         )
+        rows.append(_on_curve(row, measure, part, found, q) if measure.points else row)
     return rows
+
+
+def _on_curve(
+    row: Estimate, measure: OutcomeMeasure, part: int, found: OutcomeEstimates, q: int
+) -> Estimate:
+    """The row of a point of a curve: what the predictions of its threshold come to."""
+    point, band = measure.points[part], None
+    if row.lower is not None and row.upper is not None and found.band is not None:
+        lower, upper = (float(end[0, q]) for end in found.band)
+        band = Band(lower=lower, upper=upper) if np.isfinite(lower) and np.isfinite(upper) \
+            else Band(lower=row.lower, upper=row.upper)
+    return replace(row, measure=point.measure, at=point.at, curve=measure.name, band=band)
 
 
 def _present(
@@ -54,7 +71,7 @@ def _present(
         lower=lower,
         upper=upper,
         confidence=question.confidence,
-        interval="exact" if exact else question.method.interval,
+        interval="exact" if exact and not ends[1] - ends[0] > _ROUNDING else _kind(question, state),
         labels=state.labels,
         variance=variance if there and np.isfinite(variance) else None,
         diagnostics=diagnostics,
@@ -63,7 +80,8 @@ def _present(
         of_class=measure.parts[part],
         comparison=comparison,
         nonresponse=state.nonresponse.rate(state.labels + state.undecided),
-        price_tag=_price(question, measure, ends, exact and there, pull_variance),
+        price_tag=None if _clustered(state) else
+        _price(question, measure, ends, exact and there, pull_variance),
     )
 
 
@@ -94,6 +112,16 @@ def _price(
         )
     labels, reason = random_labels(pull_variance, (ends[1] - ends[0]) / 2, items, question.confidence)
     return PriceTag(random_labels=labels, random_labels_reason=reason)
+
+
+def _kind(question: Question, state: State) -> str:
+    """The kind of interval, said to respect clusters where it does."""
+    return question.method.interval + (", over clusters" if _clustered(state) else "")
+
+
+def _clustered(state: State) -> bool:
+    table = state.inner.table
+    return table is not None and table.cluster is not None
 
 
 def _name(question: Question, system: int | None) -> str | None:

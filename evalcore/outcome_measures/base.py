@@ -15,14 +15,17 @@ A value that does not exist (0/0) is NaN inside these arrays and nowhere else.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.score_grid import Grid
 from assay.evalcore.types import Floats
+
+Setting: TypeAlias = float | str | tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,14 @@ def margin_of_mean(limit: float, known: Floats, at_least: bool) -> Margin:
     return Margin(constant=-limit, slope=np.ones(1), told=np.zeros(len(known)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What one number of a curve is: a measure of the predictions that a threshold makes."""
+
+    measure: str      # precision, recall or false_positive_rate
+    at: float         # the threshold of the score
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class OutcomeMeasure:
     """A measure, and everything that is said of it anywhere."""
@@ -118,6 +129,11 @@ class OutcomeMeasure:
     prefers: bool = True                    # of two systems it calls one the better
     margin: MarginOf | None = None          # None where no mean of bounded losses decides about a limit
 
+    points: tuple[Point, ...] = ()          # of a curve, what each number is
+    # how far g may be from what it stands for, of R: (..., q); None where it is exact
+    slack: Callable[[Floats], Floats] | None = None
+    least: int = 0                          # labels with a loss, below which its interval is the whole range
+
     @property
     def full_name(self) -> str:
         """The name, with the class that it is of: f1(cat)."""
@@ -138,14 +154,22 @@ class Asked:
     kind: OutcomeKind
     pool_size: int
     system: int = 0
-    options: Mapping[str, float | str] = field(default_factory=dict)
+    options: Mapping[str, Setting] = field(default_factory=dict)
+    grids: Mapping[int, Grid] = field(default_factory=dict)   # of the pool's scores, by class
 
     def number(self, name: str, usual: float) -> float:
         """A setting that is a number.  Raises BadInput where it is something else."""
         value = self.options.get(name, usual)
-        if isinstance(value, str):
+        if not isinstance(value, int | float):
             raise BadInput(f"{name} must be a number, got {value!r}")
         return float(value)
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """A setting that is a list of numbers, or one; empty where it is not given."""
+        value = self.options.get(name, ())
+        if isinstance(value, str):
+            raise BadInput(f"{name} must be numbers, got {value!r}")
+        return tuple(map(float, value)) if isinstance(value, tuple) else (float(value),)
 
     def one_part(self) -> int | None:
         """The number of the class or tag asked for; None for all.  Raises BadInput for an unknown one."""
@@ -165,8 +189,9 @@ class MeasureFamily:
     title: str
     meaning: str
     kinds: tuple[str, ...]                  # names of outcome kinds
-    options: tuple[str, ...] = ()           # settings it takes: class, beta, k, within
-    needs: tuple[str, ...] = ("prediction",)  # columns of the pool: prediction, probability; () for none
+    options: tuple[str, ...] = ()           # settings it takes: class, beta, k, within, at
+    needs: tuple[str, ...] = ("prediction",)  # columns of the pool: prediction, probability, score
+    grid: bool = False                      # it is made with the grid of the pool's scores
     one_system: str | None = None           # why systems cannot be compared by it; None where they can
     make: Callable[[Asked], OutcomeMeasure]
 

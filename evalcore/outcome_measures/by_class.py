@@ -9,6 +9,7 @@ from assay.evalcore.outcome_measures.counts import (
     Counts,
     Rate,
     f_beta,
+    false_positive_rate,
     precision,
     recall,
     share,
@@ -20,7 +21,7 @@ from assay.evalcore.types import Floats
 
 def _measure(
     asked: Asked, name: str, title: str, meaning: str, undefined: str, rate: Rate, *, needs_labels: bool,
-    predicted: bool,
+    predicted: bool, is_error: bool,
 ) -> OutcomeMeasure:
     k, only = asked.kind.width, asked.one_part()
     parts: tuple[str | None, ...] = asked.kind.parts if only is None else (asked.kind.parts[only],)
@@ -47,19 +48,20 @@ def _measure(
         name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
         losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
         parts=parts, system=asked.system if predicted else None, labels_of="own" if needs_labels else "",
-        margin=None if only is None else margin,
+        margin=None if only is None else margin, is_error=is_error,
     )
 
 
 def _family(
     name: str, title: str, meaning: str, undefined: str, rate: Callable[[Asked], Rate],
     options: tuple[str, ...] = ("class",), *, needs_labels: bool = False, predicted: bool = True,
+    is_error: bool = False,
 ) -> MeasureFamily:
     def make(asked: Asked) -> OutcomeMeasure:
         written = name if "beta" not in options else f"{name}({asked.number('beta', 2.0):g})"
         return _measure(
             asked, written, title, meaning, undefined, rate(asked), needs_labels=needs_labels,
-            predicted=predicted,
+            predicted=predicted, is_error=is_error,
         )
 
     return MeasureFamily(
@@ -79,6 +81,9 @@ FAMILIES = (
             "no item is of the class", lambda _: recall, needs_labels=True),
     _family("specificity", "Specificity", "share of the items of other classes predicted to be of others",
             "every item is of the class", lambda _: specificity),
+    _family("false_positive_rate", "False positive rate",
+            "share of the items of other classes predicted to be of the class", "every item is of the class",
+            lambda _: false_positive_rate, is_error=True),
     _family("f1", "F1", "harmonic mean of precision and recall of the class", _NEITHER,
             lambda _: f_beta(1.0), needs_labels=True),
     _family("fbeta", "F-beta", "weighted harmonic mean of precision and recall of the class", _NEITHER, _beta,

@@ -109,6 +109,12 @@ def _specificity(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Float
     return value, ratio(np.ones_like(t), 1 - y), ratio(value - 1, 1 - y)
 
 
+def _false_positive_rate(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """(f - t)/(1 - y) = 1 - specificity."""
+    value, by_t, by_y = _specificity(t, y, f)
+    return 1 - value, -by_t, -by_y
+
+
 def _share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """y."""
     return y, np.zeros_like(y), np.ones_like(y)
@@ -117,6 +123,7 @@ def _share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
 precision = Rate(_precision, lambda limit: (0.0, 1.0, 0.0, -limit))
 recall = Rate(_recall, lambda limit: (0.0, 1.0, -limit, 0.0))
 specificity = Rate(_specificity, lambda limit: (1 - limit, 1.0, limit - 1, -1.0))
+false_positive_rate = Rate(_false_positive_rate, lambda limit: (-limit, -1.0, limit, 1.0))
 share = Rate(_share, lambda limit: (-limit, 0.0, 1.0, 0.0))
 
 

@@ -15,7 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import Loss, OutcomeMeasure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Array, Floats
+from assay.evalcore.types import Array, Bools, Floats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -109,6 +109,35 @@ class Stack:
             rows.append(row)
         return np.concatenate(rows, axis=-2)
 
+    def slack(self, risk: Floats, known: Sequence[int]) -> Floats:
+        """(..., Q) how far each number may be from what it stands for, at R; 0 where it is exact."""
+        found = []
+        for m in self.measures:
+            if m.slack is None:
+                found.append(np.zeros((*risk.shape[:-1], len(m.parts))))
+            else:
+                found.append(np.nan_to_num(m.slack(risk[..., self.columns(m, known)])))
+        return np.concatenate(found, axis=-1)
+
+    def enough(self, loss: Floats) -> Bools:
+        """(R, Q) whether labels with these losses (R, n, D) are as many as each number needs."""
+        found = []
+        for m in self.measures:
+            columns = self.columns(m, [0] * len(self.losses))
+            seen = loss[..., columns].any(axis=-1).sum(axis=-1) if m.least else np.zeros(len(loss))
+            found += [seen >= m.least] * len(m.parts)
+        return np.stack(found, axis=-1)
+
+    @cached_property
+    def curves(self) -> tuple[slice, ...]:
+        """Which of the Q numbers are the points of one curve."""
+        found, at = [], 0
+        for m in self.measures:
+            if m.points:
+                found.append(slice(at, at + len(m.parts)))
+            at += len(m.parts)
+        return tuple(found)
+
     def known_sizes(self, items: Items) -> tuple[int, ...]:
         """The length of each loss's known part."""
         return tuple(loss.known(items.at(slice(0, 0))).shape[1] for loss in self.losses)
@@ -149,5 +178,3 @@ class Stack:
             pieces += [np.arange(after[i], after[i + 1]) for i in where]
             self._found[asked] = np.concatenate(pieces)
         return self._found[asked]
-
-

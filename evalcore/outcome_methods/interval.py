@@ -30,8 +30,11 @@ FURTHEST = 3.0   # log odds from the estimate: beyond it the normal interval alo
 WIDER = 1.08     # of the interval: residuals are a little smaller than the errors of what was fitted to them
 
 
-def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Floats, Floats, Floats]:
-    """V, the degrees of freedom and the skewness of the error, each (R, Q); slopes (R, Q, D)."""
+def variances(
+    state: SampleState, reading: Reading, slopes: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """V, the degrees of freedom and the skewness of the error, each (R, Q), and what each label adds to the
+    error (R, n, Q); slopes (R, Q, D)."""
     pull = np.einsum("rnd,rqd->rnq", reading.residual, slopes)
     centre = np.take_along_axis(
         reading.by_group(reading.share[..., None] * pull), reading.group[..., None], axis=1
@@ -55,7 +58,7 @@ def variances(state: SampleState, reading: Reading, slopes: Floats) -> tuple[Flo
     signed = np.take_along_axis(np.sqrt(each), reading.group, axis=1)[..., None] * (pull - centre)
     squares = (signed**2).sum(axis=1)
     skew = (signed**3).sum(axis=1) / np.where(squares > 1e-200, squares, np.inf) ** 1.5
-    return v, np.clip(np.where(excess > 0, df, most), LEAST_DF, most), skew
+    return v, np.clip(np.where(excess > 0, df, most), LEAST_DF, most), skew, signed
 
 
 def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:

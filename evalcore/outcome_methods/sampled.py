@@ -19,7 +19,9 @@ from assay.evalcore.design.waterfill import waterfill
 from assay.evalcore.outcome_methods import interval, tails
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcome_methods.composite import shrunken
+from assay.evalcore.outcome_methods.errors import errors
 from assay.evalcore.outcome_methods.reading import LEAST, Reading, read
+from assay.evalcore.outcome_methods.simultaneous import together
 from assay.evalcore.outcome_methods.state import ItemWeights, OutcomeDesign, OutcomeEstimates, SampleState
 from assay.evalcore.types import Floats, Ints
 
@@ -108,21 +110,31 @@ class Sampled(OutcomeMethod):
         reading = read(state, self.meant(state, state.n), self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
         value = state.stack.value(risk, known)
-        slopes = state.stack.slopes(risk, known)
-        variance, df, skew = interval.variances(state, reading, slopes)
-        # where the design and what was probable beforehand disagree, either may be wrong
-        apart = risk[:, : state.stack.size] - (reading.modelled / reading.items[:, None] + reading.correction)
-        variance = variance + np.einsum("rqd,rd->rq", slopes, apart) ** 2
-        variance = np.where(exact[:, None], 0.0, variance)
         value = np.where(np.isfinite(value), np.clip(value, *bounds), np.nan)
-        lower, upper = interval.ends(value, variance, df, skew, confidence, (bounds[0], bounds[1]))
-        unbounded, largest = np.isinf(bounds).any(axis=0), None
-        if unbounded.any():
-            pull = tails.off_centre(reading, slopes)
-            lower, upper = tails.moved_out(value, lower, upper, pull, unbounded)
-            lower, upper = np.clip(lower, *bounds), np.clip(upper, *bounds)
-            largest = np.where(unbounded, tails.largest_share(reading, pull), np.nan)
+        slopes = state.stack.slopes(risk, known)
+        error = errors(state, reading, risk, slopes, exact)
+        slack, unbounded = state.stack.slack(risk, known), np.isinf(bounds).any(axis=0)
+        pull = tails.off_centre(reading, slopes) if unbounded.any() else None
+
+        def ends(level: Floats) -> tuple[Floats, Floats]:
+            """At these confidences (R, Q)."""
+            lower, upper = interval.ends(
+                value, error.variance, error.df, error.skew, level, (bounds[0], bounds[1])
+            )
+            if pull is not None:
+                lower, upper = tails.moved_out(value, lower, upper, pull, unbounded)
+            lower, upper = np.minimum(lower, value - slack), np.maximum(upper, value + slack)
+            return (np.where(error.unknown, bounds[0], np.maximum(lower, bounds[0])),
+                    np.where(error.unknown, bounds[1], np.minimum(upper, bounds[1])))
+
+        level = np.full(value.shape, confidence)
+        lower, upper = ends(level)
+        for curve in state.stack.curves:
+            level[:, curve] = together(error.parts[..., curve], confidence)[:, None]
         return OutcomeEstimates(
-            value=value, lower=lower, upper=upper, variance=variance, exact=exact, df=df,
-            skew=skew, largest=largest,
+            value=value, lower=lower, upper=upper, variance=error.variance, exact=exact, df=error.df,
+            skew=error.skew, band=ends(level) if state.stack.curves else None,
+            largest=None if pull is None else np.where(
+                unbounded, tails.largest_share(reading, pull), np.nan
+            ),
         )

@@ -127,3 +127,5 @@ class OutcomeEstimates:
     skew: Floats | None = None   # (R, Q) of the error
     # (R, Q) of measures without bounds: the share of one label in the variance
     largest: Floats | None = None
+    # lower, upper (R, Q): of the points of a curve, ends that hold together; None without curves
+    band: tuple[Floats, Floats] | None = None

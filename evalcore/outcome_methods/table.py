@@ -1,6 +1,6 @@
 """Losses and guesses of single items, and the sums that the label model is fitted to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -23,12 +23,13 @@ class LossTable:
     gram: Floats     # (M, d', B, B)  products of guesses, of φ or of the losses
     cross: Floats    # (M, d', B)     guesses times the truth
     square: Floats   # (M, d')        the truth squared
+    cluster: Floats | None = None   # (M,) the cluster of each item, where items come in clusters
 
     def plus(self, other: "LossTable") -> "LossTable":
         """With the rows of another table after these."""
+        names = [f.name for f in fields(self) if getattr(self, f.name) is not None]
         return LossTable(**{
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("loss", "guess", "known", "gram", "cross", "square")
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names
         })
 
 
@@ -58,5 +59,6 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
         cross = np.einsum("nbd,nd->ndb", guess, loss)
         square = loss**2
     return LossTable(
-        loss=loss, guess=guess, known=stack.known(items), gram=gram, cross=cross, square=square
+        loss=loss, guess=guess, known=stack.known(items), gram=gram, cross=cross, square=square,
+        cluster=None if items.cluster is None else items.cluster[:, 0],
     )

@@ -18,14 +18,18 @@ class Items:
     prediction   (n, S) codes of what each of S systems predicts; S = 0 where nothing is predicted
     probability  (n, K) the supplied probability of each class, or of each tag; of the first system
     judge        (n, J) codes of what each judge guesses
+    score        (n, 1) any real number that is higher where the last class is likelier
+    cluster      (n, 1) the number of the cluster that the item belongs to: whole, and below 2^53
     """
 
     prediction: Floats
     probability: Floats | None = None
     judge: Floats | None = None
+    score: Floats | None = None
+    cluster: Floats | None = None
 
     def __post_init__(self) -> None:
-        for name in ("probability", "judge"):
+        for name in ("probability", "judge", "score", "cluster"):
             column = getattr(self, name)
             if column is not None and (column.ndim != 2 or len(column) != len(self.prediction)):
                 raise BadInput(f"{name} must have a row for each of {len(self.prediction)} items")
@@ -40,10 +44,13 @@ class Items:
 
     def at(self, which: Array | slice) -> "Items":
         """The items at these positions."""
+        probability, judge, score, cluster = (
+            None if column is None else np.asarray(column[which], np.float64)
+            for column in (self.probability, self.judge, self.score, self.cluster)
+        )
         return Items(
-            prediction=np.asarray(self.prediction[which], np.float64),
-            probability=None if self.probability is None else np.asarray(self.probability[which], np.float64),
-            judge=None if self.judge is None else np.asarray(self.judge[which], np.float64),
+            prediction=np.asarray(self.prediction[which], np.float64), probability=probability, judge=judge,
+            score=score, cluster=cluster,
         )
 
     def chunks(self) -> Iterator[tuple[slice, "Items"]]:

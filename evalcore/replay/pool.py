@@ -25,6 +25,7 @@ class LabelledPool:
     features: Floats | None = None  # (N, D) for methods that cut by them
     systems: Array | None = None    # (N, S) what further systems predict, for methods that judge several
     label_probability: Floats | None = None  # (N,) the chance that an annotator calls the item positive
+    scored: bool = True             # the score was supplied; else it is made of the probability
 
     def confusion(self, system: int = 0) -> Floats:
         """Counts (2, 2) by [prediction, label]: of the pool's predictions, or of further system 1, 2 ...

@@ -18,7 +18,7 @@ _FLAGS = {
 @click.command()
 @click.argument("pool", metavar="POOL")
 @click.option("--measure", "measures", default="f1", show_default=True, metavar="NAME[,NAME]",
-              help="Measures; the first drives the sampling. F-beta is fbeta(2).")
+              help="Measures; the first drives the sampling. F-beta is fbeta(2), a curve pr_curve(0.2;0.5).")
 @click.option("--method", "methods", default="auto", show_default=True, metavar="NAME[,NAME]",
               help="Methods to compare, such as passive,dirichlet-tree.")
 @click.option("--budgets", default="50,100,200", show_default=True, metavar="N[,N]",
@@ -58,12 +58,14 @@ _FLAGS = {
               help="With --outcome: columns that guess the label.")
 @click.option("--system", "named_systems", multiple=True, metavar="NAME=COLUMN",
               help="With --outcome: the predictions of a system; the first is the baseline. Repeat it.")
+@click.option("--cluster", default=None, metavar="COLUMN",
+              help="A column that names what items come together in; intervals are then over clusters.")
 @json_option
 def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
     audit: int, processes: int | None, plot: Path | None, outcome: str | None, prediction: str, label: str,
-    probability: str | None, judges: str, named_systems: tuple[str, ...], as_json: bool,
+    probability: str | None, judges: str, named_systems: tuple[str, ...], cluster: str | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.
 
@@ -78,10 +80,12 @@ def replay(
       assay replay pool.parquet --method passive,dirichlet-tree --budgets 50,100,200 --repeats 200
       assay replay pool.parquet --outcome classes --probability p_ --measure accuracy,macro_f1
     """
-    if outcome is not None:
+    from assay.tasks.replay.outcomes import asks_for_curves
+
+    if outcome is not None or cluster is not None or asks_for_curves(_listed(measures)):
         _replay_outcomes(
             pool, outcome, measures, methods, budgets, repeats, seed, batch_size, confidence, half_widths,
-            prediction, label, probability, judges, named_systems, as_json, processes, plot,
+            prediction, label, probability, judges, named_systems, cluster, positive, as_json, processes, plot,
         )
         return 0
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
@@ -124,21 +128,22 @@ def replay(
 
 
 def _replay_outcomes(
-    pool: str, outcome: str, measures: str, methods: str, budgets: str, repeats: int, seed: int,
+    pool: str, outcome: str | None, measures: str, methods: str, budgets: str, repeats: int, seed: int,
     batch_size: int, confidence: float, half_widths: str, prediction: str, label: str,
-    probability: str | None, judges: str, named_systems: tuple[str, ...], as_json: bool,
-    processes: int | None, plot: Path | None,
+    probability: str | None, judges: str, named_systems: tuple[str, ...], cluster: str | None,
+    positive: str | None, as_json: bool, processes: int | None, plot: Path | None,
 ) -> None:
-    """The replay of any kind of outcome."""
+    """The replay of any kind of outcome; of a positive and a negative class where `outcome` is None."""
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
-    from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
+    from assay.tasks.replay.labelled_pool import read_labelled_pool
+    from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
     from assay.tasks.replay.outcomes import OutcomeRequest, run_outcome_replay
     from assay.tasks.replay.table import as_text
 
     systems = dict(_named(text) for text in named_systems)
-    columns = OutcomeColumns(
+    columns = outcome and OutcomeColumns(
         outcome=outcome, label=label, predictions=tuple(systems.values()) or tuple(_listed(prediction)),
-        probability=probability, judges=tuple(_listed(judges)),
+        probability=probability, judges=tuple(_listed(judges)), cluster=cluster,
     )
     request = OutcomeRequest(
         methods=tuple(_listed(methods)), measures=tuple(_listed(measures)),
@@ -149,7 +154,8 @@ def _replay_outcomes(
     with _naming_flags():
         if plot is not None:
             check_plot_path(plot)
-        labelled = read_outcome_pool(pool, columns)
+        labelled = read_outcome_pool(pool, columns) if columns else \
+            of_two_classes(pool, read_labelled_pool(pool, positive=positive), cluster)
         with _counting() as tell:
             result = run_outcome_replay(
                 labelled, request, pool_name=pool, processes=processes, progress=tell

@@ -8,7 +8,14 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.plan import PlannedRound, write_design, write_plan
-from assay.tasks.pool.frozen import judges_of, predictions_by_system, predictions_of, probabilities_of
+from assay.tasks.pool.frozen import (
+    clusters_of,
+    judges_of,
+    predictions_by_system,
+    predictions_of,
+    probabilities_of,
+    scores_of,
+)
 from assay.tasks.pool.index import PoolIndex
 
 
@@ -46,6 +53,8 @@ def _plan_round(opened: Opened, folded: Fold, draws: Drawn, annotating: Annotati
         probabilities=probabilities_of(rows),
         predictions=predictions_by_system(rows),
         judges=judges_of(rows),
+        scores=scores_of(rows),
+        clusters=clusters_of(rows),
         known=[known.get(address) for address in addresses],
         segments=[row.segments for row in rows],
         shown=[shown.get(t) for t in range(len(rows))],

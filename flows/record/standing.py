@@ -107,7 +107,7 @@ def estimate_rows(known: RoundEstimate, revision: int = 0) -> list[EstimateRow]:
                 None if e.segment or e.system else _undecided(known, bounds.get(e.measure))
             ),
             nonresponse=e.nonresponse, class_name=e.of_class, versus=e.versus, at=e.at,
-            comparison=e.comparison, one_label=share_of_one_label(e),
+            comparison=e.comparison, one_label=share_of_one_label(e), curve=e.curve, band=e.band,
         )
         for e in (*known.estimates, *known.systems, *known.segments)
     ]

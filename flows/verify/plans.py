@@ -12,6 +12,7 @@ from assay.tasks.ledger.checks.differences import column_differences
 from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.checked_rows import shown_hashes
+from assay.tasks.pool.frozen import FrozenRow, scores_of
 from assay.tasks.pool.index import PoolIndex
 
 _DRAWN = ("cell", "rank", "ask", "probability")
@@ -41,6 +42,8 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
             ("probabilities", _row(planned.probabilities, t), row.probabilities),
             ("predictions", _row(planned.predictions, t), row.predictions),
             ("judges", _row(planned.judges, t), row.judges),
+            ("score", _entry(planned.scores, t), of_curve(row)),
+            ("cluster", None if planned.clusters is None else planned.clusters[t], row.cluster),
             ("label", planned.known[t], known.get(address)),
             ("segments", dict(planned.segments[t]), dict(row.segments)),
             ("inherited label", planned.inherited.get(t), inherited),
@@ -61,6 +64,12 @@ def _entry(values: Floats | None, t: int) -> float | None:
 
 def _row(table: Floats | None, t: int) -> tuple[float, ...] | None:
     return None if table is None else tuple(table[t].tolist())
+
+
+def of_curve(row: FrozenRow) -> float | None:
+    """The score of an item that a plan has to hold."""
+    found = scores_of([row])
+    return None if found is None else float(found[0])
 
 
 def people_differences(

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.estimates import Estimate
-from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
+from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
+from assay.evalcore.outcome_measures.registry import FAMILIES, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.plurals import plural
@@ -47,6 +47,9 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     """
     if asked.threshold is not None and asked.system is not None:
         raise BadInput("--threshold makes predictions of the pool's score, --system has its own: give one")
+    if opened.spec.pool.cluster is not None:
+        raise BadInput("new questions to old labels have no intervals over clusters so far, and this "
+                       "evaluation has clusters; `assay export` gives its labels with their weights")
     measures = [measure_of(opened, found.kind, *named_measure(written)) for written in asked.measures]
     of = Labelled(items=_items(opened, found, asked), among=equal_to(
         *_segment(opened, found, asked.segment), n=len(found.rows)
@@ -64,11 +67,16 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
 
 
 def measure_of(
-    opened: Opened, kind: OutcomeKind, name: str, options: Mapping[str, float | str]
+    opened: Opened, kind: OutcomeKind, name: str, options: Mapping[str, Setting]
 ) -> OutcomeMeasure:
     """A measure of the pool; of two classes those that have one number a class are the positive one's."""
+    if of_scores(name):
+        raise BadInput(f"{name!r} is made of all scores of the pool, and old labels do not answer for it so "
+                       "far; `--measure precision,recall --threshold T` is the curve at one threshold")
     family, positive = FAMILIES.get((kind.name, name)), opened.spec.labels.positive_name
-    of_class = {"class": positive} if positive is not None and family and "class" in family.options else {}
+    of_class: dict[str, Setting] = {}
+    if positive is not None and family and "class" in family.options:
+        of_class = {"class": positive}
     return outcome_measure(name, kind, opened.manifest.rows, options={**of_class, **options})
 
 

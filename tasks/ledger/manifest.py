@@ -14,6 +14,7 @@ from assay.tasks.ledger.record import get_record
 OWN_COLUMNS = ("item_id", "score", "probability", "prediction", "source_file", "source_row", "shown_hash")
 PROVENANCE = ("source_file", "source_row")
 FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such columns begin with
+CLUSTER = "assay.cluster"                             # what an item comes together with others in
 PROBABILITIES = "assay.probabilities"                 # of all classes or tags, 32-bit floats in their order
 PREDICTIONS = "assay.predictions"                     # of systems compared, as 16-bit codes, baseline first
 JUDGES = "assay.judges"                               # what each judge says, as codes of 64 bits

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats
+from assay.tasks.ledger.manifest import CLUSTER
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
@@ -42,7 +43,8 @@ class RowChecker:
         self._schema = frozen_schema(spec)
         self._codes = self._predictions.codes
         self._kinds: dict[str, tuple[Kind, str]] = {}
-        roles = [pool.id, *self._predictions.source_columns, *pool.segments, *pool.display]
+        self._clusters = [pool.cluster] if pool.cluster else []
+        roles = [pool.id, *self._predictions.source_columns, *pool.segments, *self._clusters, *pool.display]
         self.columns: list[str] = list(dict.fromkeys(roles))
 
     def check(self, batch: SourceBatch) -> pa.RecordBatch:
@@ -53,6 +55,9 @@ class RowChecker:
         values = self._predictions.arrays(_Rows(self, batch, given))
         segments = [self._short(batch, name, self._text(batch, name, given).fill_null(""))
                     for name in pool.segments]
+        clusters = [self._named(batch, name, given[name], "have no cluster",
+                                "an item that comes alone is a cluster of its own: give it a name")
+                    for name in self._clusters]
         shown = [self._text(batch, name, given).fill_null("") for name in pool.display]
         self._fits_the_desk(batch, shown)
         first = len(self._predictions.fields)
@@ -67,6 +72,7 @@ class RowChecker:
             *typed[:first],
             *segments,
             *typed[first:],
+            *clusters,
             pa.array(np.full(n, batch.file), pa.int32()),
             pa.array(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
             pa.array(shown_hashes(ids, shown), pa.string()) if shown else pa.nulls(n, pa.string()),
@@ -74,12 +80,17 @@ class RowChecker:
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _ids(self, batch: SourceBatch, values: pa.Array) -> pa.StringArray:
-        self._one_kind(batch, self._pool.id, values)
-        text = self._text(batch, self._pool.id, {self._pool.id: values})
-        missing = np.asarray(pc.equal(text.fill_null(""), ""))
-        self.refuse(batch, self._pool.id, text, missing, "have no id",
-                     "every item needs one of its own; number the rows, or drop these")
-        return self._short(batch, self._pool.id, text)
+        return self._named(batch, self._pool.id, values, "have no id",
+                           "every item needs one of its own; number the rows, or drop these")
+
+    def _named(
+        self, batch: SourceBatch, name: str, values: pa.Array, what: str, remedy: str
+    ) -> pa.StringArray:
+        """A column of names, none of which may be missing."""
+        self._one_kind(batch, name, values)
+        text = self._text(batch, name, {name: values})
+        self.refuse(batch, name, text, np.asarray(pc.equal(text.fill_null(""), "")), what, remedy)
+        return self._short(batch, name, text)
 
     def _short(self, batch: SourceBatch, name: str, text: pa.StringArray) -> pa.StringArray:
         """Ids and segments are kept for all rows, so they must be short."""
@@ -203,6 +214,7 @@ def frozen_schema(spec: Spec) -> pa.Schema:
         *predictions.fields,
         *((name, pa.string()) for name in spec.pool.segments),
         *predictions.cut_fields,
+        *([(CLUSTER, pa.string())] if spec.pool.cluster else []),
         ("source_file", pa.int32()),
         ("source_row", pa.int64()),
         ("shown_hash", pa.string()),

@@ -7,7 +7,7 @@
         of 16 bits for each, the baseline's first) and "assay.judges" (J floats of 64 bits); one column per
         segment (string), per feature (float64, called "assay.feature.NAME") and per further
         system (int8, "assay.system.NAME"); source_file (int32), source_row (int64), shown_hash (string or
-        null)
+        null); and where items come in clusters "assay.cluster" (string)
     pool/manifest.json                  which parts there are; written last, it commits the pool
     pool/sources.json                   sizes and versions of the source files; never compared
 
@@ -21,7 +21,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ import pyarrow.parquet as pq
 from assay.evalcore.types import Floats
 from assay.tasks.ledger import codec, open_reader
 from assay.tasks.ledger.manifest import (
+    CLUSTER,
     JUDGES,
     OWN_COLUMNS,
     PREDICTIONS,
@@ -59,6 +60,7 @@ class FrozenRow:
     predictions: tuple[float, ...] | None = None     # of each system, baseline first, where they are compared
     prediction: float | None = None  # its code; None where the pool has none
     judges: tuple[float, ...] | None = None   # the codes of what each judge says, where there are any
+    cluster: str | None = None       # what it comes together with others in, where the pool says
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
     source_row: int                  # in that file, from 0
@@ -89,12 +91,25 @@ def judges_of(rows: Sequence[FrozenRow]) -> Floats | None:
     return np.array(given, np.float64) if given else None
 
 
+def scores_of(rows: Sequence[FrozenRow]) -> Floats | None:
+    """(n,) the scores of items that have probabilities of classes beside; None where there are none."""
+    given = [row.score for row in rows if row.probabilities is not None and not isnan(row.score)]
+    return np.array(given, np.float64) if given else None
+
+
+def clusters_of(rows: Sequence[FrozenRow]) -> list[str] | None:
+    """What each item comes together with others in; None where the pool has no clusters."""
+    given = [row.cluster for row in rows if row.cluster is not None]
+    return given or None
+
+
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
     """A row as it was read from a part."""
     return FrozenRow(
         row=number, segments={name: values[name] for name in segments},
         probabilities=_numbers(values.get(PROBABILITIES), "<f4"),
         predictions=_numbers(values.get(PREDICTIONS), "<i2"), judges=_numbers(values.get(JUDGES), "<f8"),
+        cluster=values.get(CLUSTER),
         **{name: values[name] for name in OWN_COLUMNS if name in values},
     )
 

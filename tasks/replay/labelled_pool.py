@@ -76,6 +76,7 @@ def read_labelled_pool(
         features=np.stack(table, axis=1) if table else None,
         systems=np.stack(further, axis=1) if further else None,
         label_probability=chance,
+        scored="score" in columns,
     )
 
 

@@ -23,6 +23,7 @@ from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
+from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Floats, Texts
 from assay.tasks.replay.columns import chances, numbers, words
 from assay.tasks.sources.column_names import column_names
@@ -39,6 +40,7 @@ class OutcomeColumns:
     predictions: tuple[str, ...] = ("prediction",)   # of each system; () where nothing is predicted
     probability: str | None = None      # a column, or the start of several
     judges: tuple[str, ...] = ()
+    cluster: str | None = None          # what items come together in
 
 
 def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
@@ -58,7 +60,10 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     probabilities = [] if prefix is None else [c for c in present if c.startswith(prefix)]
     if prefix is not None and not probabilities:
         raise BadInput(f"{path}: no column is called {prefix!r} or starts with it")
-    found = _read(path, present, [columns.label, *columns.predictions, *columns.judges, *probabilities])
+    beside = [] if columns.cluster is None else [columns.cluster]
+    found = _read(
+        path, present, [columns.label, *columns.predictions, *columns.judges, *probabilities, *beside]
+    )
     spoken = [columns.label, *columns.predictions, *columns.judges]
     named = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
     kind = reader.kind(path, {name: found[name] for name in spoken}, named)
@@ -74,8 +79,33 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
         table = _confidence(values[probabilities[0]], prediction, kind) if single and kind.parts else \
             _table(values, prefix or "", kind)
     judge = np.stack([codes[c] for c in columns.judges], axis=1) if columns.judges else None
-    items = Items(prediction=prediction, probability=table, judge=judge)
+    cluster = None if columns.cluster is None else _clusters(path, columns.cluster, found[columns.cluster])
+    items = Items(prediction=prediction, probability=table, judge=judge, cluster=cluster)
     return OutcomePool(kind=kind, items=items, codes=codes[columns.label])
+
+
+def of_two_classes(path: str, pool: LabelledPool, cluster: str | None = None) -> OutcomePool:
+    """A pool of a positive and a negative class as one of any outcome; cluster: its column, where it has one.
+
+    Raises BadInput where annotators differ.
+    """
+    if pool.label_probability is not None:
+        raise BadInput(f"{path}: curves and clusters need one label of each item, in a column 'label'; this "
+                       "pool has a label_probability")
+    named = None if cluster is None else _read(path, column_names(open_source(path)), [cluster])[cluster]
+    items = Items(
+        prediction=pool.prediction.astype(np.float64)[:, None],
+        probability=np.stack([1 - pool.probability, pool.probability], axis=1),
+        score=pool.score[:, None] if pool.scored else None,
+        cluster=None if cluster is None or named is None else _clusters(path, cluster, named),
+    )
+    kind = Classes(("negative", "positive"), positive="positive")
+    return OutcomePool(kind=kind, items=items, codes=pool.label.astype(np.float64))
+
+
+def _clusters(path: str, name: str, column: pa.Array) -> Floats:
+    """(N, 1) a number for each cluster."""
+    return np.unique(words(path, name, column), return_inverse=True)[1].reshape(-1, 1).astype(np.float64)
 
 
 def _read(path: str, present: Sequence[str], wanted: Sequence[str]) -> dict[str, pa.Array]:

@@ -12,14 +12,15 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
 from assay.evalcore.outcome_measures.difference import difference
-from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcome_measures.registry import needs_grid, of_scores, outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcome_replay.pool import OutcomePool
 from assay.evalcore.outcome_replay.run import OutcomeTrace, Prepared, join, prepare, run_block
+from assay.evalcore.outcomes.score_grid import grids
 from assay.evalcore.replay.labels_to import LabelsTo, labels_to
 from assay.evalcore.replay.run import blocks
 from assay.evalcore.replay.summary import BudgetSummary, summarise_columns
@@ -145,19 +146,26 @@ def _run_block(index: int, size: int) -> OutcomeTrace:
 
 
 def _measures(pool: OutcomePool, request: OutcomeRequest) -> Iterator[OutcomeMeasure]:
-    for written in request.measures:
-        first = _measure(written, pool, 0)
+    named = [named_measure(written) for written in request.measures]
+    made = grids(pool.kind, pool.items) if any(needs_grid(pool.kind, name) for name, _ in named) else {}
+
+    def of(name: str, options: dict[str, Setting], system: int) -> OutcomeMeasure:
+        return outcome_measure(
+            name, pool.kind, len(pool.items), system=system, options=options, grids=made
+        )
+
+    for name, options in named:
+        first = of(name, options, 0)
         yield first
         for s in range(1, pool.items.systems if first.system is not None else 1):
-            other = _measure(written, pool, s)
+            other = of(name, options, s)
             yield other
             yield difference(other, first)
 
 
-def _measure(written: str, pool: OutcomePool, system: int) -> OutcomeMeasure:
-    """A measure as it is written: `f1`, `f1(cat)`, `fbeta(2)`, `top_k_accuracy(3)`."""
-    name, options = named_measure(written)
-    return outcome_measure(name, pool.kind, len(pool.items), system=system, options=options)
+def asks_for_curves(measures: Sequence[str]) -> bool:
+    """Whether a measure, as it is written, is a curve or the area under one."""
+    return any(of_scores(written.partition("(")[0]) for written in measures)
 
 
 def _entries(
@@ -173,9 +181,11 @@ def _entries(
             trace.value[..., q], trace.lower[..., q], trace.upper[..., q], trace.labels, truth[q],
             request.budgets,
         )
+        point = measure.points[part] if measure.points else None
         yield MethodResult(
             method=method,
-            measure=measure.name,
+            measure=point.measure if point else measure.name,
+            at=point.at if point else None,
             budgets=tuple(budgets),
             seconds_per_round=seconds,
             least_coverage=least,

@@ -20,12 +20,14 @@ class MethodResult:
     system: str | None = None            # one of the further systems; None for the pool's own predictions
     versus: str | None = None            # the system it is compared with, for a difference
     of_class: str | None = None          # the class or tag, of a measure with a number for each
+    at: float | None = None              # the threshold, of a point of a curve
     truth: float | None = None           # the value on the pool, where `ReplayResult.truth` is not asked
 
     @property
     def of(self) -> str:
-        """What is measured: `f1`, `f1(cat) of child`, `accuracy of child versus adult`."""
+        """What is measured: `f1`, `f1(cat) of child`, `recall at 0.5`, `accuracy of child versus adult`."""
         named = self.measure if self.of_class is None else f"{self.measure}({self.of_class})"
+        named += "" if self.at is None else f" at {self.at:g}"
         name = name_of(named, self.system)
         return name if self.versus is None else f"{name} versus {self.versus}"
 
@@ -97,6 +99,7 @@ class ReplayResult:
             "measure": entry.measure,
             **({"versus": entry.versus} if entry.versus is not None else {}),
             **({"class": entry.of_class} if entry.of_class is not None else {}),
+            **({"at": entry.at} if entry.at is not None else {}),
             # what a method does not report is left out
             "budgets": [
                 {name: x for name, x in asdict(summary).items() if x is not None} for summary in entry.budgets

@@ -13,7 +13,7 @@ from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.estimators.random_sampling import RandomSampling
-from assay.evalcore.evaluation.estimates import Comparison
+from assay.evalcore.evaluation.estimates import Band, Comparison
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.forecast.audit import AuditPrice
@@ -56,6 +56,8 @@ class EstimateRow:
     class_name: str | None = None
     versus: str | None = None                   # the system it is compared with, for a difference
     at: float | None = None                     # the threshold of the system, for a curve
+    curve: str | None = None                    # the curve that it is a point of
+    band: Band | None = None                    # of a point of a curve
     segment: str | None = None
     price_tag: PriceTag | None = None           # None for a segment or a further system
     undecided: Undecided | None = None
@@ -76,13 +78,15 @@ class EstimateRow:
 
     @property
     def of(self) -> str:
-        """The system and the class it is of: `v2 minus v1, cat`; empty for the pool's own predictions."""
-        return of_what(self.system, self.versus, self.class_name)
+        """The system and the class it is of: `v2 minus v1, cat`; empty for the pool's own predictions. Of a
+        point of a curve, also the threshold."""
+        of = of_what(self.system, self.versus, self.class_name)
+        return of if self.at is None else ", ".join(part for part in (of, f"at {self.at:g}") if part)
 
     def same(self, other: "EstimateRow") -> bool:
         """Whether both estimate the same thing, each perhaps from other labels."""
         mine, theirs = (
-            (row.measure, row.system, row.versus, row.class_name, row.at, row.segment)
+            (row.measure, row.system, row.versus, row.class_name, row.at, row.curve, row.segment)
             for row in (self, other)
         )
         return mine == theirs

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimates import Comparison
+from assay.evalcore.evaluation.estimates import Band, Comparison
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.types import JsonObject
 from assay.tasks.ledger.codec import plain
@@ -71,10 +71,13 @@ def estimate_json(row: EstimateRow) -> JsonObject:
 
     `undecided` and `nonresponse` are there only where items were undecided, or rounds closed early;
     `comparison` only with the difference of two systems; `warning` only where one label makes more than half
-    of the variance.
+    of the variance; `curve` and `band`, whose ends hold together along the curve, only with a point of one.
     """
-    beside: dict[str, Undecided | ResponseRate | Comparison | None]
-    beside = {"undecided": row.undecided, "nonresponse": row.nonresponse, "comparison": row.comparison}
+    beside: dict[str, Undecided | ResponseRate | Comparison | Band | None]
+    beside = {
+        "undecided": row.undecided, "nonresponse": row.nonresponse, "comparison": row.comparison,
+        "band": row.band,
+    }
     return {
         "measure": row.measure,
         "system": row.system,
@@ -92,6 +95,7 @@ def estimate_json(row: EstimateRow) -> JsonObject:
         "revision": row.revision,
         **price_json(row),
         **({} if row.one_label is None else {"warning": {"share_of_one_label": row.one_label}}),
+        **({} if row.curve is None else {"curve": row.curve}),
         **{name: plain(value) for name, value in beside.items() if value is not None},
     }
 

@@ -13,6 +13,7 @@ from assay.tasks.report.comparison import comparison_section
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.figures.confusion_matrix import confusion_matrix
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
+from assay.tasks.report.figures.curves import curves
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.joint import joint_section
 from assay.tasks.report.judges import judges_in_words
@@ -66,6 +67,7 @@ def report_html(data: ReportData) -> bytes:
         matrix=confusion_matrix(data),
         outcome=outcome_section(data),
         one_scale=scales_alike(data),
+        curves=curves(data),
         measures=[line(row) for row in whole_pool_rows(data) if row.comparison is None],
         segments=[line(row) for row in data.estimates if row.segment is not None],
         scale_from=wording.plain(lowest),

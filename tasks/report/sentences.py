@@ -184,3 +184,13 @@ def _if_decided(row: EstimateRow, given: Undecided) -> str:
         wording.in_short(one.value, one.lower, one.upper) for one in (given.all_negative, given.all_positive)
     )
     return f"{wording.measure_name(row.measure)} {negative}, or {positive}"
+
+
+def served(data: ReportData) -> str:
+    """Which measures the choice of items served."""
+    drive = data.spec.get("drive")
+    if drive:
+        return f"The choice of items served {', '.join(map(wording.measure_name, drive))}."
+    if data.classes and data.systems is None:
+        return "The choice of items served all of them."
+    return "The first drove the choice of items."

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from assay.evalcore.annotators.answers.base import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_that
+from assay.evalcore.outcome_measures.registry import of_scores
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
@@ -19,7 +20,7 @@ from assay.tasks.spec.question import MeasureChoice
 def contradictions(
     *, name: str, pool: Pool, labels: LabelsForm, measures: Sequence[MeasureChoice], method_name: str,
     budget: Budget, desk: DeskChoice, rule: RuleName, warm_start: WarmStart | None,
-    threshold: Threshold | None,
+    threshold: Threshold | None, drive: Sequence[str] | None = None,
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     if pool.task != labels.task:
@@ -30,6 +31,13 @@ def contradictions(
         )
     else:
         found = [*_of_measures(measures), *_of_method(name, pool, method_name, warm_start, budget)]
+        if drive is not None and not method(method_name).capabilities.serves_several:
+            able = " or ".join(methods_that("serves_several"))
+            found.append(("drive", f"cannot be used by method {method_name!r}: its first measure drives the "
+                                   f"sampling; use {able}, or leave it out"))
+    listed = [choice.name for choice in measures]
+    found += [("drive", f"names {one!r}, which is not listed under `measure`; it lists {', '.join(listed)}")
+              for one in drive or () if one not in listed]
     if desk.needs_display and not pool.display:
         found.append(("pool.display", f"is empty, so a {desk.kind} desk would show people nothing; "
                                       "list the columns they need to see"))
@@ -39,6 +47,17 @@ def contradictions(
     if rule == "dawid-skene" and desk.annotators_per_item < 2:
         found.append(("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
                                            "desk.annotators_per_item to 2 or more, or the rule to majority"))
+    return found
+
+
+def not_watched(pool: Pool, measures: Sequence[MeasureChoice]) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) of what monitors do not watch so far."""
+    found = [
+        (f"measure[{i}]", f"is {choice.name!r}, and monitors watch no curves so far; leave it out")
+        for i, choice in enumerate(measures) if of_scores(choice.name)
+    ]
+    if pool.cluster is not None:
+        found.append(("pool.cluster", "is not for monitors so far; leave it out"))
     return found
 
 

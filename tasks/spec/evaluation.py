@@ -13,6 +13,7 @@ made are left out too, so an optional key added by a later version does not chan
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -34,15 +35,15 @@ from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.choice_of_items import MethodName, WarmStart
-from assay.tasks.spec.consistency import contradictions, contradictions_of_outcomes
+from assay.tasks.spec.consistency import contradictions, contradictions_of_outcomes, not_watched
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Target, Threshold
 from assay.tasks.spec.labels.classes import TwoClasses
-from assay.tasks.spec.labels.kinds import Compared, Labels, task_of
+from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, task_of
 from assay.tasks.spec.outcomes import Outcomes
 from assay.tasks.spec.people import Adjudication, Deadline
 from assay.tasks.spec.pool import Pool
-from assay.tasks.spec.question import MeasureChoices
+from assay.tasks.spec.question import Drive, MeasureChoices, asks_for_curves
 from assay.tasks.spec.strict_yaml import read
 from assay.tasks.spec.systems import compares
 from assay.tasks.spec.template import spec_template
@@ -61,7 +62,10 @@ class Spec(Part):
         description="what people answer: {positive: ..., negative: ...}, {classes: [...]}, {grades: [...]}, "
                     "{number: {min: 0, max: 100}}, {tags: [...]} or {prefer: [column, column]}"
     )
-    measure: MeasureChoices = Field(description="a measure or a list of them; the first drives sampling")
+    measure: MeasureChoices = Field(description="a measure or a list of them; targets are of the first")
+    drive: Drive | None = Field(
+        default=None, description="the measures that the choice of items serves; see docs/outcomes.md"
+    )
     target: Target = Field(description="when to stop: {half_width: 0.05} or {variance: 0.0004}")
     budget: Budget = Field(description="the most that may be asked: {labels: 500}")
     batch_size: int = Field(default=25, ge=1, description="newly asked items in a round")
@@ -93,11 +97,14 @@ class Spec(Part):
     @model_validator(mode="before")
     @classmethod
     def _task_of_labels(cls, data: Any) -> Any:
-        """Labels follow from the pool, and `pool.task`, if it is not written, from the labels."""
+        """Labels follow from the rest, and `pool.task`, if it is not written, from the labels."""
         if not isinstance(data, dict) or not isinstance(data.get("pool"), dict):
             return data
-        if compares(data["pool"]) and isinstance(data.get("labels"), dict):
-            data = data | {"labels": Compared(data["labels"])}
+        labels, beside = data.get("labels"), data["pool"].get("cluster") is not None
+        if compares(data["pool"]) and isinstance(labels, dict):
+            data = data | {"labels": Compared(labels)}
+        elif isinstance(labels, dict) and (beside or asks_for_curves(data.get("measure"))):
+            data = data | {"labels": Scored(labels)}
         if "task" in data["pool"]:
             return data
         task = task_of(data.get("labels"))
@@ -116,11 +123,13 @@ class Spec(Part):
         problems = contradictions(
             name=self.name, pool=self.pool, labels=self.labels, measures=self.measure,
             method_name=self.method, budget=self.budget, desk=self.desk, rule=self.rule,
-            warm_start=self.warm_start, threshold=self.threshold,
+            warm_start=self.warm_start, threshold=self.threshold, drive=self.drive,
         )
         problems += contradictions_of_outcomes(
             self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
         )
+        if self.of_monitor:
+            problems += not_watched(self.pool, self.measure)
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self
@@ -172,8 +181,14 @@ class Spec(Part):
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures of two classes asked for, in order; the first drives sampling."""
-        return tuple(choice.of_two_classes() for choice in self.measure)
+        """The measures of two classes asked for, in order; the first drives sampling unless `drive` says."""
+        found = tuple(choice.of_two_classes() for choice in self.measure)
+        if self.drive is None:
+            return found
+        return tuple(
+            replace(one, drives=choice.name in self.drive)
+            for one, choice in zip(found, self.measure, strict=True)
+        )
 
     def to_json(self) -> JsonObject:
         """What is recorded: plain JSON values, defaults included, without the store."""

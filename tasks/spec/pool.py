@@ -23,7 +23,7 @@ class Pool(Part):
         description="a file, folder or glob of Parquet, CSV or JSONL: local, s3://, gs:// or az://"
     )
     id: Column = Field(description="the column that names each item, unique in the pool")
-    task: Literal["binary", "multiclass", "number", "tags", "preference"] = Field(
+    task: Literal["binary", "multiclass", "number", "tags", "preference", "scored"] = Field(
         default="binary", description="what people answer; follows from `labels` unless said"
     )
     score: Column | None = Field(default=None, description="a column; any real number, higher is positive")
@@ -37,6 +37,9 @@ class Pool(Part):
         default=None, description="a column, or several, that guess the label, but of two classes"
     )
     threshold: Finite | None = Field(default=None, description="score or probability that calls it positive")
+    cluster: Column | None = Field(
+        default=None, description="a column that names what items come together in: a prompt, a document"
+    )
     display: Columns = Field(default=(), description="the only columns people see")
     show_as: dict[str, Literal["text", "image", "html"]] = Field(
         default_factory=dict, description="how a display column is shown; text unless said"
@@ -212,7 +215,14 @@ def _tags(pool: Pool) -> None:
                     "{tag: column}")
 
 
+def _scored(pool: Pool) -> None:
+    _two_classes(pool)
+    for key in ("features", "systems"):
+        if getattr(pool, key) is not None:
+            raise wrong(f"`{key}` do not go with curves or clusters so far; leave them out")
+
+
 _BY_TASK: Mapping[str, Callable[[Pool], None]] = {
     "binary": _two_classes, "multiclass": _several_classes, "preference": _several_classes,
-    "number": _numbers, "tags": _tags,
+    "number": _numbers, "tags": _tags, "scored": _scored,
 }

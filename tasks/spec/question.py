@@ -1,5 +1,6 @@
 """What is asked in a spec: the measures."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
@@ -7,19 +8,24 @@ from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_valid
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure
-from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
+from assay.evalcore.outcome_measures.registry import of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.preferences import preferences
+from assay.evalcore.outcomes.score_grid import Grid
 from assay.evalcore.outcomes.tags import Tags
 from assay.tasks.schema import Finite, Part, wrong
 
 _ANY: tuple[OutcomeKind, ...] = (   # some outcome of every kind
     Classes(names=tuple("abcdefghijkl"), values=tuple(map(float, range(12)))), Numbers(0, 1),
-    Tags(("a", "b")), preferences("a", "b", "tie"),
+    Tags(("a", "b")), preferences("a", "b", "tie"), Classes(names=("a", "b"), positive="b"),
 )
+
+
+def _numbers(value: Any) -> Any:
+    return [value] if isinstance(value, int | float) else value
 
 
 class MeasureChoice(Part):
@@ -34,29 +40,35 @@ class MeasureChoice(Part):
         default=None, description="of cohen_kappa with grades: linear or quadratic"
     )
 
+    at: Annotated[tuple[Finite, ...], Strict(False), BeforeValidator(_numbers)] | None = Field(
+        default=None, description="thresholds of the score, for pr_curve and roc_curve"
+    )
+
     @model_validator(mode="after")
     def _exists(self) -> "MeasureChoice":
         """Of two classes, or of several; which of the two it has to be is checked with the labels."""
         try:
             self.of_two_classes()
         except BadInput as error:
-            if not any(self._is_of(kind) for kind in _ANY):
-                raise wrong(str(error)) from None
+            reasons = [self._why_not(kind) for kind in _ANY]
+            if None not in reasons:
+                raise wrong(str(reasons[-1] if of_scores(self.name) else error)) from None
         return self
 
-    def _is_of(self, kind: OutcomeKind) -> bool:
+    def _why_not(self, kind: OutcomeKind) -> str | None:
+        """Why there is no such measure of this kind of outcome; None where there is."""
         try:
             self.model_copy(update={"class_": None, "k": None}).of(kind, 1)
-        except BadInput:
-            return False
-        return True
+        except BadInput as error:
+            return str(error)
+        return None
 
     @property
-    def settings(self) -> dict[str, float | str]:
+    def settings(self) -> dict[str, Setting]:
         """What is set besides the name."""
         given = {
             "beta": self.beta, "class": self.class_, "k": self.k, "tolerance": self.tolerance,
-            "weights": self.weights,
+            "weights": self.weights, "at": self.at,
         }
         return {name: value for name, value in given.items() if value is not None}
 
@@ -65,11 +77,20 @@ class MeasureChoice(Part):
         for name in ("class", "k", "weights", "tolerance"):
             if name in self.settings:
                 raise BadInput(f"measure {self.name!r} takes `{name}` only with labels: {{classes: [...]}}")
+        if self.at is not None:
+            raise BadInput(f"measure {self.name!r} takes no `at`; pr_curve and roc_curve do")
         return measure(self.name, self.beta)
 
-    def of(self, kind: OutcomeKind, pool_size: int, system: int = 0) -> OutcomeMeasure:
-        """The measure of this kind of outcome, of one of its systems. Raises BadInput where there is none."""
-        return outcome_measure(self.name, kind, pool_size, system=system, options=self.settings)
+    def of(
+        self, kind: OutcomeKind, pool_size: int, system: int = 0, grids: Mapping[int, Grid] | None = None
+    ) -> OutcomeMeasure:
+        """The measure of this kind of outcome, of one of its systems; grids: of the pool's scores.
+
+        Raises BadInput where there is none.
+        """
+        return outcome_measure(
+            self.name, kind, pool_size, system=system, options=self.settings, grids=grids
+        )
 
 
 def _as_list(value: Any) -> Any:
@@ -91,3 +112,26 @@ MeasureChoices = Annotated[
     tuple[MeasureChoice, ...], Strict(False), BeforeValidator(_as_list), AfterValidator(_each_once)
 ]
 """One measure or a list; a name alone stands for {name: ...}."""
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        raise wrong("is an empty list; name at least one measure, or leave it out")
+    for name in names:
+        if names.count(name) > 1:
+            raise wrong(f"lists {name!r} twice; keep one")
+    return names
+
+
+Drive = Annotated[
+    tuple[str, ...], Strict(False), BeforeValidator(lambda v: [v] if isinstance(v, str) else v),
+    AfterValidator(_distinct),
+]
+"""Names of measures that are listed."""
+
+
+def asks_for_curves(measure: Any) -> bool:
+    """Whether one of the measures, as they are written, is made of scores."""
+    listed = measure if isinstance(measure, list | tuple) else [measure]
+    names = [one.get("name") if isinstance(one, dict) else one for one in listed]
+    return any(isinstance(name, str) and of_scores(name) for name in names)

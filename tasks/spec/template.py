@@ -25,6 +25,7 @@ pool:
   display: [name_a, name_b]      # the only columns people see
   # show_as: {photo: image}      # text (default), image (a URL) or html
   segments: []                   # columns that split the pool, such as [region]
+  # cluster: prompt              # what items come together in; intervals are then over clusters
   # features: [jaccard, year]    # columns of numbers, for methods with partition=kd-tree or clusters
 
 labels: {positive: match, negative: "no match"}
@@ -32,7 +33,8 @@ labels: {positive: match, negative: "no match"}
 # probability: {prefix: p_}, {class: column} or one column, the confidence; or none (docs/outcomes.md)
 
 @MEASURES@
-# or a list of them. The first drives the choice of items; the others are estimated from the same labels.
+# or a list of them. The first drives the choice of items, or those under `drive: [recall]`; the others are
+# estimated from the same labels. Curves: {name: pr_curve, at: [0.2, 0.5]}, roc_auc (docs/outcomes.md).
 measure: f1
 
 target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop when it is met,

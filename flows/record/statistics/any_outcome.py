@@ -178,4 +178,7 @@ class OutcomeStatistics(Statistics):
 def _items(planned: PlannedRound) -> Items:
     """What the pool says of the items of a round."""
     predicted = planned.prediction if planned.predictions is None else planned.predictions
-    return items_of(predicted, planned.probabilities, planned.judges, len(planned.item_id))
+    return items_of(
+        predicted, planned.probabilities, planned.judges, len(planned.item_id), planned.scores,
+        planned.clusters,
+    )

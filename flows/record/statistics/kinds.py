@@ -52,10 +52,10 @@ def _measures(spec: Spec, partition: Partition) -> tuple[Measure, ...]:
     return tuple(with_known_items(measure, partition.known, others) for measure in spec.measures)
 
 
-def _any_outcome(spec: Spec, manifest: Manifest, cut: FrozenCut, inherited: Inherited) -> Statistics:
+def _any_outcome(spec: Spec, manifest: Manifest, cut: Any, inherited: Inherited) -> Statistics:
     return OutcomeStatistics(OutcomeQuestion(
         method=outcome_method(manifest.partition.method),
-        stack=stack_of_spec(spec, manifest.rows),
+        stack=stack_of_spec(spec, manifest.rows, cut.grids),
         cells=cut.cells,
         confidence=spec.target.confidence,
         seed=spec.seed,
@@ -65,5 +65,6 @@ def _any_outcome(spec: Spec, manifest: Manifest, cut: FrozenCut, inherited: Inhe
 
 
 _BY_TASK: Mapping[str, Callable[[Spec, Manifest, Any, Inherited], Statistics]] = {
-    "binary": _two_classes, **dict.fromkeys(("multiclass", "number", "tags", "preference"), _any_outcome),
+    "binary": _two_classes,
+    **dict.fromkeys(("multiclass", "number", "tags", "preference", "scored"), _any_outcome),
 }

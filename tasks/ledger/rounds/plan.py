@@ -4,8 +4,8 @@
                     from an earlier round), segments (one JSON object), shown (one JSON object where `ask`),
                     inherited (the label an earlier evaluation bought), and where the pool has them
                     probabilities (of each class or tag), predictions (of each system compared, baseline
-                    first) and judges (codes of what each says). Attached text: the design, and which gold
-                    items and surprising answers people are asked about besides
+                    first) and judges (codes of what each says), score and cluster. Attached text: the
+                    design, and which gold items and surprising answers people are asked about besides
     design.parquet  one row per cell (tasks.ledger.rounds.designs)
 
 The plan carries its design: any process can write the design that the plan was drawn from. So a crash between
@@ -51,6 +51,8 @@ class PlannedRound:
     probabilities: Floats | None = None          # (T, K) what the pool gives each class or tag
     predictions: Floats | None = None            # (T, S) codes, of each system, where systems are compared
     judges: Floats | None = None                 # (T, J) codes of what judges say
+    scores: Floats | None = None                 # (T,) where curves are asked for of a score
+    clusters: Sequence[str] | None = None        # (T,) where items come in clusters
 
     def asked(self) -> list[int]:
         """The draws whose label is new to this evaluation: what its labels.parquet holds."""
@@ -89,6 +91,8 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
         "probabilities": _rows(planned.probabilities, draws),
         "predictions": _rows(planned.predictions, draws),
         "judges": _rows(planned.judges, draws),
+        "score": [None] * len(plan.cell) if planned.scores is None else planned.scores.tolist(),
+        "cluster": [None] * len(plan.cell) if planned.clusters is None else list(planned.clusters),
     }
     besides = _Besides(gold=planned.gold, again=planned.again, again_alone=planned.again_alone)
     attached = {
@@ -136,6 +140,8 @@ def _schema() -> "pa.Schema":
         pa.field("probabilities", pa.list_(pa.float32())),
         pa.field("predictions", pa.list_(pa.float64())),
         pa.field("judges", pa.list_(pa.float64())),
+        pa.field("score", pa.float64()),
+        pa.field("cluster", pa.string()),
     ])
 
 
@@ -193,6 +199,8 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         probabilities=_whole(columns["probabilities"], "probabilities", key),
         predictions=_whole(columns["predictions"], "predictions", key),
         judges=_whole(columns["judges"], "judges", key),
+        scores=None if None in columns["score"] else np.array(columns["score"], np.float64),
+        clusters=None if None in columns["cluster"] else columns["cluster"],
     )
 
 

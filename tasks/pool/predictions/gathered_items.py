@@ -6,7 +6,7 @@ memory does not grow with K and J.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import finalize
 
@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.outcome_measures.comparing import leading, side_by_side
+from assay.evalcore.outcome_measures.registry import needs_grid
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, JsonObject
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
 from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
@@ -37,15 +39,30 @@ def kind_of(spec: Spec) -> OutcomeKind:
     return kind
 
 
-def stack_of_spec(spec: Spec, pool_size: int) -> Stack:
-    """The measures of a spec for a pool of so many items; the first drives the sampling.
+def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None = None) -> Stack:
+    """The measures of a spec for a pool of so many items; grids: of its scores, where `grids_of` finds any.
 
-    Where systems are compared, every measure of each of them, and its differences from the baseline.
+    All drive the sampling, or those of `drive`.  Where systems are compared, they are every measure of each
+    of them, and its differences from the baseline; differences drive.
     """
     kind = kind_of(spec)
     systems = range(len(spec.pool.compared) or 1)
-    measures = side_by_side([[choice.of(kind, pool_size, s) for s in systems] for choice in spec.measure])
-    return Stack(kind=kind, measures=measures, drive=leading(measures))
+    by_choice = [[choice.of(kind, pool_size, s, grids) for s in systems] for choice in spec.measure]
+    measures = side_by_side(by_choice)
+    if spec.drive is not None:
+        names = {found[0].name for found, choice in zip(by_choice, spec.measure, strict=True)
+                 if choice.name in spec.drive}
+        drive = tuple(m.name in names and (m.versus is None) == (len(systems) == 1) for m in measures)
+    else:
+        drive = leading(measures) if len(systems) > 1 else (True,) * len(measures)
+    return Stack(kind=kind, measures=measures, drive=drive)
+
+
+def grids_of(spec: Spec, items: Items) -> dict[int, Grid]:
+    """The pool's scores in bands, of each class whose area under a curve is asked for."""
+    kind = kind_of(spec)
+    wanted = [choice.class_ or kind.counted for choice in spec.measure if needs_grid(kind, choice.name)]
+    return {part: grid(items, part) for part in sorted({kind.parts.index(str(name)) for name in wanted})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,17 +70,24 @@ class OutcomeCut:
     """A pool in cells, for any kind of outcome."""
 
     cells: OutcomeCells
+    grids: Mapping[int, Grid] = field(default_factory=dict)   # of the pool's scores, by class
 
     def to_json(self) -> JsonObject:
         """Nested lists; floats keep every bit through JSON's shortest form."""
-        return {name: values.tolist() for name, values in self.cells.to_arrays().items()}
+        cells = {name: values.tolist() for name, values in self.cells.to_arrays().items()}
+        grids = {str(part): {"edges": list(g.edges), "tied": list(g.tied)} for part, g in self.grids.items()}
+        return cells | ({"grids": grids} if grids else {})
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "OutcomeCut":
         """The inverse of `to_json`."""
-        return OutcomeCut(cells=OutcomeCells.from_arrays({
+        cells = OutcomeCells.from_arrays({
             name: np.asarray(data[name], type) for name, type in _TYPES.items()
-        }))
+        })
+        return OutcomeCut(cells=cells, grids={
+            int(part): Grid(edges=tuple(one["edges"]), tied=tuple(one["tied"]))
+            for part, one in data.get("grids", {}).items()
+        })
 
 
 _TYPES = {
@@ -73,16 +97,18 @@ _TYPES = {
 
 
 class RowsSoFar:
-    """Predictions, probabilities and judges of the rows read so far, of whichever there are."""
+    """Predictions, probabilities, judges and scores of the rows read so far, of whichever there are."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, *, scored: bool = False) -> None:
+        """scored: of a positive class, with predictions and probabilities, and scores where the spec says."""
         pool, self._kind = spec.pool, kind_of(spec)
-        self._predicts = pool.prediction is not None
+        self._predicts = scored or pool.prediction is not None
+        self._scores: list[Array] | None = [] if scored and pool.score is not None else None
         self.predicted = np.zeros(len(self._kind.parts), np.int64)
         self._codes: list[Array] = []
         self._rows = 0
         wide = {
-            PROBABILITIES: len(self._kind.parts) if pool.probability is not None else 0,
+            PROBABILITIES: len(self._kind.parts) if scored or pool.probability is not None else 0,
             JUDGES: len(pool.judges),
         }
         self._wide = {
@@ -94,7 +120,8 @@ class RowsSoFar:
     @property
     def columns(self) -> list[str]:
         """The columns that are taken. The id, where nothing is said: the rows have to be counted."""
-        return [*(["prediction"] if self._predicts else []), *self._wide] or ["item_id"]
+        scores = [] if self._scores is None else ["score"]
+        return [*(["prediction"] if self._predicts else []), *self._wide, *scores] or ["item_id"]
 
     def add(self, table: pa.Table) -> None:
         """Take some rows."""
@@ -106,6 +133,8 @@ class RowsSoFar:
                 self.predicted += self._kind.phi(codes.astype(np.float64)).sum(axis=0).astype(np.int64)
         for column in self._wide.values():
             column.add(table)
+        if self._scores is not None:
+            self._scores.append(np.array(table.column("score")))
 
     def items(self) -> Items:
         """All of them."""
@@ -113,11 +142,15 @@ class RowsSoFar:
         if self._codes:
             prediction = np.concatenate(self._codes).astype(np.float64)[:, None]
         wide = {name: column.table(self._rows) for name, column in self._wide.items()}
-        return Items(prediction=prediction, probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES))
+        return Items(
+            prediction=prediction, probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
+            score=np.concatenate(self._scores)[:, None] if self._scores else None,
+        )
 
     def close(self) -> None:
         """Free them."""
         self._codes.clear()
+        self._scores = None
         for column in self._wide.values():
             column.close()
 
@@ -125,8 +158,9 @@ class RowsSoFar:
 class GatheredItems(Gathered):
     """See Gathered."""
 
-    def __init__(self, spec: Spec) -> None:
-        self._spec, self._said = spec, RowsSoFar(spec)
+    def __init__(self, spec: Spec, *, scored: bool = False) -> None:
+        """scored: as in RowsSoFar."""
+        self._spec, self._said = spec, RowsSoFar(spec, scored=scored)
 
     @property
     def columns(self) -> list[str]:
@@ -144,6 +178,7 @@ class GatheredItems(Gathered):
     def cut(self, method: str, tables: FrozenTables) -> tuple[OutcomeCut, bytes]:
         """See Gathered.cut."""
         items = self._said.items()
-        cut = outcome_method(method).cut(stack_of_spec(self._spec, len(items)), items)
+        grids = grids_of(self._spec, items)
+        cut = outcome_method(method).cut(stack_of_spec(self._spec, len(items), grids), items)
         self._said.close()
-        return OutcomeCut(cells=cut.cells), rows_by_cell(cut.cell, cut.cells.n_cells)
+        return OutcomeCut(cells=cut.cells, grids=grids), rows_by_cell(cut.cell, cut.cells.n_cells)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from assay.tasks.pool.predictions.compared import ComparedPredictions
 from assay.tasks.pool.predictions.numbers import NumberPredictions
 from assay.tasks.pool.predictions.protocol import Predictions
+from assay.tasks.pool.predictions.scored import ScoredPredictions
 from assay.tasks.pool.predictions.several_classes import SeveralClassPredictions
 from assay.tasks.pool.predictions.tags import TagPredictions
 from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
@@ -13,6 +14,7 @@ from assay.tasks.spec.evaluation import Spec
 _BY_TASK: Mapping[str, type[Predictions]] = {
     "binary": TwoClassPredictions, "multiclass": SeveralClassPredictions,
     "preference": SeveralClassPredictions, "number": NumberPredictions, "tags": TagPredictions,
+    "scored": ScoredPredictions,
 }
 
 

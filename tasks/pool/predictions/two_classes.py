@@ -87,12 +87,8 @@ class TwoClassPredictions(Predictions):
         """See Predictions.arrays."""
         pool = self._spec.pool
         score, probability = self._scores(rows)
-        if pool.threshold is None:
-            prediction = rows.codes(str(pool.prediction))
-        else:
-            prediction = score > pool.threshold if pool.score else probability >= pool.threshold
         return [
-            score, probability, prediction.astype(np.int8),
+            score, probability, self._prediction(rows, score, probability).astype(np.int8),
             *(rows.numbers(name) for name in pool.features or ()),
             *(rows.codes(name).astype(np.int8) for name in self._systems),
         ]
@@ -112,6 +108,13 @@ class TwoClassPredictions(Predictions):
     @property
     def _systems(self) -> list[str]:
         return [str(system.prediction) for system in (self._spec.pool.systems or {}).values()]
+
+    def _prediction(self, rows: Reading, score: Floats, probability: Floats) -> Array:
+        """(n,) 1 where an item is predicted positive."""
+        pool = self._spec.pool
+        if pool.threshold is None:
+            return rows.codes(str(pool.prediction))
+        return score > pool.threshold if pool.score else probability >= pool.threshold
 
     def _scores(self, rows: Reading) -> tuple[Floats, Floats]:
         """Score and probability; the spec names one of them at least."""

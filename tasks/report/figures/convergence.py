@@ -14,8 +14,11 @@ _STEPS = [1, 2, 2.5, 5, 10]           # of ticks
 
 
 def whole_pool_rows(data: ReportData) -> list[EstimateRow]:
-    """The current estimates of the whole pool, by measure, system and class; no confusion matrix."""
-    return [row for row in data.estimates if row.segment is None and row.measure != MATRIX]
+    """The current estimates of the whole pool, by measure, system and class; no matrix, and no curve."""
+    return [
+        row for row in data.estimates
+        if row.segment is None and row.measure != MATRIX and row.curve is None
+    ]
 
 
 def convergence_figure(data: ReportData, of: EstimateRow) -> Picture:

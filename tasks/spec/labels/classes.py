@@ -97,6 +97,12 @@ class ComparedClasses(TwoClasses):
         return Classes(names=self.names, positive=self.positive)
 
 
+class ScoredClasses(ComparedClasses):
+    """Two classes whose measures are curves of a score, or whose items come in clusters."""
+
+    task: ClassVar[str] = "scored"
+
+
 class ClassList(ClassLabels):
     """Classes of equal standing."""
 

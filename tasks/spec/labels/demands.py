@@ -60,6 +60,14 @@ def _of_measures(
             )
         if "prediction" in needs and pool.prediction is None:
             yield f"measure[{i}]", f"{choice.name!r} needs pool.prediction: name the column of predictions"
+        if "score" in needs and kind.counted is None and not isinstance(
+            pool.probability, dict
+        ):
+            yield f"measure[{i}]", (
+                f"{choice.name!r} is made of the class's probabilities; give pool.probability: "
+                "{prefix: p_} or {class: column}"
+            )
+
 
 
 def _of_systems(pool: Pool) -> Iterator[Problem]:
@@ -104,6 +112,7 @@ def _of_two_classes_only(
 ) -> Iterator[Problem]:
     """What only a positive and a negative class can have so far."""
     needs = "cannot be used where systems are compared" if pool.compares else \
+        "cannot be used with curves or clusters" if pool.task == "scored" else \
         "needs labels: {positive: ..., negative: ...}"
     only = f"{needs} so far; leave it out"
     try:

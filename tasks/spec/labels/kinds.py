@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import Discriminator, Tag
 
 from assay.tasks.spec.labels.base import LabelsForm
-from assay.tasks.spec.labels.classes import ClassList, ComparedClasses, Grades, TwoClasses
+from assay.tasks.spec.labels.classes import ClassList, ComparedClasses, Grades, ScoredClasses, TwoClasses
 from assay.tasks.spec.labels.number import NumberLabels
 from assay.tasks.spec.labels.preference import PreferenceLabels
 from assay.tasks.spec.labels.tags import TagLabels
@@ -25,14 +25,21 @@ from assay.tasks.spec.labels.tags import TagLabels
 LABEL_FORMS: Mapping[str, type[LabelsForm]] = {
     "two classes": TwoClasses, "list of classes": ClassList, "list of grades": Grades, "number": NumberLabels,
     "list of tags": TagLabels, "two answers": PreferenceLabels, "two classes compared": ComparedClasses,
+    "two classes with a score": ScoredClasses,
 }
 """The forms by the tags that errors are located with."""
-
-_COMPARED = {"two classes": "two classes compared"}   # the form of labels whose systems are compared
 
 
 class Compared(dict[str, Any]):
     """The labels of a spec as they are written, with systems that are compared."""
+
+
+class Scored(dict[str, Any]):
+    """The labels of a spec as they are written, with curves or clusters."""
+
+
+# the form of two classes whose statistics are those of any classes
+_ANY_CLASSES: Mapping[type, str] = {Compared: "two classes compared", Scored: "two classes with a score"}
 
 
 def _form(data: Any) -> str:
@@ -40,7 +47,7 @@ def _form(data: Any) -> str:
     if isinstance(data, LabelsForm):
         return next(tag for tag, form in LABEL_FORMS.items() if type(data) is form)
     tag = _form_of_keys(data) if isinstance(data, dict) else "two classes"
-    return _COMPARED.get(tag, tag) if isinstance(data, Compared) else tag
+    return _ANY_CLASSES.get(type(data), tag) if tag == "two classes" else tag
 
 
 def _form_of_keys(data: Mapping[Any, Any]) -> str:
@@ -65,7 +72,8 @@ Labels = Annotated[
     | Annotated[NumberLabels, Tag("number")]
     | Annotated[TagLabels, Tag("list of tags")]
     | Annotated[PreferenceLabels, Tag("two answers")]
-    | Annotated[ComparedClasses, Tag("two classes compared")],
+    | Annotated[ComparedClasses, Tag("two classes compared")]
+    | Annotated[ScoredClasses, Tag("two classes with a score")],
     Discriminator(_form),
 ]
 """The `labels:` of a spec."""

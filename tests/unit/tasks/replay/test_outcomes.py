@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn import metrics
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
@@ -127,3 +128,60 @@ def test_several_processes_give_the_numbers_of_one_and_a_figure(path, tmp_path, 
             del entry["seconds_per_round"]
     assert alone == together
     assert "f1(cat)" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def scored(tmp_path):
+    rng = np.random.default_rng(2)
+    score = rng.normal(size=N)
+    label = (score + rng.normal(size=N) > 0.5).astype(int)
+    pq.write_table(pa.table({
+        "item_id": np.arange(N), "score": score, "prediction": (score > 0).astype(int), "label": label,
+        "document": np.arange(N) // 4,
+    }), tmp_path / "scored.parquet")
+    return str(tmp_path / "scored.parquet"), score, label
+
+
+def test_curves_of_two_classes_need_no_outcome(scored, capsys):
+    path, score, label = scored
+    assert run_command_line([
+        "replay", path, "--measure", "pr_curve(0;0.5),average_precision,roc_auc,f1", "--repeats", "3",
+        "--method", "auto,passive", "--budgets", "20,80", "--json",
+    ]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert list(told["truth"]) == [
+        "precision at 0", "precision at 0.5", "recall at 0", "recall at 0.5", "average_precision", "roc_auc",
+        "f1",
+    ]
+    assert told["truth"]["roc_auc"] == pytest.approx(metrics.roc_auc_score(label, score))
+    assert told["truth"]["recall at 0.5"] == pytest.approx((score > 0.5)[label == 1].mean())
+    assert told["truth"]["f1"] == pytest.approx(metrics.f1_score(label, score > 0))
+    assert [m["at"] for m in told["methods"] if "at" in m] == [0, 0.5, 0, 0.5] * 2
+    # everything is labelled at the last budget
+    assert all(m["budgets"][-1]["mse"] < 1e-12 for m in told["methods"])
+
+
+def test_a_curve_of_one_class_of_several(path, capsys):
+    flags = ["replay", path, "--outcome", "classes", "--probability", "p_", "--budgets", "30"]
+    flags += ["--repeats", "2"]
+    assert run_command_line([*flags, "--measure", "pr_curve(bee;0.4),roc_auc(bee)"]) == 0
+    assert "recall(bee) at 0.4" in capsys.readouterr().out
+    assert run_command_line([*flags, "--measure", "roc_auc"]) == 2
+    assert "is of one class: name it" in capsys.readouterr().err
+    assert run_command_line([*flags, "--measure", "pr_curve(bee;high)"]) == 2
+    assert "thresholds are numbers" in capsys.readouterr().err
+
+
+def test_intervals_over_clusters_are_wider(scored, capsys):
+    path, _, _ = scored
+    widths = []
+    for flags in ([], ["--cluster", "document"]):
+        assert run_command_line([
+            "replay", path, "--measure", "accuracy,roc_auc", "--budgets", "40,80", "--repeats", "4", "--json",
+            *flags,
+        ]) == 0
+        told = json.loads(capsys.readouterr().out)
+        widths.append([b["width"] for b in told["methods"][0]["budgets"]])
+    assert widths[1][0] > widths[0][0]
+    assert widths[1][1] > 0.05
+    assert widths[0][1] < 1e-12

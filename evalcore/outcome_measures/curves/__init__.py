@@ -1,0 +1,1 @@
+"""Curves of a score at thresholds, and the areas under them."""

@@ -1,0 +1,54 @@
+"""Max-t: the confidence of single intervals at which all of a curve's hold."""
+
+import numpy as np
+import pytest
+
+from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.base import draw_round
+from assay.evalcore.outcome_methods.registry import METHODS
+from assay.evalcore.outcome_methods.simultaneous import together
+from assay.evalcore.outcome_methods.table import loss_table
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.items import Items
+
+RNG = np.random.default_rng(8)
+
+
+def test_between_one_interval_and_bonferroni():
+    alone = RNG.normal(size=(1, 4000, 1))
+    assert together(alone, 0.95)[0] == pytest.approx(0.95, abs=0.001)
+    same = np.repeat(alone, 5, axis=2)
+    apart = RNG.normal(size=(1, 4000, 5))
+    # five errors that move together need hardly more than one; independent ones nearly Bonferroni's 0.99
+    assert together(same, 0.95)[0] < 0.96
+    assert together(apart, 0.95)[0] == pytest.approx(0.95 ** (1 / 5), abs=0.003)
+    assert together(apart[:, :3], 0.95)[0] <= 0.99
+    np.testing.assert_array_equal(together(np.concatenate([apart, apart]), 0.9)[:1], together(apart, 0.9))
+
+
+def test_the_band_of_a_curve_holds_all_its_points_together():
+    kind, n, repeats = Classes(("no", "yes"), positive="yes"), 1500, 200
+    x = RNG.normal(size=n)
+    p = 1 / (1 + np.exp(1 - 2 * x))
+    y = (RNG.random(n) < p).astype(float)
+    items = Items(prediction=(x > 0.5).astype(float)[:, None], score=x[:, None],
+                  probability=np.stack([1 - p, p], axis=1))
+    curve = outcome_measure("pr_curve", kind, n, options={"at": (-0.5, 0.0, 0.5, 1.0)})
+    stack = Stack(kind=kind, measures=(curve,))
+    method = METHODS["recalibrated"]
+    cut = method.cut(stack, items)
+    state = method.start(stack, cut.cells, repeats, loss_table(stack, items, y))
+    _, counts = draw_round(method, state, 200, np.random.default_rng(1))
+    rows = [np.concatenate([
+        RNG.permutation(np.flatnonzero(cut.cell == c))[:k] for c, k in enumerate(one) if k
+    ]) for one in counts]
+    item = np.stack(rows)
+    found = method.estimate(state.plus(item=item, cell=cut.cell[item]), 0.95)
+    truth = curve.of_pool(items, kind.phi(y))
+    lower, upper = found.band
+    assert (lower <= found.lower + 1e-12).all()
+    assert (upper >= found.upper - 1e-12).all()
+    assert ((upper - lower).mean(axis=0) > 1.1 * (found.upper - found.lower).mean(axis=0)).all()
+    # at 0.93 fewer than 174 of 200 have a chance below 1 in 1,000
+    assert ((lower <= truth) & (truth <= upper)).all(axis=1).mean() >= 0.87
