@@ -42,7 +42,7 @@ class ProgressDisplay:
         """Print a line about the round that has closed."""
         e = known.estimates[0]
         of = of_what(e.system, e.versus, e.of_class)
-        name = f"{e.measure} of {of}" if of else e.measure
+        name = (f"{e.measure} of {of}" if of else e.measure) + ("" if e.at is None else f" at {e.at:g}")
         said = f"{name} {wording.in_short(e.value, e.lower, e.upper)}"
         self._console.print(f"round {known.round:>3}  {known.labels:>6,} labels  {said}", markup=False)
         self._status.update(f"{known.labels:,} of at most {wording.plural(self._budget, 'label')}")

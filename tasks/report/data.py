@@ -78,10 +78,13 @@ class EstimateRow:
 
     @property
     def of(self) -> str:
-        """The system and the class it is of: `v2 minus v1, cat`; empty for the pool's own predictions. Of a
-        point of a curve, also the threshold."""
-        of = of_what(self.system, self.versus, self.class_name)
-        return of if self.at is None else ", ".join(part for part in (of, f"at {self.at:g}") if part)
+        """The system and the class it is of: `v2 minus v1, cat`; empty for the pool's own predictions."""
+        return of_what(self.system, self.versus, self.class_name)
+
+    @property
+    def place(self) -> str:
+        """` at 0.5` for a point of a curve; else empty."""
+        return "" if self.at is None else f" at {self.at:g}"
 
     def same(self, other: "EstimateRow") -> bool:
         """Whether both estimate the same thing, each perhaps from other labels."""

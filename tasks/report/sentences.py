@@ -26,7 +26,7 @@ def measure_meaning(name: str, data: ReportData) -> str:
 def named_row(row: EstimateRow) -> str:
     """`F1`; `F1 of v2 minus v1` for the difference of two systems."""
     name = wording.measure_name(row.measure)
-    return f"{name} of {row.of}" if row.of else name
+    return (f"{name} of {row.of}" if row.of else name) + row.place
 
 
 def interval_kind(kind: str) -> str:

@@ -90,7 +90,7 @@ def estimate_line(data: ReportData, row: EstimateRow, lowest: float, highest: fl
     return EstimateLine(
         name=wording.measure_name(row.measure),
         meaning=sentences.measure_meaning(row.measure, data),
-        of=row.of,
+        of=", ".join(part for part in (row.of, row.place.strip()) if part),
         segment=row.segment,
         undefined=row.undefined_reason,
         value=wording.value(row),

@@ -8,6 +8,7 @@ from doubles.small_pool import spec_json, write_small_pool
 from sklearn import metrics
 
 from assay.evalcore.errors import BadInput
+from assay.flows.cli.standing import print_standing
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.opened import open_evaluation
@@ -88,6 +89,17 @@ def test_a_curve_has_two_bands_and_the_ledger_recomputes(tmp_path):
     assert "<h2>Precision-recall curve</h2>" in page
     assert "The choice of items served Precision-recall curve." in page
     assert page.count('<th scope="row" class="n">') == 3
+
+
+def test_a_curve_alone_is_told_point_by_point(tmp_path, capsys):
+    spec = Spec.from_json(spec_of(tmp_path, 60, measure=[CURVE], budget={"labels": 20}))
+    store, standing = run(spec)
+    print_standing(standing)
+    told = capsys.readouterr().out
+    assert "precision at 0.6" in told
+    assert "recall at 1.2" in told
+    page = report_html(report_data(open_evaluation(store, standing.evaluation), standing)).decode()
+    assert page.count('<h2>Precision-recall curve</h2>') == 1
 
 
 def test_intervals_over_clusters_stay_open_when_all_is_labelled(tmp_path):

@@ -129,7 +129,7 @@ def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tu
 
 def _title(row: EstimateRow) -> str:
     """Measure, and system and class where there are several."""
-    return ", ".join(part for part in (wording.measure_name(row.measure), row.of) if part)
+    return ", ".join(part for part in (wording.measure_name(row.measure), row.of) if part) + row.place
 
 
 def _history_of(data: ReportData, of: EstimateRow) -> list[EstimateRow]:
