@@ -1,6 +1,7 @@
 """What an evaluation's labels say of its judges."""
 
 from assay.evalcore.errors import AssayError
+from assay.evalcore.outcome_measures.registry import of_scores
 from assay.evalcore.weighted.judges import Judges, judged
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
@@ -10,10 +11,15 @@ from assay.tasks.weighted.judges import judges_of_pool
 
 
 def read_judges(opened: Opened, standing: Standing) -> Judges | None:
-    """The judges by the labels of now; None without a judge, a label, or weights of the labelled items,
-    and where systems are compared."""
-    if standing.known is None or opened.spec.pool.compared:
-        return None   # of systems that are compared no one is the judge
+    """The judges by the labels of now; None without a judge, a label, or weights of the labelled items, and
+    where systems are compared: no one of them is the judge.
+
+    Also None where the first measure is a curve, or intervals are over clusters: nobody knows what a random
+    sample would have needed.
+    """
+    pool, first = opened.spec.pool, opened.spec.measure[0]
+    if standing.known is None or pool.compared or pool.cluster is not None or of_scores(first.name):
+        return None
     try:
         found = read_sample(opened)
     except AssayError:
@@ -24,7 +30,7 @@ def read_judges(opened: Opened, standing: Standing) -> Judges | None:
     leading = standing.known.estimates[0]
     return judged(
         found.kind, found.sample, found.items, judges,
-        first=measure_of(opened, found.kind, opened.spec.measure[0].name, opened.spec.measure[0].settings),
+        first=measure_of(opened, found.kind, first.name, first.settings),
         variance=0.0 if leading.interval == "exact" else leading.variance,
         random_labels=leading.price_tag.random_labels if leading.price_tag else None,
         pool_size=opened.manifest.rows,
