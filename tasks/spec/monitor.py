@@ -296,6 +296,8 @@ class MonitorSpec(Spec):
         data["method"] = self._single_draws()
         data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
+        if self.labels.outcome is not None:   # a breach is called on the first measure
+            data.setdefault("drive", [self.measure[0].name])
         for field in data["desk"].keys() & set(self.desk.by_window):
             data["desk"][field] = window.fill(data["desk"][field])
         if self.alerts is not None:
