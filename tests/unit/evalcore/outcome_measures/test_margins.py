@@ -47,7 +47,8 @@ def outcomes_of(of):
     return np.linspace(-2, 3, 21) if of == "number" else np.arange(3.0 if of == "classes" else 8.0)
 
 
-SINGLE = [key for key in FAMILIES if not of_scores(key[1])]   # no monitor watches a curve
+# no monitor watches a curve; preferences are classes
+SINGLE = [key for key in FAMILIES if key[0] in KINDS and not of_scores(key[1])]
 WATCHED = [(of, name) for of, name in sorted(SINGLE) if name not in WITHOUT[of]]
 
 
