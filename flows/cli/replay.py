@@ -85,7 +85,8 @@ def replay(
     if outcome is not None or cluster is not None or asks_for_curves(_listed(measures)):
         _replay_outcomes(
             pool, outcome, measures, methods, budgets, repeats, seed, batch_size, confidence, half_widths,
-            prediction, label, probability, judges, named_systems, cluster, positive, as_json, processes, plot,
+            prediction, label, probability, judges, named_systems, cluster, positive, as_json, processes,
+            plot,
         )
         return 0
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot

@@ -60,6 +60,8 @@ def _of_measures(
             )
         if "prediction" in needs and pool.prediction is None:
             yield f"measure[{i}]", f"{choice.name!r} needs pool.prediction: name the column of predictions"
+        if "score" in needs and pool.segments and kind.counted is None:
+            yield f"measure[{i}]", f"{choice.name!r} has no estimates by segment so far; leave those out"
         if "score" in needs and kind.counted is None and not isinstance(
             pool.probability, dict
         ):
@@ -121,6 +123,8 @@ def _of_two_classes_only(
         yield "method", str(error)
     if pool.segments and pool.compares:
         yield "pool.segments", "cannot be used where systems are compared so far; leave them out"
+    elif pool.segments and (pool.task == "scored" or pool.cluster is not None):
+        yield "pool.segments", "cannot be used with curves or clusters so far; leave them out"
     if warm_start is not None:
         yield "warm_start", only
     if budget.audit:
