@@ -100,8 +100,10 @@ def test_a_class_that_is_nowhere_is_left_out_of_averages_and_undefined_alone():
     assert np.isnan(_of("f1", kind, items)[-1])
 
 
-# curves have tests of their own
-@pytest.mark.parametrize(("kind", "name"), sorted(key for key in FAMILIES if not of_scores(key[1])))
+# curves and preferences have tests of their own
+@pytest.mark.parametrize(("kind", "name"), sorted(
+    key for key in FAMILIES if key[0] != "preference" and not of_scores(key[1])
+))
 def test_gradients_against_differences(kind, name):
     of = {"classes": GRADES, "tags": Tags(NAMES), "number": Numbers()}[kind]
     numbers = Items(prediction=RNG.random((N, 1)) * 4)

@@ -115,7 +115,7 @@ def test_a_spec_cannot_be_changed():
         ("pool.systems", {"v1": {"prediction": "v1"}}, "are judged by the method 'recycle'"),
         ("warm_start", {"evaluation": "trial"}, "$.warm_start names the evaluation itself"),
         ("pool.task", "numeric", "$.pool.task 'numeric' is written 'number'; leave it out"),
-        ("pool.task", "sorting", "$.pool.task must be 'binary', 'multiclass', 'number', 'tags' or"),
+        ("pool.task", "sorting", "$.pool.task must be 'binary', 'multiclass', 'number', 'tags',"),
         ("pool.probability", {"a": "pa"}, "$.pool `probability` has a column per class, which needs labels"),
         ("name", None, "$.name is missing; add it"),
         ("name", "a/b", "$.name 'a/b' cannot be the name of an evaluation"),
