@@ -14,7 +14,7 @@ from assay.flows.record.finished import standings as all_standings
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import monitors
+from assay.tasks.ledger.monitors import means_monitor, monitors
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report.history.words import STATES, value_in_words
 
@@ -41,8 +41,8 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
     store = store_named(where)
     if name is None:
         return _all(store, as_json)
-    if _is_monitor(store, name):
-        return _monitor(store, name, as_json)
+    if means_monitor(store, name):
+        return _monitor(store, name.removeprefix(layout.MONITORS_PREFIX), as_json)
     opened = open_evaluation(store, name)
     standing = current_standing(opened)
     if standing.state != "finished":
@@ -56,12 +56,6 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
 
         print_standing(standing, opened.threshold_text, more_labels(opened, standing))
     return standing.exit_code
-
-
-def _is_monitor(store: Store, name: str) -> bool:
-    """Whether a monitor has this name, and no evaluation."""
-    layout.check_name(name)
-    return not store.exists(layout.manifest(name)) and store.exists(layout.spec(layout.monitor(name)))
 
 
 def _monitor(store: Store, name: str, as_json: bool) -> int:

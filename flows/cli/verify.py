@@ -6,7 +6,7 @@ import click
 
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.monitors import means_monitor
 from assay.tasks.report import wording
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int
 
     expected = checked_seal(seal)
     store = store_named(where)
-    if _is_monitor(store, name):
+    if means_monitor(store, name):
         from assay.flows.verify.monitor import verify_monitor
 
         result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX), expected)
@@ -50,13 +50,6 @@ def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int
     else:
         _print(result)
     return 0 if result.verified else 1
-
-
-def _is_monitor(store: Store, name: str) -> bool:
-    if name.startswith(layout.MONITORS_PREFIX):
-        return True
-    layout.check_name(name)
-    return not store.exists(layout.spec(name)) and store.exists(layout.spec(layout.monitor(name)))
 
 
 def _recomputed(result: "Verification") -> str:

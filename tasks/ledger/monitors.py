@@ -123,6 +123,17 @@ def read_verdicts(ledger: Ledger, keys: Iterable[str] | None = None) -> list[Win
     return read_records(ledger, folder, layout.monitor_verdict, WindowVerdict, keys)
 
 
+def means_monitor(store: Store, name: str) -> bool:
+    """Whether a monitor has this name, and no evaluation; `monitors/NAME` is always one.
+
+    Raises BadInput for what cannot be a name.
+    """
+    if name.startswith(layout.MONITORS_PREFIX):
+        return True
+    layout.check_name(name)
+    return not store.exists(layout.spec(name)) and store.exists(layout.spec(layout.monitor(name)))
+
+
 def monitors(store: Store) -> list[str]:
     """The names of the monitors in a store, sorted."""
     return [name for name in store.folders(layout.MONITORS_PREFIX) if is_monitor(store, name)]
