@@ -40,7 +40,6 @@ def many(folder: Path, finished: int, still_open: int) -> Iterator[Took]:
         ("`status`", standings),
         ("`alerts`", outbox_of_all),
         ("a sweep, nothing due", lambda watched: sweep_store(watched, workers=4)),
-        ("a sweep that shares the work of another", lambda watched: sweep_store(watched, workers=4)),
     ]
     for what, look in looks:
         watched = Watched(store)
