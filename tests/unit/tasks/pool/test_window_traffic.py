@@ -22,10 +22,10 @@ def test_segments_missing_values_and_columns_are_counted(tmp_path):
     data = monitor_data(tmp_path)
     data["pool"] |= {"segments": ["half"], "features": ["probability"]}
     spec = MonitorSpec.from_data(data, "x")
-    seen = read_traffic(spec.evaluation(DAY, "stream", 1, None, 0)).traffic
+    seen = read_traffic(spec.evaluation(DAY, "stream", 1, None, 0)).beside
     assert seen.segments == {"half": {"": 1, "a": 4, "b": 5}}
     assert seen.missing == {"half": 1, "text": 2}
-    assert seen.features["probability"] == pytest.approx(seen.probability)
+    assert seen.features["probability"] == pytest.approx([float(row[1]) for row in rows[1:]])
     assert seen.columns == dict.fromkeys(("item_id", "probability", "prediction", "text", "half"), "text")
 
 
