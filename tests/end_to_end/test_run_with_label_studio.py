@@ -90,4 +90,4 @@ def test_twelve_classes_are_offered_in_a_list_and_come_back(label_studio, tmp_pa
     assert person.answer(read_plan(Ledger(store, "twelve"), 1)) == 6
     assert run_command_line(["advance", "twelve", "--store", "ledger", "--json"]) == 0
     decided = read_labels(Ledger(store, "twelve"), 1)
-    assert [names[one.label] for one in decided] == [truth[one.item_id] for one in decided]
+    assert [names[int(one.label)] for one in decided] == [truth[one.item_id] for one in decided]

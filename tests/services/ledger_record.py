@@ -16,6 +16,7 @@ from assay.tasks.ledger.stores.protocol import Store
 
 _BESIDE = re.compile(r"(.+/)?(times|identity|sources|seal)\.json|.+/posts/.+")
 _ANSWER = re.compile(r"(.+/)annotations/[0-9a-f]{64}\.json")
+_PACK = re.compile(r".+/pack\.jsonl")   # the answers of a closed round, once more
 _NAMES_ANSWERS = "annotations"   # a column, or a field, of digests of answers
 
 Record = Mapping[str, Any]
@@ -28,9 +29,9 @@ def record_of(store: Store, evaluation: str) -> Record:
         below = key.removeprefix(f"{evaluation}/")
         answer = _ANSWER.fullmatch(below)
         if answer:
-            said = codec.from_json(store.get(key), key)
-            about = record.setdefault(f"{answer[1]}annotations", set())
-            about.add((said["item_id"], said["kind"], str(said["label"])))
+            record.setdefault(f"{answer[1]}annotations", set()).add(_said(store.get(key), key))
+        elif _PACK.fullmatch(below):
+            record[below] = {_said(line, key) for line in store.get(key).splitlines()}
         elif not _BESIDE.fullmatch(below):
             record[below] = _value(key, store.get(key))
     return {key: sorted(value) if isinstance(value, set) else value for key, value in record.items()}
@@ -47,6 +48,12 @@ def _differences(found: Record, expected: Record) -> Iterator[str]:
             yield f"{key} is {'missing' if key in expected else 'one too many'}"
         else:
             yield from (f"{key}: {one}" for one in value_differences(found[key], expected[key]))
+
+
+def _said(answer: bytes, key: str) -> tuple[str, str, str]:
+    """The item, whether it was skipped, and what was said of it."""
+    said = codec.from_json(answer, key)
+    return said["item_id"], said["kind"], str(said["label"])
 
 
 def _value(key: str, blob: bytes) -> Any:

@@ -102,7 +102,7 @@ def test_revisions_and_second_askings_are_in_the_pack(tmp_path):
     (row,) = rows_of(found, "revisions.csv")
     assert (row["revision"], row["round"], row["item_id"]) == ("1", "1", edited.item_id)
     assert (row["label_before"], row["label"], row["who"]) == (
-        str(edited.label), str(1 - edited.label), "person-1"
+        f"{edited.label:g}", f"{1 - edited.label:g}", "person-1"
     )
     (revision,) = json.loads(found["evidence.json"])["revisions"]
     assert (revision["labels_changed"], revision["after_the_end"]) == (1, True)
