@@ -99,12 +99,6 @@ def write_checkpoint(
         ledger.store.discard(other)
 
 
-def discard_checkpoints(ledger: Ledger) -> None:
-    """Remove all there are: the next `advance` reads the ledger."""
-    for key in set(ledger.keys(layout.index_of_open(ledger.name))) - {layout.open_index(ledger.name)}:
-        ledger.store.discard(key)
-
-
 def _put(ledger: Ledger, key: str, blob: bytes, listed: Collection[str]) -> None:
     if key in listed:
         return

@@ -32,7 +32,6 @@ _GOLD = "assay.gold"
 
 # skipped, deleted, withdrawn: people could not decide, removed it, took their answer back; unanswered: the
 # round was closed before anybody answered
-NoLabel = Literal["skipped", "deleted", "withdrawn", "unanswered"]
 Reason = Literal["skipped", "deleted", "withdrawn", "unanswered", "reused"]
 
 
