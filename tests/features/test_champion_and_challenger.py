@@ -13,7 +13,7 @@ from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
 from assay.flows.verify.ledger import verify
 from assay.flows.verify.monitor import verify_monitor
-from assay.tasks.alerts.outbox import read_outbox
+from assay.tasks.alerts.listing import outbox_rows
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
@@ -36,9 +36,9 @@ def test_a_challenger_that_gets_worse_is_called_and_its_verdicts_are_recomputed(
     assert last.overall.measured.upper < -0.05
     assert verify_monitor(store, "models").differences == ()
     assert verify(store, "models-2026-11-04").verified
-    breach = next(row.alert for row in read_outbox(Ledger(store, layout.monitor("models"))))
-    assert breach.subject.startswith("models: Accuracy of v2 minus v1 in breach: -0.")
-    assert "must be at least -0.05" in breach.subject
+    breach = next(row.alert for row in outbox_rows(Ledger(store, layout.monitor("models"))))
+    assert breach.subject.startswith("models: Accuracy of v2 minus v1 in breach: −0.")
+    assert "must be at least −0.05" in breach.subject
     where = ["--store", str(tmp_path / "ledger"), "--json", "--out", str(tmp_path / "pages")]
     assert run_command_line(["history", "models", *where]) == 0
     assert json.loads(capsys.readouterr().out)["measure"] == NAME
@@ -50,7 +50,8 @@ def test_a_challenger_that_gets_worse_is_called_and_its_verdicts_are_recomputed(
 @pytest.mark.parametrize(("changes", "said"), [
     ({"measure": {"name": "f1", "class": "cat"}},
      r"a difference of f1\(cat\) cannot be watched.*put one first: accuracy$"),
-    ({"pool": {"systems": {name: {"prediction": name} for name in ("v1", "v2", "v3")}}},
+    ({"pool": {"systems": {name: {"prediction": name} for name in ("v1", "v2", "v3")}},
+      "threshold": None, "monitor_drop": {"by": 0.1}},
      "pool.systems has 3, and a monitor watches one difference"),
     ({"threshold": None, "monitor_drop": {"by": 0.1}}, "monitor.drop is told of one system so far"),
 ])
