@@ -54,7 +54,8 @@ class Hit(Loss):
         predicted = said[:, self.system, : self.kind.width] > 0
         count = predicted.sum(axis=1, keepdims=True)
         another = (count > predicted) | (count == 0)
-        return np.maximum(np.where(predicted, slope[0], -np.inf), np.where(another, 0.0, -np.inf))
+        best = np.maximum(np.where(predicted, slope[0], -np.inf), np.where(another, 0.0, -np.inf))
+        return np.asarray(best)
 
 
 @dataclass(frozen=True, slots=True)

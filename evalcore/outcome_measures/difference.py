@@ -1,7 +1,7 @@
 """The difference of two measures, such as one measure of two systems: its loss stacks theirs.
 
-The difference of two means of one loss each is the mean of the losses' difference.  So "it is at least m" is a
-statement about a mean, and monitors can watch it.  The difference of two ratios is no such mean.
+The difference of two means of one loss each is the mean of the losses' difference.  So "it is at least m" is
+a statement about a mean, and monitors can watch it.  The difference of two ratios is no such mean.
 """
 
 from dataclasses import replace

@@ -127,7 +127,8 @@ class Numeric(Loss):
         """Of grades: the most over the grades that are predicted in the cell; None for numbers."""
         if self.kind.grades is None or not self.predicted:
             return None
-        grades, found = np.array(self.kind.grades), np.full((len(said), self.kind.width), -np.inf)
+        grades = np.array(self.kind.grades)
+        found: Floats = np.full((len(said), self.kind.width), -np.inf)
         functions: list[Function] = [*self.functions, _prediction, _squared_prediction]
         for j, grade in enumerate(grades):
             worth = sum(

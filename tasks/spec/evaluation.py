@@ -156,7 +156,7 @@ class Spec(Part):
 
     @property
     def leading_measure(self) -> str:
-        """The name of the first measure, with the class that it is of; of two systems, of their difference."""
+        """The name of the first measure, with the class or the difference of two systems that it is of."""
         kind = self.labels.outcome
         name = self.measures[0].name if kind is None else self.measure[0].of(kind, 1).full_name
         baseline, *others = self.pool.compared or (None,)

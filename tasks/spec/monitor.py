@@ -175,7 +175,8 @@ class MonitorSpec(Spec):
             self._single_draws()
         except BadInput as error:
             problems.append(("method", f"{error}; a breach is called on evidence from single draws"))
-        problems += [("measure", why) for why in unwatchable(self.labels, self.measure[0], self.pool.compares)]
+        watched = unwatchable(self.labels, self.measure[0], self.pool.compares)
+        problems += [("measure", why) for why in watched]
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self

@@ -35,7 +35,8 @@ def write_systems(folder: Path, days: int, *, worse_from: int | None = None, ite
 
 def a_monitor_of_systems(folder: Path, /, **changes: Any) -> MonitorSpec:
     """v2 against v1, the difference of accuracy at least -0.05; changes as in `classes_data`."""
-    data = classes_data(folder, **{"name": "models", "measure": "accuracy", "threshold": {"min": -0.05}} | changes)
+    usual = {"name": "models", "measure": "accuracy", "threshold": {"min": -0.05}}
+    data = classes_data(folder, **usual | changes)
     data["pool"] = {
         "source": f"{folder}/predictions-{{date}}.csv", "id": "item_id", "display": ["text"],
         "systems": {"v1": {"prediction": "v1"}, "v2": {"prediction": "v2"}}, "baseline": "v1",

@@ -7,9 +7,10 @@
 
 and the bets of `evalcore.monitoring.betting` are on v.  What v may be at most is known by cell: from what is
 predicted of its items and from all outcomes there are (`Loss.most`).  Losses of two systems, whose difference
-is watched, are bounded together: of items that both call the same it is known what v is.  What v is expected to be comes from the
-guesses, weighed by the labels of earlier rounds; it decides how much a bet gains, and never whether it is
-fair.  Its variance is the largest that a number between the least and the largest v with that mean can have.
+is watched, are bounded together: of items that both call the same it is known what v is.  What v is expected
+to be comes from the guesses, weighed by the labels of earlier rounds; it decides how much a bet gains, and
+never whether it is fair.  Its variance is the largest that a number between the least and the largest v with
+that mean can have.
 
 Undecided items count with v = 0: the mean over the items that can be decided has the same sign.  Shares of
 predictions that a margin takes for known (Cohen's kappa, macro precision) are those of the whole window.
@@ -69,9 +70,10 @@ class OutcomeSample(WindowSample):
     @property
     def full_name(self) -> str:
         """See WindowSample."""
-        whose = [self.question.systems[s] for s in (self.measure.system, self.measure.versus) if s is not None]
-        compared = self.measure.versus is not None
-        return self.measure.full_name + (f" of {whose[0]} minus {whose[1]}" if compared else "")
+        name, system = self.measure.full_name, self.measure.system
+        if system is None or self.versus is None:
+            return name
+        return f"{name} of {self.question.systems[system]} minus {self.versus}"
 
     @property
     def versus(self) -> str | None:

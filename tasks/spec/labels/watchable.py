@@ -54,7 +54,8 @@ def unwatchable(labels: LabelsForm, choice: MeasureChoice, compares: bool) -> It
         yield (f"{measure.full_name} cannot be watched without bounds: one outcome could move it by any "
                "amount; say under `labels` what the least and the largest number is")
     elif measure.margin is None:
-        yield f"{measure.full_name} {_NO_MEAN}; these can be put first: {', '.join(_watchable(kind, compares))}"
+        able = ", ".join(_watchable(kind, compares))
+        yield f"{measure.full_name} {_NO_MEAN}; these can be put first: {able}"
 
 
 def _differs_as_a_mean(measure: OutcomeMeasure) -> bool:

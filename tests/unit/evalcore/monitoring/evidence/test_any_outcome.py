@@ -114,9 +114,11 @@ COMPARED = [
 ]
 
 
+@pytest.mark.parametrize("how", ["recalibrated", "passive"])
 @pytest.mark.parametrize(("name", "kind", "items", "truth"), COMPARED)
-def test_so_they_are_at_the_true_difference_of_two_systems(name, kind, items, truth):
-    window, total, below, above = Window(name, items=items, kind=kind, truth=truth), 0.0, 0.0, 0.0
+def test_so_they_are_at_the_true_difference_of_two_systems(name, kind, items, truth, how):
+    window = Window(name, items=items, kind=kind, truth=truth, method=f"{how}:one-at-a-time=true")
+    total, below, above = 0.0, 0.0, 0.0
     relevant = np.flatnonzero(window.question.cells.relevant[window.cell])
     for first, second in permutations(relevant.tolist(), 2):
         sample, chance = window.drawn((first,), (second,))
