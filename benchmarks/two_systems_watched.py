@@ -3,7 +3,8 @@
 Two systems of three classes, whose accuracy is about 0.85 each; 100 labels a window of 2,000 items, with
 the plans of a live evaluation.  The floor lies exactly at the true difference.  Then the second one gets
 worse by 0.05.
-Streams are put together from the simulated windows at random, with replacement, as in `benchmarks.monitoring`.
+Streams are put together from the simulated windows at random, with replacement, as in
+`benchmarks.monitoring`.
 """
 
 import numpy as np

@@ -151,8 +151,8 @@ def _print_history(told: History) -> None:
         click.echo("  no window has been opened yet")
         return
     click.echo(
-        f"  {'window':<14} {measure:<{wide}} {'interval':<18} {'last windows':<28} {'labels':>6} {'bought':>6}  "
-        "verdict"
+        f"  {'window':<14} {measure:<{wide}} {'interval':<18} {'last windows':<28} {'labels':>6} "
+        f"{'bought':>6}  verdict"
     )
     for row in told.rows:
         click.echo("  " + _line(row, wide))
