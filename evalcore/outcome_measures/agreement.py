@@ -49,6 +49,14 @@ class Hit(Loss):
         """(n, K)."""
         return np.asarray(slope[0] * self.kind.phi(items.prediction[:, self.system]))
 
+    def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats:
+        """It is 1 for some item where the class is predicted, and 0 for some where another one is."""
+        predicted = said[:, self.system, : self.kind.width] > 0
+        count = predicted.sum(axis=1, keepdims=True)
+        another = (count > predicted) | (count == 0)
+        best = np.maximum(np.where(predicted, slope[0], -np.inf), np.where(another, 0.0, -np.inf))
+        return np.asarray(best)
+
 
 @dataclass(frozen=True, slots=True)
 class Agreement(Loss):

@@ -73,6 +73,13 @@ class Loss(ABC):
         """
         return np.full(len(said), np.maximum(slope, 0.0).sum() + np.maximum(told, 0.0).sum())
 
+    def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats | None:
+        """(C, K) the same for each class that the outcome may be; None where only `most` is known.
+
+        So losses of several systems are bounded together: the outcome is the same for all of them.
+        """
+        return None
+
     def needs(self, items: Items) -> None:
         """Raises BadInput where the items lack a column that the loss is made of."""
         if items.systems <= self.system:

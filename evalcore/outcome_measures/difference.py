@@ -1,10 +1,14 @@
-"""The difference of two measures, such as one measure of two systems: its loss stacks theirs."""
+"""The difference of two measures, such as one measure of two systems: its loss stacks theirs.
+
+The difference of two means of one loss each is the mean of the losses' difference.  So "it is at least m" is
+a statement about a mean, and monitors can watch it.  The difference of two ratios is no such mean.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 
-from assay.evalcore.outcome_measures.base import OutcomeMeasure
+from assay.evalcore.outcome_measures.base import Margin, OutcomeMeasure, margin_of_mean
 from assay.evalcore.types import Floats
 
 
@@ -23,8 +27,18 @@ def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeas
     span = measure.bounds[1] - measure.bounds[0]
     return replace(
         measure, value=value, gradient=gradient, losses=(*measure.losses, *baseline.losses),
-        bounds=(-span, span), versus=baseline.system, range_of=2 * measure.range_of, margin=None,
+        bounds=(-span, span), versus=baseline.system, range_of=2 * measure.range_of,
+        margin=_margin if _both_means(measure, baseline) else None,
     )
+
+
+def _both_means(*measures: OutcomeMeasure) -> bool:
+    return all(measure.margin is margin_of_mean for measure in measures)
+
+
+def _margin(limit: float, known: Floats, at_least: bool) -> Margin:
+    """Of the mean of one loss less another one."""
+    return Margin(constant=-limit, slope=np.array([1.0, -1.0]), told=np.zeros(len(known)))
 
 
 def _split(risk: Floats, d1: int, d2: int, measure: OutcomeMeasure) -> tuple[Floats, Floats]:

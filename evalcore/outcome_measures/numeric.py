@@ -123,6 +123,20 @@ class Numeric(Loss):
                 total = total + np.max([by * function(a, b) for a in y for b in f], axis=0)
         return total
 
+    def most_by_class(self, said: Floats, slope: Floats, told: Floats) -> Floats | None:
+        """Of grades: the most over the grades that are predicted in the cell; None for numbers."""
+        if self.kind.grades is None or not self.predicted:
+            return None
+        grades = np.array(self.kind.grades)
+        found: Floats = np.full((len(said), self.kind.width), -np.inf)
+        functions: list[Function] = [*self.functions, _prediction, _squared_prediction]
+        for j, grade in enumerate(grades):
+            worth = sum(
+                by * function(grades, grade) for function, by in zip(functions, [*slope, *told], strict=True)
+            )
+            found = np.where(said[:, self.system, j, None] > 0, np.maximum(found, worth), found)
+        return found
+
     def spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
         """Nothing is known of it: the same for all."""
         return np.full(len(phi), max(float((slope**2).sum()), 1e-12))

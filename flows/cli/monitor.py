@@ -146,16 +146,16 @@ def history(
 
 
 def _print_history(told: History) -> None:
-    measure = told.measure
+    measure, wide = told.measure, max(len(told.measure), 10)
     if not told.rows:
         click.echo("  no window has been opened yet")
         return
     click.echo(
-        f"  {'window':<14} {measure:<10} {'interval':<18} {'last windows':<28} {'labels':>6} {'bought':>6}  "
-        "verdict"
+        f"  {'window':<14} {measure:<{wide}} {'interval':<18} {'last windows':<28} {'labels':>6} "
+        f"{'bought':>6}  verdict"
     )
     for row in told.rows:
-        click.echo("  " + _line(row))
+        click.echo("  " + _line(row, wide))
     means = [row.recent for row in told.rows if row.recent is not None]
     if means:
         click.echo(f"  last windows: the mean over so many; the newest {joined_windows(means[-1])}")
@@ -173,7 +173,8 @@ def _print_history(told: History) -> None:
     click.echo(f"  {bought} bought for {windows}")
 
 
-def _line(row: HistoryRow) -> str:
+def _line(row: HistoryRow, wide: int) -> str:
+    """wide: of the column of the measure."""
     m = row.verdict.overall.measured if row.verdict else None
     value = "" if m is None else wording.shown(m.value, m.lower, m.upper)
     bounded = m is not None and m.lower is not None and m.upper is not None
@@ -194,7 +195,7 @@ def _line(row: HistoryRow) -> str:
         hints.append(again)
     labels = m.labels if m else 0
     return (
-        f"{row.window:<14} {value:<10} {interval:<18} {recent_of(row.recent):<28} {labels:>6} "
+        f"{row.window:<14} {value:<{wide}} {interval:<18} {recent_of(row.recent):<28} {labels:>6} "
         f"{row.bought:>6}  {'; '.join(hints)}"
     )
 

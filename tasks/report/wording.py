@@ -4,6 +4,7 @@ Ends of an interval are rounded outwards, so that a printed interval never looks
 printed comparison with a threshold never contradicts the verdict.
 """
 
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
 
@@ -15,12 +16,18 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.plurals import plural as plural  # the templates use it too
 from assay.tasks.report.data import EstimateRow
 
+_OF_SYSTEMS = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<systems>.+ minus .+)")
+
 
 def measure_name(name: str) -> str:
-    """`f1` → `F1`, `fbeta(2)` → `F-beta (β = 2)`, `top_k_accuracy(5)` → `Top-k accuracy (5)`."""
+    """`f1` → `F1`, `fbeta(2)` → `F-beta (β = 2)`, `top_k_accuracy(5)` → `Top-k accuracy (5)`,
+    `accuracy of new minus old` → `Accuracy of new minus old`."""
     try:
         return named(name).title
     except BadInput:
+        whose = _OF_SYSTEMS.fullmatch(name)
+        if whose:
+            return f"{measure_name(whose['measure'])} of {whose['systems']}"
         family, inside = _family(name)
         return family.title + (f" ({inside})" if inside else "")
 

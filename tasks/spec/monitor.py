@@ -32,7 +32,7 @@ from assay.tasks.spec.alerts import window_links
 from assay.tasks.spec.choice_of_items import MethodName
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.evaluation import Spec
-from assay.tasks.spec.labels.watchable import unwatchable
+from assay.tasks.spec.labels.watchable import unwatchable, unwatched_systems
 from assay.tasks.spec.strict_yaml import read
 
 _LONGEST_NAME = 70   # leaves room for the window, a revision and a follow-up
@@ -164,8 +164,7 @@ class MonitorSpec(Spec):
         if self.warm_start is not None:
             problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
         if self.pool.compares:
-            problems.append(("pool.systems", "are compared in evaluations so far, and a monitor watches one: "
-                             "name its prediction in the pool"))
+            problems += unwatched_systems(self.pool.compared, drops=self.monitor.drop is not None)
         link = self.alerts.report_url if self.alerts else None
         if link is not None and ("{window}" not in link or "{evaluation}" in link):
             problems.append(("alerts.report_url", f"{link!r} must hold {{window}}, and may hold {{monitor}}: "
@@ -176,7 +175,8 @@ class MonitorSpec(Spec):
             self._single_draws()
         except BadInput as error:
             problems.append(("method", f"{error}; a breach is called on evidence from single draws"))
-        problems += [("measure", why) for why in unwatchable(self.labels, self.measure[0])]
+        watched = unwatchable(self.labels, self.measure[0], self.pool.compares)
+        problems += [("measure", why) for why in watched]
         if problems:
             raise PydanticCustomError("keys", "does not fit together", {"problems": problems})
         return self

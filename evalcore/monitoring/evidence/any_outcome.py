@@ -6,9 +6,11 @@
     v = constant + slope·ℓ(x, y) + told·known(x),
 
 and the bets of `evalcore.monitoring.betting` are on v.  What v may be at most is known by cell: from what is
-predicted of its items and from all outcomes there are (`Loss.most`).  What v is expected to be comes from the
-guesses, weighed by the labels of earlier rounds; it decides how much a bet gains, and never whether it is
-fair.  Its variance is the largest that a number between the least and the largest v with that mean can have.
+predicted of its items and from all outcomes there are (`Loss.most`).  Losses of two systems, whose difference
+is watched, are bounded together: of items that both call the same it is known what v is.  What v is expected
+to be comes from the guesses, weighed by the labels of earlier rounds; it decides how much a bet gains, and
+never whether it is fair.  Its variance is the largest that a number between the least and the largest v with
+that mean can have.
 
 Undecided items count with v = 0: the mean over the items that can be decided has the same sign.  Shares of
 predictions that a margin takes for known (Cohen's kappa, macro precision) are those of the whole window.
@@ -68,7 +70,16 @@ class OutcomeSample(WindowSample):
     @property
     def full_name(self) -> str:
         """See WindowSample."""
-        return self.measure.full_name
+        name, system = self.measure.full_name, self.measure.system
+        if system is None or self.versus is None:
+            return name
+        return f"{name} of {self.question.systems[system]} minus {self.versus}"
+
+    @property
+    def versus(self) -> str | None:
+        """See WindowSample."""
+        versus = self.measure.versus
+        return None if versus is None else self.question.systems[versus]
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -122,12 +133,18 @@ class OutcomeSample(WindowSample):
         """(C,) the largest that all losses can make of slopes (D + D_k,)."""
         stack, cells = self.question.stack, self.question.cells
         total, at, after = np.zeros(cells.n_cells), 0, stack.size
+        by_class: list[Floats] = []
         for loss, length in zip(stack.losses, cells.known_sizes.tolist(), strict=True):
             slope, told = slopes[at : at + loss.size], slopes[after : after + length]
             at, after = at + loss.size, after + length
-            if slope.any() or told.any():
+            if not (slope.any() or told.any()):
+                continue
+            each = loss.most_by_class(cells.said, slope, told) if self.versus is not None else None
+            if each is None:
                 total += loss.most(cells.said, slope, told)
-        return total
+            else:
+                by_class.append(each)
+        return total + np.sum(by_class, axis=0).max(axis=1) if by_class else total
 
     def _expected(self, worth: _Worth, before: SampleState, segment: str | None) -> betting.Expected:
         cells, share = self.question.cells, self._share(segment)

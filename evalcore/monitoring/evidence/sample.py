@@ -51,6 +51,11 @@ class WindowSample(ABC):
         return self.watched
 
     @property
+    def versus(self) -> str | None:
+        """The system that the measure is a difference from, where systems are compared."""
+        return None
+
+    @property
     @abstractmethod
     def bounds(self) -> tuple[float, float]:
         """The least and the largest value of that measure."""
@@ -79,8 +84,8 @@ class WindowSample(ABC):
 
     def measured(self, segment: str | None) -> Measured:
         """The estimate of the pool (None), or of a segment ("column=value")."""
-        found = (e for e in self.estimates if e.measure == self.watched and e.segment == segment)
-        e = next(found, None)
+        asked = self.watched, self.versus, segment
+        e = next((e for e in self.estimates if (e.measure, e.versus, e.segment) == asked), None)
         if e is None:
             return Measured(value=None, lower=None, upper=None, confidence=self.confidence, labels=0)
         return Measured(

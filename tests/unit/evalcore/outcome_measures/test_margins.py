@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from assay.evalcore.outcome_measures.difference import difference
 from assay.evalcore.outcome_measures.registry import FAMILIES, of_scores, outcome_measure
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
@@ -88,3 +89,49 @@ def test_no_item_of_a_cell_can_be_worth_more_than_is_said(of, name, sign):
     assert (most >= each - 1e-12).all()
     if name in ("f1", "recall", "precision", "specificity", "cohen_kappa") and of == "classes":
         assert most == pytest.approx(each)   # and no more than some item can be
+
+
+DIFFERENT = [
+    (name, FAMILIES["classes", name].options)
+    for of, name in sorted(SINGLE) if of == "classes" and not FAMILIES[of, name].one_system
+]
+
+
+def two_systems(name, options):
+    """The measure's difference of two systems, and a pool of both; cells of one joint prediction each."""
+    picked = {"class": "2"} if "class" in options else {}
+    one, other = (outcome_measure(name, GRADES, 50, system=s, options=picked) for s in (1, 0))
+    rng = np.random.default_rng(4)
+    outcome = rng.integers(0, 3, 80).astype(float)
+    predicted = np.where(rng.random((80, 2)) < 0.5, outcome[:, None], rng.integers(0, 3, (80, 2)))
+    return difference(one, other), outcome, Items(prediction=predicted)
+
+
+def test_the_differences_of_means_have_a_margin_and_no_others():
+    found = {
+        name for name, options in DIFFERENT
+        if two_systems(name, options)[0].margin is not None and name not in ("mean", "rate")
+    }
+    assert found == {"accuracy", "bias", "mae", "mse", "within"}
+
+
+@pytest.mark.parametrize("name", ["accuracy", "bias", "mae", "mse", "within"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_difference_is_bounded_by_the_class_that_both_systems_meet(name, sign):
+    measure, outcome, items = two_systems(name, ())
+    loss = np.stack([one.of(items, GRADES.phi(outcome))[:, 0] for one in measure.losses])
+    known = np.concatenate([one.known(items).mean(axis=0) for one in measure.losses])
+    margin = measure.margin(-0.1, known, True)
+    truth = float(measure.of_pool(items, GRADES.phi(outcome))[0])
+    assert margin.constant + margin.slope @ loss.mean(axis=1) == pytest.approx(truth + 0.1)
+    said = np.stack([GRADES.said(items.prediction[:, s]) for s in (0, 1)], axis=1)
+    most = np.sum([
+        one.most_by_class(said, sign * margin.slope[i : i + 1], np.zeros(len(one.known(items)[0])))
+        for i, one in enumerate(measure.losses)
+    ], axis=0).max(axis=1)
+    worth = [
+        sign * margin.slope @ np.stack([
+            one.of(items, GRADES.phi(np.full(80, y)))[:, 0] for one in measure.losses
+        ]) for y in range(3)
+    ]
+    assert most == pytest.approx(np.max(worth, axis=0))

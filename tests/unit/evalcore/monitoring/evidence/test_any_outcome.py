@@ -11,6 +11,7 @@ from assay.evalcore.monitoring.evidence.sample import sure_end
 from assay.evalcore.outcome_evaluation.labelled_round import LabelledOutcomes
 from assay.evalcore.outcome_evaluation.observe import observe
 from assay.evalcore.outcome_evaluation.state import Question, RoundPlan, begin
+from assay.evalcore.outcome_measures.comparing import side_by_side
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.base import design_of_round
@@ -33,18 +34,27 @@ SEGMENTS = {"region": {"n": 3, "s": 2}}
 class Window:
     """Five items, and the rounds of an evaluation of them."""
 
-    def __init__(self, name, options=None, method="recalibrated:one-at-a-time=true"):
-        measure = outcome_measure(name, KIND, len(TRUTH), options=options or {})
-        stack, how = Stack(kind=KIND, measures=(measure,)), outcome_method(method)
-        cut = how.cut(stack, ITEMS)
-        self.cell = cut.cell
+    def __init__(
+        self, name, options=None, method="recalibrated:one-at-a-time=true", items=ITEMS, kind=KIND,
+        truth=TRUTH,
+    ):
+        by_system = [
+            outcome_measure(name, kind, len(truth), system=s, options=options or {})
+            for s in range(items.systems)
+        ]
+        measures = side_by_side([by_system])
+        stack, how = Stack(kind=kind, measures=measures), outcome_method(method)
+        cut = how.cut(stack, items)
+        self.cell, self.items, self.kind, self.truth = cut.cell, items, kind, truth
         self.question = Question(
-            method=how, stack=stack, cells=cut.cells, confidence=0.95, seed=1, evaluation="w"
+            method=how, stack=stack, cells=cut.cells, confidence=0.95, seed=1, evaluation="w",
+            systems=("old", "new")[: items.systems],
         )
-        self.value = float(measure.of_pool(ITEMS, KIND.phi(TRUTH))[0])
+        self.value = float(measures[0].of_pool(items, kind.phi(truth))[0])
 
-    def drawn(self, *rounds, codes=TRUTH):
+    def drawn(self, *rounds, codes=None):
         """The sample of rounds of these items, and how likely it was that these were drawn."""
+        codes = self.truth if codes is None else codes
         state, found, chance = begin(self.question), [], 1.0
         for items in rounds:
             design = design_of_round(self.question.method, state.inner, len(items))
@@ -58,10 +68,10 @@ class Window:
                 probability=design.inclusion[0, self.cell[at]], census=False, design=design,
             )
             found.append((at, LabelledOutcomes(
-                before=state.inner, plan=plan, code=codes[at], items=ITEMS.at(at),
+                before=state.inner, plan=plan, code=codes[at], items=self.items.at(at),
                 segment={"region": SEGMENT[at]},
             )))
-            state = observe(self.question, state, plan, codes[at], ITEMS.at(at))
+            state = observe(self.question, state, plan, codes[at], self.items.at(at))
         sample = OutcomeSample(
             confidence=0.95, estimates=[], segments=SEGMENTS, question=self.question,
             rounds=[one for _, one in found],
@@ -93,6 +103,56 @@ def test_at_the_limit_the_factors_are_worth_1_on_average_over_all_draws_there_ar
     assert total == pytest.approx(1)
     assert below == pytest.approx(np.ones(len(below)))
     assert above == pytest.approx(np.ones(len(above)))
+
+
+TWO_SYSTEMS = Items(prediction=np.array([[0, 0, 1, 2, 1], [0, 1, 1, 0, 0]], float).T)
+GRADES = Classes(names=("1", "2", "4"), values=(1.0, 2.0, 4.0))
+TWO_CLASSES = Classes(names=("no", "yes"), positive="yes")
+COMPARED = [
+    ("accuracy", KIND, TWO_SYSTEMS, TRUTH), ("mae", GRADES, TWO_SYSTEMS, TRUTH),
+    ("accuracy", TWO_CLASSES, Items(prediction=TWO_SYSTEMS.prediction % 2), TRUTH % 2),
+]
+
+
+@pytest.mark.parametrize("how", ["recalibrated", "passive"])
+@pytest.mark.parametrize(("name", "kind", "items", "truth"), COMPARED)
+def test_so_they_are_at_the_true_difference_of_two_systems(name, kind, items, truth, how):
+    window = Window(name, items=items, kind=kind, truth=truth, method=f"{how}:one-at-a-time=true")
+    total, below, above = 0.0, 0.0, 0.0
+    relevant = np.flatnonzero(window.question.cells.relevant[window.cell])
+    for first, second in permutations(relevant.tolist(), 2):
+        sample, chance = window.drawn((first,), (second,))
+        total += chance
+        below += chance * np.exp(sample.from_draws(np.array([window.value]), "below", None)[0])
+        above += chance * np.exp(sample.from_draws(np.array([window.value]), "above", None)[0])
+    assert sample.full_name == f"{name} of new minus old"
+    assert sample.source(None) == "draws"
+    assert total == pytest.approx(1)
+    assert below == pytest.approx(np.ones(len(below)))
+    assert above == pytest.approx(np.ones(len(above)))
+
+
+def test_what_an_item_says_of_a_difference_is_known_where_both_systems_call_it_the_same():
+    window = Window("accuracy", items=TWO_SYSTEMS)
+    sample, _ = window.drawn((0, 1))
+    worth = sample._worth(np.array([-0.1]), "below")
+    agree = np.isin(window.cell, window.cell[[0, 2]])
+    assert agree.tolist() == [True, False, True, False, False]
+    assert worth.most[0, window.cell] == pytest.approx(np.where(agree, 0.1, 1.1))
+    assert worth.least[0, window.cell] == pytest.approx(np.where(agree, 0.1, -0.9))
+
+
+def test_the_challenger_wrong_where_the_champion_is_right_is_evidence_against_it():
+    window = Window("accuracy", items=TWO_SYSTEMS)
+    worse, _ = window.drawn((3,))     # the old one is right, the new one wrong
+    better, _ = window.drawn((1, 4))
+    assert (worse.from_draws(np.array([0.0]), "below", None) > 0).all()
+    assert (better.from_draws(np.array([0.0]), "above", None) > 0).all()
+
+
+def test_a_difference_of_ratios_has_no_evidence():
+    sample, _ = Window("f1", {"class": "cat"}, items=TWO_SYSTEMS).drawn((1, 3))
+    assert sample.source(None) == "none"
 
 
 @pytest.mark.parametrize("segment", ["region=n", "region=s"])

@@ -1,0 +1,60 @@
+"""A monitor of two systems: the difference of their accuracy, from the stream to the alert."""
+
+import json
+
+import pytest
+from doubles.stream import after
+from doubles.stream_of_systems import a_monitor_of_systems, write_systems
+
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.main import run_command_line
+from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.registry import register
+from assay.flows.monitor.tick import tick
+from assay.flows.verify.ledger import verify
+from assay.flows.verify.monitor import verify_monitor
+from assay.tasks.alerts.listing import outbox_rows
+from assay.tasks.ledger import layout
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.report.history.table import history_parquet
+
+NAME = "accuracy of v2 minus v1"
+
+
+def test_a_challenger_that_gets_worse_is_called_and_its_verdicts_are_recomputed(tmp_path, capsys):
+    write_systems(tmp_path, 4, worse_from=2)
+    store = LocalStore(tmp_path / "ledger")
+    register(store, a_monitor_of_systems(tmp_path))
+    assert not tick(store, "models", now=after(4)).failed
+    history = read_monitor_history(store, "models")
+    assert [row.state == "breach" for row in history.rows[:2]] == [False, False]
+    assert history.rows[-1].state == "breach"
+    assert history.measure == NAME
+    last = history.rows[-1].verdict
+    assert (last.measure, last.overall.source) == (NAME, "draws")
+    assert last.overall.measured.upper < -0.05
+    assert verify_monitor(store, "models").differences == ()
+    assert verify(store, "models-2026-11-04").verified
+    breach = next(row.alert for row in outbox_rows(Ledger(store, layout.monitor("models"))))
+    assert breach.subject.startswith("models: Accuracy of v2 minus v1 in breach: −0.")
+    assert "must be at least −0.05" in breach.subject
+    where = ["--store", str(tmp_path / "ledger"), "--json", "--out", str(tmp_path / "pages")]
+    assert run_command_line(["history", "models", *where]) == 0
+    assert json.loads(capsys.readouterr().out)["measure"] == NAME
+    for page in (tmp_path / "pages" / "history.html", tmp_path / "pages" / "windows" / "2026-11-04.html"):
+        assert "Accuracy of v2 minus v1" in page.read_text(encoding="utf-8")
+    assert NAME.encode() in history_parquet(history)
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"measure": {"name": "f1", "class": "cat"}},
+     r"a difference of f1\(cat\) cannot be watched.*put one first: accuracy$"),
+    ({"pool": {"systems": {name: {"prediction": name} for name in ("v1", "v2", "v3")}},
+      "threshold": None, "monitor_drop": {"by": 0.1}},
+     "pool.systems has 3, and a monitor watches one difference"),
+    ({"threshold": None, "monitor_drop": {"by": 0.1}}, "monitor.drop is told of one system so far"),
+])
+def test_what_cannot_be_watched_of_two_systems_is_refused_with_what_can_be(tmp_path, changes, said):
+    with pytest.raises(BadInput, match=said):
+        a_monitor_of_systems(tmp_path, **changes)
