@@ -50,6 +50,7 @@ class Estimate:
         """What is measured: `f1`, `recall of cat`, `accuracy of new against old`."""
         of = " ".join(part for part in (self.system, self.class_name, self.segment) if part)
         what = f"{self.measure} of {of}" if of else self.measure
+        what = what if self.at is None else f"{what} at {self.at:g}"
         return f"{what} against {self.versus}" if self.versus else what
 
     def __str__(self) -> str:

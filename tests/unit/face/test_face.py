@@ -182,6 +182,15 @@ def test_classes_grades_and_limits(mails):
     assert result.value is not None
 
 
+def test_a_curve_and_a_measure_share_the_threshold_of_the_pool(mails):
+    curve = {"name": "pr_curve", "at": [0.0, 1.0]}
+    result = assay.evaluate(mails, outcome=["spam", "ham"], score="score", threshold=0.0, oracle="truth",
+                            measures=[curve, "f1"], budget=25)
+    assert [one.of for one in result.estimates] == [
+        "precision at 0", "precision at 1", "recall at 0", "recall at 1", "f1",
+    ]
+
+
 def test_a_replay_says_what_the_command_line_says(mails, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     found = assay.replay(mails, label="truth", prediction="predicted", outcome=["spam", "ham"],
