@@ -82,11 +82,13 @@ def test_what_is_refused(changes, message):
     assert message in str(caught.value)
 
 
-def test_a_monitor_watches_one_system(tmp_path):
+def test_a_monitor_watches_the_difference_of_two_systems_where_it_is_a_mean(tmp_path):
     data = monitor_data(tmp_path)
     data["pool"] = {
         "source": data["pool"]["source"], "id": "item_id",
         "systems": {"a": {"prediction": "p1"}, "b": {"prediction": "p2"}},
     }
-    with pytest.raises(BadInput, match=r"pool\.systems are compared in evaluations so far"):
-        MonitorSpec.from_data(data, origin="monitor.yaml")
+    assert MonitorSpec.from_data(data, origin="monitor.yaml").leading_measure == "accuracy of b minus a"
+    for name in ("f1", "recall", "balanced_accuracy", "cohen_kappa"):
+        with pytest.raises(BadInput, match=rf"a difference of {name} cannot be watched.*first: accuracy$"):
+            MonitorSpec.from_data(data | {"measure": name}, origin="monitor.yaml")
