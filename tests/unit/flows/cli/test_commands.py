@@ -1,5 +1,6 @@
 """The commands are imported on demand, and the line about each is its own."""
 
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -7,7 +8,7 @@ from importlib import import_module
 import pytest
 
 from assay.flows.cli.commands import COMMANDS
-from assay.flows.cli.main import run_command_line
+from assay.flows.cli.main import main, run_command_line
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -42,3 +43,14 @@ def test_an_unknown_command_is_an_error_of_usage(capsys):
     assert run_command_line(["evaluate"]) == 2
 
     assert "No such command 'evaluate'" in capsys.readouterr().err
+
+
+def test_linear_algebra_gets_one_thread_unless_the_environment_says_otherwise(monkeypatch, capsys):
+    for given, expected in ((None, "1"), ("4", "4")):
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+        if given is not None:
+            monkeypatch.setenv("OPENBLAS_NUM_THREADS", given)
+        with pytest.raises(SystemExit):
+            main(["--version"])
+        assert os.environ["OPENBLAS_NUM_THREADS"] == expected
+    capsys.readouterr()
