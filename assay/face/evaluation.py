@@ -1,6 +1,7 @@
 """An evaluation in the hands of its caller: ask for the items that wait, tell the answers, read estimates."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +201,8 @@ def begin(
         show=show, segments=segments, more=more,
     )
     place: Store = MemoryStore() if store is None else open_store(store)
-    return Evaluation(place, begin_spec(place, spec).name, source)
+    with _of_frame(source):
+        return Evaluation(place, begin_spec(place, spec).name, source)
 
 
 def load(name: str, *, store: str | None = None) -> Evaluation:
@@ -212,6 +214,17 @@ def load(name: str, *, store: str | None = None) -> Evaluation:
     """
     place = open_store(store or Settings().store)
     return Evaluation(place, open_evaluation(place, name).name)
+
+
+@contextmanager
+def _of_frame(source: Source) -> Iterator[None]:
+    """What is wrong with a frame is said of the frame, not of the file that was made of it."""
+    try:
+        yield
+    except BadInput as error:
+        if source.table is None or source.path not in str(error):
+            raise
+        raise BadInput(str(error).replace(source.path, "the frame")) from None
 
 
 def _spec(data: Any) -> Spec | None:

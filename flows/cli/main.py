@@ -41,8 +41,8 @@ def assay(verbose: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code.
 
-    Linear algebra gets one thread, unless the environment says otherwise: our matrices are small, and a second
-    thread mostly waits for the first. numpy is imported later, by the commands.
+    Linear algebra gets one thread, unless the environment says otherwise: our matrices are small, and a
+    second thread mostly waits for the first. numpy is imported later, by the commands.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = list(sys.argv[1:] if arguments is None else arguments)

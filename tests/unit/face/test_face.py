@@ -165,6 +165,11 @@ def test_a_wrong_argument_is_named(change, message, mails):
         assay.evaluate(mails, **{"oracle": "truth", **QUESTION, **change})
 
 
+def test_a_wrong_value_is_said_of_the_frame(mails):
+    with pytest.raises(BadInput, match="^the frame: column 'score'"):
+        assay.begin(mails.assign(score=np.inf), **QUESTION)
+
+
 def test_what_is_no_frame_is_refused():
     with pytest.raises(BadInput, match="a list is not a frame"):
         assay.evaluate([1, 2], oracle="truth", **QUESTION)
