@@ -166,7 +166,7 @@ def test_a_wrong_argument_is_named(change, message, mails):
 
 
 def test_a_wrong_value_is_said_of_the_frame(mails):
-    with pytest.raises(BadInput, match="^the frame: column 'score'"):
+    with pytest.raises(BadInput, match=r"^the frame: column 'score'"):
         assay.begin(mails.assign(score=np.inf), **QUESTION)
 
 
