@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Evaluation:
     @property
     def budget(self) -> int:
         """The most labels it may buy."""
-        return open_evaluation(self._store, self._name).spec.budget.labels
+        return self._asked.budget.labels
 
     def row(self, waiting: WaitingItem) -> dict[str, Any]:
         """All that this object may know of an item: its row of the frame, else its id and shown columns."""
@@ -113,11 +114,16 @@ class Evaluation:
         write_files({path.name: report_html(report_data(opened, current_standing(opened)))}, path.parent)
         return path
 
+    @cached_property
+    def _asked(self) -> Spec:
+        """Its spec, which never changes."""
+        return open_evaluation(self._store, self._name).spec
+
     def _standing(self) -> Standing:
         return current_standing(open_evaluation(self._store, self._name))
 
     def _desk(self) -> CallerDesk:
-        spec = open_evaluation(self._store, self._name).spec
+        spec = self._asked
         desk = desk_of(self._store, spec)
         desk = desk.desk if isinstance(desk, BlindDesk) else desk
         if not isinstance(desk, CallerDesk):

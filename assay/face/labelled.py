@@ -17,7 +17,9 @@ from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
 from assay.face.frames import table_of
-from assay.face.results import Estimate, Estimates
+from assay.face.question import listed
+from assay.face.results import Estimates, estimate_of
+from assay.tasks.report import EstimateRow
 from assay.tasks.spec.measure_text import named_measure
 
 _FAR = 3.0   # weights whose sum is further from the pool's size than this factor are not of that pool
@@ -70,15 +72,14 @@ def estimate(
         group=np.full(n, NO_GROUP), reached=np.ones(1, np.bool_), exact=n == pool_size,
     )
     found = weighted_estimates(
-        kind, [_measure(kind, positive, written, pool_size) for written in _listed(measures)], sample,
+        kind, [_measure(kind, positive, written, pool_size) for written in listed(measures)], sample,
         Labelled(items=items, among=np.ones(n, np.bool_)), confidence,
     )
     return Estimates(backend=backend, estimates=tuple(
-        Estimate(
+        estimate_of(EstimateRow(
             measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
-            interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason,
-            class_name=e.of_class, system=None, versus=None, segment=None, at=None,
-        )
+            interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, class_name=e.of_class,
+        ))
         for e in found
     ))
 
@@ -140,7 +141,3 @@ def _column(table: pa.Table, column: str) -> pa.ChunkedArray:
     if column not in table.column_names:
         raise BadInput(f"the frame has no column {column!r}; it has {', '.join(table.column_names)}")
     return table.column(column)
-
-
-def _listed(value: str | Sequence[str]) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)

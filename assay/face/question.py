@@ -37,15 +37,15 @@ def spec_of(
         key: _plain(value) for key, value in columns.items() if value is not None
     }
     if show:
-        pool["display"] = _listed(show)
+        pool["display"] = listed(show)
     if segments:
-        pool["segments"] = _listed(segments)
+        pool["segments"] = listed(segments)
     if measures is None:
         raise BadInput("measures: name at least one, such as measures=['f1']")
     data: dict[str, Any] = {
         "pool": pool,
         "labels": labels_of(outcome),
-        "measure": _listed(measures),
+        "measure": listed(measures),
         "target": _plain(target) if isinstance(target, Mapping) else {"half_width": target},
         "budget": {"labels": _plain(budget) if budget is not None else _affordable(source)},
         "desk": {"kind": "caller"},
@@ -93,7 +93,8 @@ def labels_of(outcome: Any) -> JsonObject:
     return {"classes": [str(name) for name in names]}
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """One name, or several: a list of plain values."""
     return [value] if isinstance(value, str | Mapping) else [_plain(one) for one in value]
 
 

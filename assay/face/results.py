@@ -34,6 +34,7 @@ class Estimate:
     interval: str                    # its kind
     labels: int
     undefined_reason: str | None
+    of: str                          # what is measured: `f1`, `recall of cat`, `accuracy of new minus old`
     class_name: str | None           # the class, of a measure with a value for each
     system: str | None               # None for the pool's own predictions
     versus: str | None               # the system it is compared with, of a difference
@@ -44,14 +45,6 @@ class Estimate:
     def half_width(self) -> float | None:
         """Half of the interval's width."""
         return None if self.lower is None or self.upper is None else (self.upper - self.lower) / 2
-
-    @property
-    def of(self) -> str:
-        """What is measured: `f1`, `recall of cat`, `accuracy of new against old`."""
-        of = " ".join(part for part in (self.system, self.class_name, self.segment) if part)
-        what = f"{self.measure} of {of}" if of else self.measure
-        what = what if self.at is None else f"{what} at {self.at:g}"
-        return f"{what} against {self.versus}" if self.versus else what
 
     def __str__(self) -> str:
         if self.value is None:
@@ -197,12 +190,15 @@ def result_of(standing: Standing, backend: str) -> Result:
     return Result(
         evaluation=standing.evaluation, state=standing.state, stopped_by=standing.stopped_by,
         verdict=standing.verdict, labels=standing.labels, rounds=standing.rounds, method=standing.method,
-        estimates=tuple(map(_estimate, standing.rows())), json=standing.to_json(), backend=backend,
+        estimates=tuple(map(estimate_of, standing.rows())), json=standing.to_json(), backend=backend,
     )
 
 
-def _estimate(row: EstimateRow) -> Estimate:
-    return Estimate(**{one.name: getattr(row, one.name) for one in fields(Estimate)})
+def estimate_of(row: EstimateRow) -> Estimate:
+    """A row of a report as the public value."""
+    names = [one.name for one in fields(Estimate) if one.name != "of"]
+    said = f"{row.what} in {row.segment}" if row.segment else row.what
+    return Estimate(of=said, **{name: getattr(row, name) for name in names})
 
 
 def _text(value: float | None) -> str:

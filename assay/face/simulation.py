@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.face.frames import ROW, as_source
+from assay.face.question import listed
 from assay.face.results import Replay
 from assay.tasks.replay.labelled_pool import read_labelled_pool
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
@@ -61,17 +62,17 @@ def replay(
     400
     """
     shared: dict[str, Any] = {
-        "methods": tuple(_listed(methods)), "budgets": tuple(budgets), "repeats": repeats, "seed": seed,
+        "methods": tuple(listed(methods)), "budgets": tuple(budgets), "repeats": repeats, "seed": seed,
         "batch_size": batch_size, "confidence": confidence,
     }
     source = as_source(data, None, keep=False)
     named = str(data) if isinstance(data, str | Path) else "the frame"
     if isinstance(outcome, str):
         columns = OutcomeColumns(
-            outcome=outcome, label=label, probability=probability, judges=tuple(_listed(judge)),
-            predictions=tuple((systems or {}).values()) or tuple(_listed(prediction or ())),
+            outcome=outcome, label=label, probability=probability, judges=tuple(listed(judge)),
+            predictions=tuple((systems or {}).values()) or tuple(listed(prediction or ())),
         )
-        request = OutcomeRequest(measures=tuple(_listed(measures)), systems=tuple(systems or ()), **shared)
+        request = OutcomeRequest(measures=tuple(listed(measures)), systems=tuple(systems or ()), **shared)
         pool = read_outcome_pool(source.path, columns)
         return Replay(
             result=run_outcome_replay(pool, request, pool_name=named), backend=source.backend
@@ -84,7 +85,7 @@ def replay(
     labelled = read_labelled_pool(renamed.path, positive=None if outcome is None else str(outcome[0]))
     return Replay(
         result=run_replay(
-            labelled, ReplayRequest(measures=tuple(map(NamedMeasure.written, _listed(measures))), **shared),
+            labelled, ReplayRequest(measures=tuple(map(NamedMeasure.written, listed(measures))), **shared),
             pool_name=named, processes=processes,
         ),
         backend=source.backend,
@@ -117,7 +118,3 @@ def _renamed(
 def _read(path: str) -> pa.Table:
     source = open_source(path)
     return pa.Table.from_batches([batch.columns for batch in source.batches(column_names(source))])
-
-
-def _listed(value: str | Sequence[Any]) -> list[Any]:
-    return [value] if isinstance(value, str) else list(value)

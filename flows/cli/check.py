@@ -116,7 +116,7 @@ def _wanted(
         and (class_name is None or row.class_name == class_name) and (system is None or row.system == system)
     ]
     if not found:
-        there = ", ".join(dict.fromkeys(map(_what, rows)))
+        there = ", ".join(dict.fromkeys(row.what for row in rows))
         raise BadInput(f"evaluation {standing.evaluation!r} has no such estimate; it has {there}")
     return found
 
@@ -127,20 +127,16 @@ def _exit_code(checks: Sequence[Checked]) -> int:
     return next((_EXIT[v] for v in ("breach", "inconclusive") if v in verdicts), 0)
 
 
-def _what(row: EstimateRow) -> str:
-    return f"{row.measure} of {row.of}" if row.of else row.measure
-
-
 def _lines(standing: Standing, checks: Sequence[Checked]) -> str:
     said = [
-        f"  {_what(one.row)}: {_value(one.row)}, {one.limit}: {one.verdict}" for one in checks
+        f"  {one.row.what}: {_value(one.row)}, {one.limit}: {one.verdict}" for one in checks
     ]
     return "\n".join([f"{standing.evaluation}: {_how_far(standing)}", *said])
 
 
 def _markdown(standing: Standing, checks: Sequence[Checked]) -> str:
     rows = [
-        f"| {_cell(_what(one.row))} | {wording.value(one.row)} | {wording.interval(one.row)} | {one.limit} "
+        f"| {_cell(one.row.what)} | {wording.value(one.row)} | {wording.interval(one.row)} | {one.limit} "
         f"| {one.verdict} |"
         for one in checks
     ]

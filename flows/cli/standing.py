@@ -88,8 +88,7 @@ def estimate_line(row: EstimateRow) -> str:
     unknown = row.lower is None or row.upper is None
     known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
     kind = "" if row.interval == "exact" else f"   ({row.interval})"
-    what = (f"{row.measure} of {row.of}" if row.of else row.measure) + row.place
-    return f"{what:<18} {wording.value(row)}{known}{kind}"
+    return f"{row.what:<18} {wording.value(row)}{known}{kind}"
 
 
 def state_in_words(standing: Standing) -> str:

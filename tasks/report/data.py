@@ -86,6 +86,11 @@ class EstimateRow:
         """` at 0.5` for a point of a curve; else empty."""
         return "" if self.at is None else f" at {self.at:g}"
 
+    @property
+    def what(self) -> str:
+        """`f1`, `recall of cat`, `f1 of v2 minus v1`, `precision at 0.5`."""
+        return (f"{self.measure} of {self.of}" if self.of else self.measure) + self.place
+
     def same(self, other: "EstimateRow") -> bool:
         """Whether both estimate the same thing, each perhaps from other labels."""
         mine, theirs = (

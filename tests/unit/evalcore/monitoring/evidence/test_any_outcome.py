@@ -90,10 +90,9 @@ MEASURES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "options"), MEASURES)
-def test_at_the_limit_the_factors_are_worth_1_on_average_over_all_draws_there_are(name, options):
-    """Of two rounds: an item, then one of the others."""
-    window, total, below, above = Window(name, options), 0.0, 0.0, 0.0
+def fair_over_all_draws(window):
+    """The factors average 1 over all draws of two rounds: an item, then one of the others."""
+    total, below, above = 0.0, 0.0, 0.0
     relevant = np.flatnonzero(window.question.cells.relevant[window.cell])
     for first, second in permutations(relevant.tolist(), 2):
         sample, chance = window.drawn((first,), (second,))
@@ -103,6 +102,13 @@ def test_at_the_limit_the_factors_are_worth_1_on_average_over_all_draws_there_ar
     assert total == pytest.approx(1)
     assert below == pytest.approx(np.ones(len(below)))
     assert above == pytest.approx(np.ones(len(above)))
+    return sample
+
+
+@pytest.mark.parametrize(("name", "options"), MEASURES)
+def test_at_the_limit_the_factors_are_worth_1_on_average_over_all_draws_there_are(name, options):
+    """Of two rounds: an item, then one of the others."""
+    fair_over_all_draws(Window(name, options))
 
 
 TWO_SYSTEMS = Items(prediction=np.array([[0, 0, 1, 2, 1], [0, 1, 1, 0, 0]], float).T)
@@ -118,18 +124,9 @@ COMPARED = [
 @pytest.mark.parametrize(("name", "kind", "items", "truth"), COMPARED)
 def test_so_they_are_at_the_true_difference_of_two_systems(name, kind, items, truth, how):
     window = Window(name, items=items, kind=kind, truth=truth, method=f"{how}:one-at-a-time=true")
-    total, below, above = 0.0, 0.0, 0.0
-    relevant = np.flatnonzero(window.question.cells.relevant[window.cell])
-    for first, second in permutations(relevant.tolist(), 2):
-        sample, chance = window.drawn((first,), (second,))
-        total += chance
-        below += chance * np.exp(sample.from_draws(np.array([window.value]), "below", None)[0])
-        above += chance * np.exp(sample.from_draws(np.array([window.value]), "above", None)[0])
+    sample = fair_over_all_draws(window)
     assert sample.full_name == f"{name} of new minus old"
     assert sample.source(None) == "draws"
-    assert total == pytest.approx(1)
-    assert below == pytest.approx(np.ones(len(below)))
-    assert above == pytest.approx(np.ones(len(above)))
 
 
 def test_what_an_item_says_of_a_difference_is_known_where_both_systems_call_it_the_same():
