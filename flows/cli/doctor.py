@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.evalcore.errors import BadInput
+from assay.flows.cli.columns import asked, can_ask, columns_told
 from assay.flows.cli.output import json_option, print_json, store_for, store_option
+from assay.tasks.doctor.told import Told
 
 if TYPE_CHECKING:
     from assay.tasks.doctor.examination import Examination
+    from assay.tasks.ledger.stores.protocol import Store
+    from assay.tasks.spec.evaluation import Spec
 
 _SIGNS = {"ok": "  ok      ", "warning": "  warning ", "problem": "  PROBLEM "}
 
@@ -19,25 +23,33 @@ _SIGNS = {"ok": "  ok      ", "warning": "  warning ", "problem": "  PROBLEM "}
 @click.argument("subject", metavar="FILE_OR_SPEC")
 @click.option("--write", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="SPEC",
               help="Write the suggested spec to this file, which must not exist yet.")
+@columns_told
 @store_option
 @json_option
-def doctor(subject: str, write: Path | None, where: str | None, as_json: bool) -> int:
+def doctor(subject: str, write: Path | None, told: Told, where: str | None, as_json: bool) -> int:
     """Say what the data supports, what is missing, and how many labels an evaluation would take.
 
-    FILE holds predictions: a file, a folder or a glob, local or s3://. Its columns are guessed, and the
-    guesses are shown. SPEC (.yaml) is checked together with its pool, its store and its desk. Nothing is
-    begun or created.
+    FILE holds predictions: a file, a folder or a glob, local or s3://. Its columns are guessed, unless an
+    option names them, and the guesses are shown; on a terminal, what could be several columns is asked. SPEC
+    (.yaml) is checked together with its pool, its store and its desk. Nothing is begun or created.
 
     Exit code 0: it can be used as it is; 2: it cannot.
 
     \b
     Example:
       assay doctor predictions.parquet --write trial.yaml
+      assay doctor log.csv --id message_id --label is_spam --positive spam
       assay doctor trial.yaml --json | jq '.findings[] | select(.level == "problem")'
     """
     from assay.flows.doctor.examine import examine
 
-    found = examine(subject, lambda spec: store_for(where, spec))
+    def store_of(spec: "Spec") -> "Store":
+        return store_for(where, spec)
+
+    found = examine(subject, store_of, told=told)
+    if found.roles is not None and can_ask(as_json):
+        answered = asked(told, found.roles.questions)
+        found = found if answered == told else examine(subject, store_of, told=answered)
     if write is not None:
         _write(write, found.spec)
     if as_json:
@@ -49,7 +61,8 @@ def doctor(subject: str, write: Path | None, where: str | None, as_json: bool) -
 
 def _write(path: Path, text: str | None) -> None:
     if text is None:
-        raise BadInput("--write: no spec can be suggested; run without --write to see the findings")
+        raise BadInput("--write: nothing can be suggested for a spec, or for a file that cannot be read; run "
+                       "without --write to see the findings")
     try:
         with path.open("x", encoding="utf-8") as opened:
             opened.write(text)

@@ -7,12 +7,15 @@ import click
 
 from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.alerts.delivery import deliver
+from assay.flows.cli.columns import can_ask, columns_told
+from assay.flows.cli.first_try import spec_of
 from assay.flows.cli.output import json_option, print_json, store_for, store_named, store_option
 from assay.flows.cli.progress import ProgressDisplay
 from assay.flows.cli.standing import before_it_starts, print_standing, with_outlook
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
+from assay.tasks.doctor.told import Told
 from assay.tasks.report import wording
 from assay.tasks.spec.evaluation import load_spec
 
@@ -20,26 +23,32 @@ spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar=
 
 
 @click.command()
-@spec_argument
+@click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC_OR_FILE")
+@columns_told
 @store_option
 @click.option("--wait", type=click.FloatRange(min=0), default=None, metavar="MINUTES",
               help="How long to wait for people; 0 looks once [default: no limit].")
 @json_option
-def run(spec: Path, where: str | None, wait: float | None, as_json: bool) -> int:
+def run(spec: Path, told: Told, where: str | None, wait: float | None, as_json: bool) -> int:
     """Begin an evaluation and drive it until it stops.
 
     Shows each round as it closes, and waits for people in between. At the end, the alerts that wait are sent.
     Interrupt it at any time: nothing is lost, and the same command resumes. If another spec has begun under
     the same name, the command is refused.
 
+    FILE instead of a spec is for a first try, on predictions with known labels: its columns are guessed as
+    `assay doctor` does, a spec is written beside you, and labels are taken from the file. Nobody is asked.
+
     \b
     Example:
+      assay run predictions.csv --label is_spam
       assay run restaurant.yaml
       assay run restaurant.yaml --store s3://bucket/ledger --json | jq .estimates
     """
     from assay.flows.evaluation.begin import begin
     from assay.flows.evaluation.drive import Patience, drive
 
+    spec = spec_of(spec, told, can_ask(as_json))
     asked = load_spec(spec)
     store = store_for(where, asked)
     with ProgressDisplay(asked.budget.labels).running() as progress:
@@ -60,11 +69,11 @@ def run(spec: Path, where: str | None, wait: float | None, as_json: bool) -> int
             standing = current_standing(opened)
             click.echo(f"interrupted; to resume: assay run {spec}", err=True)
             return _say(opened, standing, as_json, ahead)
-    told = deliver(store, [opened.name])
-    if told:
-        click.echo(f"assay: {deliveries_in_words(told)}", err=True)
+    delivered = deliver(store, [opened.name])
+    if delivered:
+        click.echo(f"assay: {deliveries_in_words(delivered)}", err=True)
     code = _say(opened, standing, as_json, ahead)
-    return 1 if undelivered(told) and code != 3 else code
+    return 1 if undelivered(delivered) and code != 3 else code
 
 
 @click.command("begin")

@@ -6,55 +6,88 @@ errors that `begin` would raise, and the store and the desk, which are not chang
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import prognosis
 from assay.evalcore.methods.registry import auto
-from assay.flows.doctor.pool import OnRows, examine_pool
-from assay.flows.doctor.spec import examine_spec
+from assay.flows.doctor.pool import ExaminedPool, OnRows, examine_pool
+from assay.flows.doctor.spec import as_begin_would, examine_spec
+from assay.tasks.doctor.class_names import ClassNames, class_names
+from assay.tasks.doctor.columns import look, sample
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import problem
 from assay.tasks.doctor.judge import judge
-from assay.tasks.doctor.roles import guess_roles, sample
-from assay.tasks.doctor.scan import scan
+from assay.tasks.doctor.roles import Roles, guess_roles
+from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import suggest_spec
+from assay.tasks.doctor.told import Told
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.sources.column_names import column_names
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 
 TARGETS = (0.10, 0.05, 0.02)      # half-widths a file is examined for
-BUDGET = 500                      # of a suggested spec
 
 
 def examine(
-    subject: str, store_of: Callable[[Spec], Store], on_rows: OnRows | None = None
+    subject: str, store_of: Callable[[Spec], Store], on_rows: OnRows | None = None, told: Told | None = None
 ) -> Examination:
     """Examine a spec (by its suffix), or a file, folder or glob of predictions. Every problem is a
-    finding."""
-    if subject.endswith((".yaml", ".yml")):
-        return examine_spec(Path(subject), store_of, on_rows)
-    return _examine_file(subject, on_rows)
+    finding. Raises BadInput where `told` names a column that a file lacks, or goes with a spec."""
+    if not subject.endswith((".yaml", ".yml")):
+        return examine_file(subject, told or Told(), on_rows)
+    if told is not None and told != Told():
+        raise BadInput(f"{subject} is a spec, which names its columns itself; change them there")
+    return examine_spec(Path(subject), store_of, on_rows)
 
 
-def _examine_file(given: str, on_rows: OnRows | None) -> Examination:
+def examine_file(given: str, told: Told, on_rows: OnRows | None = None) -> Examination:
+    """Examine a file, folder or glob, and suggest a spec. Raises BadInput for a column that is not there."""
     try:
         source = open_source(given)
-        names = column_names(source)
-        roles = guess_roles(sample(source, names))
+        columns = look(sample(source, column_names(source)))
+    except BadInput as error:
+        return _broken(given, str(error))
+    if not columns:
+        return _broken(given, "it has no rows, or none with values")
+    roles = guess_roles(columns, told)
+    try:
         found = scan(source, roles, on_rows)
     except BadInput as error:
-        broken = problem("source", str(error), "give a file that can be read")
-        return Examination(subject=given, findings=[broken])
-    findings = judge(found, roles)
-    examined = examine_pool(found, roles)
-    ahead = text = None
-    if examined is not None and all(finding.level != "problem" for finding in findings):
-        columns = examined.numbers.columns(supplied=roles.probability is not None)
-        ahead = prognosis(columns, auto(), TARGETS)
-        text = suggest_spec(given, roles, examined.numbers, min(BUDGET, found.rows), TARGETS[1])
-    return Examination(
-        subject=given, findings=[*findings, *(examined.findings if examined else ())], rows=found.rows,
-        roles=roles, summary=examined.summary if examined else None, prognosis=ahead, spec=text,
+        return _broken(given, str(error))
+    examined, classes = _pool_of(found, roles)
+    if classes is not None and classes.question is not None:
+        roles = replace(roles, questions=(*roles.questions, classes.question))
+    findings = [*judge(found, roles), *(examined.findings if examined else ())]
+    usable = all(finding.level != "problem" for finding in findings)
+    ahead = None
+    if examined is not None and usable:
+        supplied = examined.numbers.columns(supplied=roles.probability is not None)
+        ahead = prognosis(supplied, auto(), TARGETS)
+    text = suggest_spec(
+        given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
+        spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),
     )
+    if usable and roles.outcome != "two classes":
+        findings += as_begin_would(text, source)
+    return Examination(
+        subject=given, findings=findings, rows=found.rows, roles=roles,
+        summary=examined.summary if examined else None, prognosis=ahead, spec=text,
+        labelled=roles.label is not None and found.rows > 0 and not found.missing_labels,
+    )
+
+
+def _pool_of(found: Scan, roles: Roles) -> tuple[ExaminedPool | None, ClassNames | None]:
+    """The numbers of two classes with a score or a probability, and the names of any two classes."""
+    try:
+        classes = class_names(found, roles)
+    except BadInput:
+        return None, None
+    two = roles.outcome == "two classes"
+    return examine_pool(found, roles) if two else None, classes
+
+
+def _broken(given: str, says: str) -> Examination:
+    return Examination(subject=given, findings=[problem("source", says, "give a file that can be read")])

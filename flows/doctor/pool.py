@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.doctor.finding import Finding
-from assay.tasks.doctor.judge import calibration_finding, ties_finding
+from assay.tasks.doctor.judge import calibration_finding, direction_finding, ties_finding
 from assay.tasks.doctor.numbers import Numbers, numbers_of
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan
@@ -32,6 +32,7 @@ def examine_pool(found: Scan, roles: Roles) -> ExaminedPool | None:
     summary = summary_of(numbers, found.rows)
     told = (
         calibration_finding(numbers, supplied=roles.probability is not None),
+        direction_finding(numbers),
         ties_finding(summary.scores, len(numbers.score)),
     )
     return ExaminedPool(

@@ -23,6 +23,9 @@ from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec, load_spec
+from assay.tasks.spec.strict_yaml import parse
+
+_SUGGESTED = "the suggested spec"
 
 
 def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows | None) -> Examination:
@@ -37,7 +40,8 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
     pool = spec.pool
     roles = Roles(
         id=pool.id, score=pool.score, probability=pool.probability_column, prediction=pool.prediction,
-        display=pool.display, segments=pool.segments,
+        display=pool.display, segments=pool.segments, positive=spec.labels.offered[0],
+        negative=spec.labels.offered[1],
     )
     found, examined, ahead = Scan(), None, None
     try:
@@ -71,24 +75,37 @@ def _any_outcome(
     rows = 0
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measure)} by {spec.method}")]
     try:
-        source = open_source(spec.pool.source)
-        checker = RowChecker(spec, [file.path for file in source.files])
-        differing = [0] * len(spec.pool.compared)
-        for batch in source.batches(checker.columns):
-            checked = checker.check(batch)
-            rows += checked.num_rows
-            differing = with_differing(differing, checked)
-        systems = f" with {len(spec.pool.compared)} systems" if spec.pool.compares else ""
-        findings.append(ok(
-            "pool", f"{plural(rows, 'item')}{systems} can be frozen; people answer {spec.labels.said}"
-        ))
-        findings += of_systems(spec, differing, rows)
-        findings.append(ok("forecast", "none: forecasts and suggestions are for two classes so far"))
+        rows, more = _can_be_frozen(spec, open_source(spec.pool.source))
+        findings += more
     except BadInput as error:
         findings.append(problem("pool", str(error), "correct the source, or name another one"))
     if rows and spec.budget.labels > rows:
         findings.append(_too_many(spec, rows))
     return Examination(subject=str(path), findings=[*findings, *_places(spec, store_of)], rows=rows)
+
+
+def as_begin_would(text: str, source: Source) -> list[Finding]:
+    """What `begin` would say of the pool of a suggested spec, in YAML."""
+    try:
+        spec = Spec.from_json(parse(text, _SUGGESTED), _SUGGESTED)
+        return _can_be_frozen(spec, source)[1]
+    except BadInput as error:
+        return [problem("pool", str(error), "correct the source, or write a spec by hand")]
+
+
+def _can_be_frozen(spec: Spec, source: Source) -> tuple[int, list[Finding]]:
+    """Rows, and findings of a pool of any kind. Raises BadInput as freezing would."""
+    checker = RowChecker(spec, [file.path for file in source.files])
+    differing = [0] * len(spec.pool.compared)
+    rows = 0
+    for batch in source.batches(checker.columns):
+        checked = checker.check(batch)
+        rows += checked.num_rows
+        differing = with_differing(differing, checked)
+    systems = f" with {len(spec.pool.compared)} systems" if spec.pool.compares else ""
+    says = f"{plural(rows, 'item')}{systems} can be frozen; people answer {spec.labels.said}"
+    ahead = ok("forecast", "`assay begin` gives one, once the pool is frozen")
+    return rows, [ok("pool", says), *of_systems(spec, differing, rows), ahead]
 
 
 def _too_many(spec: Spec, rows: int) -> Finding:

@@ -21,6 +21,7 @@ class Examination:
     summary: NumbersSummary | None = None   # None where the numbers cannot be used
     prognosis: Prognosis | None = None
     spec: str | None = None              # suggested, as YAML
+    labelled: bool = False               # a file: every row has a label
 
     @property
     def usable(self) -> bool:

@@ -2,14 +2,17 @@
 
 from collections import Counter
 
+from assay.evalcore.errors import BadInput
+from assay.tasks.doctor.class_names import class_names
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
-from assay.tasks.doctor.numbers import Numbers, class_names
-from assay.tasks.doctor.roles import Roles
+from assay.tasks.doctor.numbers import Numbers
+from assay.tasks.doctor.roles import Roles, gives_away
 from assay.tasks.doctor.scan import Defect, Scan
 from assay.tasks.doctor.summary import ScoreSummary
 from assay.tasks.report import wording
 
 _COARSE = 20  # distinct scores, below which they are too few
+_LISTED = 8   # classes of labels that are listed
 _OFF = 2.0    # expected positives over counted ones, either way, that calls a probability miscalibrated
 
 
@@ -17,9 +20,22 @@ def judge(found: Scan, roles: Roles) -> list[Finding]:
     """The problems, the losses, and what is as it should be."""
     result = [_rows(found), *_ids(found, roles), *_scored(found, roles), *_decided(found, roles)]
     if roles.label is not None:
-        result.append(_labels(found, roles.label))
+        result.append(_labels(found, roles, roles.label))
+    result += [
+        warning(name, "has two values, and could be the true label", f"if it is: --label {name}")
+        for name in roles.perhaps_labels
+    ]
+    result += [
+        warning(question.option, f"{question.asks} Taken: {question.taken!r}",
+                f"say it with {question.option}, if it is another one") for question in roles.questions
+    ]
     told = "looks like a time: it is not used, but tells windows of a monitor apart"
     result += [ok(column, told) for column in roles.time]
+    result += [
+        warning(f"display: {name}", f"people see it, and by its name it is {what}",
+                "leave it out of pool.display: people should judge for themselves")
+        for name in roles.display if (what := gives_away(name)) is not None
+    ]
     if not roles.display:
         result.append(warning(
             "display", "no column of text that people could judge an item by",
@@ -45,6 +61,21 @@ def calibration_finding(numbers: Numbers, supplied: bool) -> Finding | None:
     )
 
 
+def direction_finding(numbers: Numbers) -> Finding | None:
+    """A warning where the items predicted positive have the lower scores."""
+    positive = numbers.prediction == 1
+    if positive.all() or not positive.any():
+        return None
+    high, low = float(numbers.score[positive].mean()), float(numbers.score[~positive].mean())
+    if high >= low:
+        return None
+    name = numbers.classes.predicted[0]
+    return warning(
+        "score", f"items predicted {name!r} have the lower scores: it may be the score of the other class",
+        "turn it round (1 - p, or -score), or name the other class with --positive (labels.positive)",
+    )
+
+
 def ties_finding(scores: ScoreSummary, items: int) -> Finding | None:
     """A warning where few scores are shared by many items."""
     if scores.distinct >= _COARSE and scores.largest_tie <= items / 2:
@@ -65,7 +96,8 @@ def _rows(found: Scan) -> Finding:
 
 def _ids(found: Scan, roles: Roles) -> list[Finding]:
     if roles.id is None:
-        return [problem("id", "no column names each item", "add a column with an id for every row")]
+        return [problem("id", "no column names each item",
+                        "name it with --id, or add a column with an id for every row")]
     result = []
     if found.missing_ids.count:
         result.append(_defect(roles.id, "no id", found.missing_ids, "number the rows, or drop these"))
@@ -76,16 +108,17 @@ def _ids(found: Scan, roles: Roles) -> list[Finding]:
 
 
 def _scored(found: Scan, roles: Roles) -> list[Finding]:
-    if roles.score is None and roles.probability is None:
-        says = "no column says how positive an item looks"
-        if roles.per_class:
-            says = f"one probability a class ({', '.join(roles.per_class)}), and no score of one class"
+    if roles.outcome == "two classes" and roles.score is None and roles.probability is None:
         return [problem(
-            "score", says,
-            "add a score or a probability of the class in question; for several classes write a spec with "
-            "labels: {classes: [...]} (docs/outcomes.md), and examine that",
+            "columns", "none is called a prediction, a score or a label",
+            "name them: --prediction, --score or --probability, --label",
         )]
     result = []
+    if roles.outcome == "classes" and roles.probability is None and not roles.per_class:
+        result.append(warning(
+            "probability", "no column says how sure a prediction is",
+            "it works without; a confidence, or a probability for each class, saves labels",
+        ))
     for name, defect in found.bad_numbers.items():
         if defect.count:
             result.append(_defect(name, "missing, NaN, infinite or not a number", defect,
@@ -94,42 +127,62 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
             result.append(ok(name, "a finite number in every row"))
     if found.outside.count:
         result.append(_defect(str(roles.probability), "not within [0, 1]", found.outside,
-                              "a probability is; if it is a score, call it score"))
+                              "a probability is; if it is a score, name it with --score"))
     return result
 
 
 def _decided(found: Scan, roles: Roles) -> list[Finding]:
-    if roles.prediction is None:
-        if roles.unlike is not None:
-            return [warning(roles.unlike, "is called a prediction but holds no classes (a regression?)",
-                            "evaluate a decision made of it: name a score or probability, and a threshold")]
+    name = roles.prediction
+    if name is None:
+        if roles.outcome != "two classes":
+            return [ok("prediction", "there is none: the mean, or the share of each class, can be measured")]
         return [warning("prediction", "no column holds the decision of the system",
                         "set pool.threshold: what lies above it counts as positive")]
-    name = roles.prediction
     result = []
-    if len(found.predictions) > 2:
-        listed = ", ".join(repr(value) for value, _ in found.predictions.most_common(5))
-        return [problem(name, f"holds {len(found.predictions)} classes ({listed}), not two",
-                        "write a spec with labels: {classes: [...]} (docs/outcomes.md), and examine that; or "
-                        "write 1 for one class and 0 for the rest")]
     if found.missing_predictions.count:
         result.append(_defect(name, "no prediction", found.missing_predictions,
                               "give these rows one, or drop them from the pool"))
-    positive, _ = class_names(found)
+    if roles.outcome == "number":
+        return result
+    kinds = len(found.predictions)
+    listed = ", ".join(repr(value) for value, _ in found.predictions.most_common(5))
+    if kinds > 2 and 2 * kinds > found.rows:
+        return [*result, problem(
+            name, f"holds {kinds:,} different values ({listed}, ...) in {found.rows:,} rows",
+            "classes occur again and again; name the column of predictions with --prediction",
+        )]
+    if kinds <= 2 and roles.outcome in ("two classes", "classes"):
+        return [*result, _two_ways(name, found, roles)]
+    return [*result, ok(name, f"holds {kinds} classes ({listed}{', ...' if kinds > 5 else ''})")]
+
+
+def _two_ways(name: str, found: Scan, roles: Roles) -> Finding:
+    try:
+        positive, negative = class_names(found, roles).predicted
+    except BadInput as error:
+        return problem(name, str(error), "name another column with --label or --prediction")
     n = found.predictions.get(positive, 0)
     if n in (0, found.rows):
-        result.append(warning(name, f"{'no' if n == 0 else 'every'} item is predicted positive",
-                              "is the threshold where it should be? Some measures do not exist then"))
-    else:
-        result.append(ok(name, f"{n:,} of {found.rows:,} are predicted {positive!r}"))
-    return result
+        which = "positive" if n else "negative"
+        return warning(name, f"every item is predicted {which} ({(positive if n else negative)!r})",
+                       "is the threshold where it should be? Some measures do not exist then, others are "
+                       "known without a label")
+    return ok(name, f"{n:,} of {found.rows:,} are predicted {positive!r}, the positive class")
 
 
-def _labels(found: Scan, name: str) -> Finding:
-    if len(found.labels) > 2:
-        return warning(name, f"holds {len(found.labels)} classes", "write 1 and 0 for one class at a time")
+def _labels(found: Scan, roles: Roles, name: str) -> Finding:
+    if roles.outcome == "number":
+        return ok(name, "numbers, taken as the true values")
+    apart = bool(found.predictions) and not set(found.labels) & set(found.predictions)
+    if roles.outcome != "two classes" and apart:
+        some = ", ".join(repr(label) for label in sorted(found.labels)[:2])
+        return problem(name, f"its values ({some}) are none of the predicted classes",
+                       "write labels and predictions the same way")
     known = found.rows - found.missing_labels
-    listed = ", ".join(f"{n:,} {value!r}" for value, n in sorted(Counter(found.labels).items()))
+    commonest = Counter(found.labels).most_common(_LISTED)
+    listed = ", ".join(f"{n:,} {value!r}" for value, n in sorted(commonest))
+    if len(found.labels) > _LISTED:
+        listed += ", ..."
     if found.missing_labels:
         return warning(name, f"{known:,} of {found.rows:,} rows are labelled ({listed})",
                        "labels of items that were not drawn by Assay cannot be used")

@@ -9,10 +9,10 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import PoolColumns
 from assay.evalcore.replay.pool import LabelledPool
 from assay.evalcore.types import Array, Bools, Floats
+from assay.tasks.doctor.class_names import ClassNames, class_names
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan
 
-_YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
 _EDGE = 1e-12
 
 
@@ -24,8 +24,7 @@ class Numbers:
     probability: Floats          # as supplied, or expit(score)
     prediction: Array            # (N,) 0 or 1
     label: Array | None          # (N,) 0 or 1, where every usable row has one
-    positive: str                # what the file calls the classes
-    negative: str
+    classes: ClassNames          # what the file calls them
     threshold: float | None      # the scale's value above which exactly these are predicted positive, if any
 
     def cut_at(self, threshold: float, *, by_score: bool) -> "Numbers":
@@ -59,14 +58,13 @@ def numbers_of(found: Scan, roles: Roles) -> Numbers:
     if roles.probability is not None:
         usable &= np.isfinite(found.probability)
     threshold: float | None = None
+    classes = class_names(found, roles)
     if roles.prediction is not None:
-        positive, negative = class_names(found)
         code = {name: i for i, name in enumerate(found.prediction_names)}
         usable &= found.prediction >= 0
-        prediction = (found.prediction == code.get(positive, -2)).astype(np.int64)
+        prediction = (found.prediction == code.get(classes.predicted[0], -2)).astype(np.int64)
         threshold = _separating(scale[usable], prediction[usable])
     else:
-        positive, negative = "positive", "negative"
         threshold = 0.5 if roles.score is None else 0.0
         above = scale > threshold if roles.score is not None else scale >= threshold
         prediction = above.astype(np.int64)
@@ -75,34 +73,12 @@ def numbers_of(found: Scan, roles: Roles) -> Numbers:
     chance = found.probability if roles.probability is not None else expit(scale)
     score = scale if roles.score is not None else logit(np.clip(scale, _EDGE, 1 - _EDGE))
     label = None
-    if roles.label is not None and not found.missing_labels and 0 < len(found.label_names) <= 2:
-        label = _as_codes(found, positive, negative)
+    if roles.label is not None and not found.missing_labels and found.label_names:
+        label = _as_codes(found, classes.labelled)
     return Numbers(
         score=score[usable], probability=chance[usable], prediction=prediction[usable],
-        label=None if label is None else label[usable], positive=positive, negative=negative,
-        threshold=threshold,
+        label=None if label is None else label[usable], classes=classes, threshold=threshold,
     )
-
-
-def class_names(found: Scan) -> tuple[str, str]:
-    """(positive, negative) as the predictions call them: 1 and true are positive, else the higher scored.
-
-    Raises BadInput for more than two classes.
-    """
-    present = sorted(found.predictions)
-    if len(present) > 2:
-        raise BadInput(f"predictions hold {len(present)} classes")
-    if all(name.lower() in (*_YES, *_NO) for name in present):
-        yes = [name for name in present if name.lower() in _YES]
-        no = [name for name in present if name.lower() in _NO]
-        return (yes or ["1"])[0], (no or ["0"])[0]
-    scale = found.score if len(found.score) else found.probability
-    means = {
-        name: float(np.nanmean(scale[found.prediction == i])) if len(scale) else 0.0
-        for i, name in enumerate(found.prediction_names)
-    }
-    ordered = sorted(present, key=lambda name: (-means.get(name, 0.0), name))
-    return ordered[0], ordered[1] if len(ordered) > 1 else f"not {ordered[0]}"
 
 
 def _separating(scale: Floats, prediction: Array) -> float | None:
@@ -114,13 +90,7 @@ def _separating(scale: Floats, prediction: Array) -> float | None:
     return (low + high) / 2 if low > high else None
 
 
-def _as_codes(found: Scan, positive: str, negative: str) -> Array | None:
-    """Labels as 0 and 1, in the words of the predictions, or in 0/1."""
-    words = {positive: 1, negative: 0}
-    if not set(found.label_names) <= set(words):
-        words = {name: int(name.lower() in _YES) for name in found.label_names
-                 if name.lower() in (*_YES, *_NO)}
-        if len(words) < len(found.label_names):
-            return None
-    table = np.array([words[name] for name in found.label_names], np.int64)
+def _as_codes(found: Scan, labelled: tuple[str, str]) -> Array:
+    """(N,) labels as 0 and 1."""
+    table = np.array([int(name == labelled[0]) for name in found.label_names], np.int64)
     return np.where(found.label >= 0, table[found.label], 0)

@@ -1,31 +1,48 @@
-"""Which column is what: guessed from names and from the first rows, and said to be a guess.
+"""Which column is what: as told, else guessed from names and from the first rows.
 
 Values overrule names: a column called `prediction` that holds thirty different numbers is a regression, not a
-decision, and one called `p_match` is a probability only if it stays within 0 and 1.
+decision, and one called `p_match` is a probability only if it stays within 0 and 1. Where two columns would
+do, the first is taken and the choice becomes a question.
 """
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-
-import numpy as np
-import pyarrow as pa
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.doctor.columns import FEW, Column, is_called
+from assay.tasks.doctor.told import Told
 from assay.tasks.ledger.manifest import OWN_COLUMNS
-from assay.tasks.sources.reader import Source
-from assay.tasks.sources.values import as_numbers, as_text, kind
 
-SAMPLE_ROWS = 20_000
-FEW = 20              # values a segment may have
+Outcome = Literal["two classes", "classes", "grades", "number"]
+
 _SHOWN = 4            # columns proposed for people to look at
+_MOST_GRADES = 11     # as 0 to 10 has
+_WHICH_ID = "which column names each item?"
 
-_ID = r"(item|pair|record|row|example|sample|document|doc)?_?(id|uid|uuid|key|index)$"
-_LABEL = r"(label|labels|y|y_true|truth|true|target|gold|actual|ground_?truth|is_match)(_.*)?$"
-_PREDICTION = r"(prediction|predictions|pred|predicted|y_pred|y_hat|decision|class|predicted_(class|label))$"
+# what data frames call their index when they write it, and what a CSV column without a name is called here
+_INDEX = r"(column 1|unnamed: ?\d+|__index_level_0__|index|row|row_?(number|nr|id))$"
+_ID = r"(.*_)?(id|uid|uuid|guid|key|index)$|id_.*"
+_LABEL = r"(label|labels|y|y_true|truth|true|target|gold|actual|ground_?truth|answer)(_.*)?$|is_match$"
+_SAYS_WHETHER = r"(is|has|was)_.*"
+_PREDICTION = (
+    r"(prediction|predictions|pred|predicted|y_pred|y_hat|yhat|decision|class|output|(pred|predicted|model)_"
+    r"(class|label|output|value)|(pred|predicted|prediction)_.*)$"
+)
 _PROBABILITY = r"(.*prob.*|p|p_.*|confidence)$"
 _SCORE = r"(score|scores|logit|margin|decision_function|similarity|.*_score|score_.*)$"
+_JUDGE = r"(.*_)?(judge|rater|grader|critic)(_.*)?$"
 _TIME = r"(.*(time|date|timestamp).*|.*_at|ts|year|month|day)$"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A choice that the file leaves open."""
+
+    option: str                          # of the command line that settles it: --label
+    asks: str                            # "which column holds the true labels?"
+    taken: str                           # what is used unless something else is said
+    choices: tuple[str, ...]             # `taken` among them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +58,12 @@ class Roles:
     display: tuple[str, ...] = ()
     segments: tuple[str, ...] = ()
     per_class: tuple[str, ...] = ()       # one probability a class, of a pool with several
-    unlike: str | None = None             # a column called prediction that holds no classes
+    positive: str | None = None           # the positive class, where it was told
+    negative: str | None = None           # the other one, where it was told
+    outcome: Outcome = "two classes"
+    judges: tuple[str, ...] = ()          # guesses of a number, a grade or a class
+    perhaps_labels: tuple[str, ...] = ()  # two values each, and no column is called a label
+    questions: tuple[Question, ...] = ()
 
     @property
     def columns(self) -> list[str]:
@@ -50,103 +72,153 @@ class Roles:
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
-    """What the first rows of a column look like."""
+class _Pick:
+    """Takes columns for roles, each column once."""
 
-    name: str
-    numbers: bool         # nearly all values are numbers
-    distinct: int
-    rows: int
-    low: float
-    high: float
-    length: float         # mean length as text
-
-    def called(self, pattern: str) -> bool:
-        return re.match(pattern, self.name.strip().lower()) is not None
+    def __init__(self, columns: Sequence[Column], told: Told) -> None:
+        self.by_name = {column.name: column for column in columns}
+        named = (told.id, told.score, told.probability, told.prediction, told.label)
+        self.taken = {name for name in named if name is not None}
+        self.questions: list[Question] = []
+        for name in sorted(self.taken | set(told.display)):
+            if name not in self.by_name:
+                there = ", ".join(self.by_name)
+                raise BadInput(f"there is no column {name!r} with values; there are {there}")
 
     @property
-    def classes(self) -> bool:
-        """As few values as a decision or a label has, and no fractions."""
-        repeated = self.distinct <= 2 or self.rows > 50 * self.distinct
-        return self.distinct <= FEW and (repeated or not self.numbers)
+    def free(self) -> list[Column]:
+        return [column for column in self.by_name.values() if column.name not in self.taken]
 
-    @property
-    def within_0_1(self) -> bool:
-        return self.numbers and self.low >= 0 and self.high <= 1
-
-
-def sample(source: Source, names: list[str]) -> Mapping[str, list[pa.Array]]:
-    """The first rows of these columns, about SAMPLE_ROWS. Raises BadInput for a source that is unreadable."""
-    parts: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in source.batches(names):
-        parts.append(batch.columns)
-        rows += batch.columns.num_rows
-        if rows >= SAMPLE_ROWS:
-            break
-    return {name: [part.column(i) for part in parts] for i, name in enumerate(names)}
-
-
-def guess_roles(first: Mapping[str, list[pa.Array]]) -> Roles:
-    """Name the columns from their first rows."""
-    columns = [look for name, chunks in first.items() if (look := _look(name, chunks)) is not None]
-    taken: set[str] = set()
-
-    def pick(pattern: str, fits) -> str | None:  # type: ignore[no-untyped-def]
-        for column in columns:
-            if column.name not in taken and column.called(pattern) and fits(column):
-                taken.add(column.name)
-                return column.name
-        return None
-
-    identity = pick(_ID, lambda c: c.distinct > 0.5 * c.rows or c.rows < 3)
-    times = tuple(c.name for c in columns if c.name not in taken and c.called(_TIME))
-    taken |= set(times)
-    chances = [c.name for c in columns if c.name not in taken and c.called(_PROBABILITY) and c.within_0_1]
-    per_class = tuple(chances) if len(chances) > 2 else ()
-    prediction = pick(_PREDICTION, lambda c: c.classes)
-    unlike = None if prediction else pick(_PREDICTION, lambda c: True)
-    probability = None if per_class else pick(_PROBABILITY, lambda c: c.within_0_1 and c.distinct > 2)
-    score = pick(_SCORE, lambda c: c.numbers)
-    label = pick(_LABEL, lambda c: c.classes)
-    taken |= set(per_class) | {c.name for c in columns if c.called(_LABEL) or c.called(_PREDICTION)}
-    roles = Roles(
-        id=identity, score=score, probability=probability, prediction=prediction, label=label, time=times,
-        per_class=per_class, unlike=unlike,
-    )
-    rest = [c for c in columns if c.name not in taken]
-    shown = sorted((c for c in rest if not c.numbers and c.distinct > FEW), key=lambda c: -c.length)[:_SHOWN]
-    parts = [c.name for c in rest if 2 <= c.distinct <= FEW and c.rows > 5 * c.distinct]
-    return replace(
-        roles,
-        display=tuple(c.name for c in columns if c in shown),
-        segments=tuple(name for name in parts if name not in OWN_COLUMNS),
-    )
-
-
-def _look(name: str, chunks: list[pa.Array]) -> _Column | None:
-    """None for a column that is empty throughout, or cannot be read as text."""
-    texts: list[str] = []
-    numbers: list[float] = []
-    rows = 0
-    for chunk in chunks:
-        try:
-            texts += [v for v in as_text(chunk).to_pylist() if v is not None]
-        except BadInput:
+    def one(
+        self, fits: Callable[[Column], bool], option: str | None = None, asks: str = ""
+    ) -> str | None:
+        """The first free column that fits; a question where several do."""
+        found = [column.name for column in self.free if fits(column)]
+        if not found:
             return None
-        if kind(chunk.type) in ("text", "number", "nothing"):
-            found, good = as_numbers(chunk)
-            numbers += found[good & np.isfinite(found)].tolist()
-        rows += len(chunk)
-    if not texts:
-        return None
-    return _Column(
-        name=name,
-        numbers=len(numbers) >= 0.9 * len(texts),
-        distinct=len(set(texts)),
-        rows=rows,
-        low=min(numbers, default=0.0),
-        high=max(numbers, default=0.0),
-        length=sum(map(len, texts)) / len(texts),
+        self.taken.add(found[0])
+        if option is not None and len(found) > 1:
+            self.questions.append(Question(option=option, asks=asks, taken=found[0], choices=tuple(found)))
+        return found[0]
+
+
+def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
+    """Name the columns. Raises BadInput where a column was told that is not there."""
+    told = told or Told()
+    pick = _Pick(columns, told)
+    identity = told.id or _identity(pick)
+    times = tuple(c.name for c in pick.free if c.called(_TIME) and not c.called(_PREDICTION))
+    pick.taken |= set(times)
+    chances = [c.name for c in pick.free if c.called(_PROBABILITY) and c.within_0_1]
+    per_class = tuple(chances) if len(chances) > 2 and told.probability is None else ()
+    pick.taken |= set(per_class)
+    label = told.label or _label(pick)
+    prediction = told.prediction or pick.one(
+        lambda c: c.called(_PREDICTION) and not c.like_a_probability, "--prediction",
+        "which column holds the predictions?",
     )
+    outcome = _outcome([pick.by_name[name] for name in (prediction, label) if name], bool(per_class))
+    score, probability = _scale(pick, told, outcome, per_class)
+    if outcome == "two classes" and prediction and score is None:
+        confident = probability is not None and pick.by_name[probability].is_confidence
+        outcome = "classes" if confident or probability is None else outcome
+    if identity is None:
+        identity = pick.one(lambda c: c.names_items and c.rows > 2, "--id", _WHICH_ID)
+    judges = _judges(pick, outcome, label)
+    pick.taken |= set(judges)
+    unsure = () if label else _perhaps_labels(pick)
+    pick.taken |= set(unsure)
+    leftover = [c for c in pick.free if not c.called(_LABEL) and not c.called(_PREDICTION)]
+    display = told.display or _display(leftover)
+    return Roles(
+        id=identity, score=score, probability=probability, prediction=prediction, label=label, time=times,
+        display=display, per_class=per_class, positive=told.positive, outcome=outcome,
+        segments=tuple(c.name for c in leftover if _is_segment(c) and c.name not in display),
+        judges=judges, perhaps_labels=unsure, questions=tuple(pick.questions),
+    )
+
+
+def gives_away(name: str) -> str | None:
+    """What a column of this name would tell people who have to judge for themselves; None for nothing."""
+    told = (("the truth", _LABEL), ("a prediction", _PREDICTION), ("a probability", _PROBABILITY),
+            ("a score", _SCORE))
+    return next((what for what, pattern in told if is_called(name, pattern)), None)
+
+
+def _identity(pick: _Pick) -> str | None:
+    return (
+        pick.one(lambda c: c.called(_ID) and c.names_items, "--id", _WHICH_ID)
+        or pick.one(lambda c: c.called(_ID) and c.distinct > 0.5 * c.rows and (c.whole or not c.numbers))
+        or pick.one(lambda c: c.called(_INDEX) and c.names_items)
+    )
+
+
+def _label(pick: _Pick) -> str | None:
+    def could_be(column: Column) -> bool:
+        return column.numbers or column.distinct <= 2 or column.names_of_classes
+
+    asks = "which column holds the true labels?"
+    return pick.one(lambda c: c.called(_LABEL) and could_be(c), "--label", asks)
+
+
+def _perhaps_labels(pick: _Pick) -> tuple[str, ...]:
+    """Columns that say whether something is so: true and false, or is_..., has_..."""
+    return tuple(c.name for c in pick.free if c.distinct == 2 and (c.boolean or c.called(_SAYS_WHETHER)))
+
+
+def _judges(pick: _Pick, outcome: Outcome, label: str | None) -> tuple[str, ...]:
+    """Columns called judge... that hold what a label may be."""
+    if outcome == "two classes":
+        return ()
+    known = set(pick.by_name[label].values) if label else set()
+    return tuple(
+        c.name for c in pick.free
+        if c.called(_JUDGE) and (c.numbers if outcome == "number" else bool(known) and set(c.values) <= known)
+    )
+
+
+def _outcome(decided: Sequence[Column], per_class: bool) -> Outcome:
+    """What a label is, from the values of predictions and labels."""
+    if any(c.numbers and (not c.whole or c.distinct > FEW) for c in decided):
+        return "number"
+    if all(c.distinct <= 2 for c in decided):
+        return "classes" if per_class else "two classes"
+    graded = all(c.numbers for c in decided) and max(c.high for c in decided) < _MOST_GRADES
+    return "grades" if graded else "classes"
+
+
+def _scale(
+    pick: _Pick, told: Told, outcome: Outcome, per_class: tuple[str, ...]
+) -> tuple[str | None, str | None]:
+    """(score, probability): numbers within 0 and 1 are a probability, whatever they are called."""
+    score, probability = told.score, told.probability
+    if score is not None or probability is not None or per_class or outcome in ("number", "grades"):
+        return score, probability
+    if outcome == "classes":
+        asks = "which column holds the confidence in the prediction?"
+        chance = pick.one(lambda c: c.called(_PROBABILITY) and c.like_a_probability, "--probability", asks)
+        return None, chance
+    asks = "which column says how positive an item looks?"
+    probability = pick.one(
+        lambda c: c.called(_PROBABILITY) and c.within_0_1 and c.distinct > 2, "--probability", asks
+    )
+    score = pick.one(lambda c: c.called(_SCORE) and c.numbers and not c.like_a_probability, "--score", asks)
+    if probability is None:
+        named = pick.one(lambda c: c.called(_SCORE) and c.like_a_probability, "--probability", asks)
+        probability = named or (None if score else pick.one(
+            lambda c: c.like_a_probability and c.distinct > FEW, "--probability", asks
+        ))
+    return score, probability
+
+
+def _display(columns: Sequence[Column]) -> tuple[str, ...]:
+    """The columns with the longest texts, in the order of the file."""
+    texts = [c for c in columns if not c.numbers and not c.boolean and c.distinct > FEW]
+    longest = sorted(texts, key=lambda c: -c.length)[:_SHOWN]
+    return tuple(c.name for c in texts if c in longest)
+
+
+def _is_segment(column: Column) -> bool:
+    few = 2 <= column.distinct <= FEW and column.rows > 5 * column.distinct
+    whole = column.whole or not column.numbers
+    return few and whole and column.name not in OWN_COLUMNS

@@ -20,7 +20,7 @@ from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.sources.reader import Source, SourceBatch
 from assay.tasks.sources.values import as_numbers, as_text
 
-MOST_CLASSES = 50        # distinct values of a prediction or label that are told apart
+MOST_CLASSES = 1_000     # distinct values of a prediction or label that are told apart
 
 
 @dataclass(slots=True)
@@ -71,6 +71,7 @@ def scan(source: Source, roles: Roles, progress: Callable[[int], None] | None = 
     paths = [file.path for file in source.files]
     codes: dict[str, dict[str, int]] = {"prediction": {}, "label": {}}
     columns = roles.columns
+    numbers, classes = _by_kind(roles)
     for batch in source.batches(columns) if columns else ():
         given = {name: batch.columns.column(i) for i, name in enumerate(columns)}
         path = paths[batch.file]
@@ -80,12 +81,10 @@ def scan(source: Source, roles: Roles, progress: Callable[[int], None] | None = 
             missing = np.asarray([value in (None, "") for value in text.to_pylist()], np.bool_)
             found.missing_ids.add(missing, batch, path, given[roles.id])
             seen.add(text.filter(pa.array(~missing)))
-        for role, name in (("score", roles.score), ("probability", roles.probability)):
-            if name is not None:
-                kept[role].append(_numbers(found, name, given[name], batch, path, role == "probability"))
-        for role, name in (("prediction", roles.prediction), ("label", roles.label)):
-            if name is not None:
-                kept[role].append(_classes(found, role, codes[role], given[name], batch, path))
+        for role, name in numbers:
+            kept[role].append(_numbers(found, name, given[name], batch, path, role == "probability"))
+        for role, name in classes:
+            kept[role].append(_classes(found, role, codes[role], given[name], batch, path))
         if progress:
             progress(found.rows)
     found.score, found.probability = (_joined(kept[role], np.float64) for role in ("score", "probability"))
@@ -94,6 +93,16 @@ def scan(source: Source, roles: Roles, progress: Callable[[int], None] | None = 
     if roles.id is not None:
         found.duplicates = _duplicates(source, roles.id, seen)
     return found
+
+
+def _by_kind(roles: Roles) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """(role, column) of what is read as numbers, and of what is read as classes; a label that is a number is
+    not read."""
+    scales = [("score", roles.score), ("probability", roles.probability)]
+    decided = [("prediction", roles.prediction), ("label", roles.label)]
+    if roles.outcome == "number":
+        scales, decided = decided[:1], []
+    return [(r, c) for r, c in scales if c is not None], [(r, c) for r, c in decided if c is not None]
 
 
 def _numbers(

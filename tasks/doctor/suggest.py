@@ -1,61 +1,153 @@
-"""A spec to start from, with the names that were found."""
+"""A spec to start from, with the names that were found, and the questions that the file leaves open."""
 
+import math
 from pathlib import PurePosixPath
 
 import yaml
 
-from assay.evalcore.types import JsonObject
-from assay.tasks.doctor.numbers import Numbers
-from assay.tasks.doctor.roles import Roles
+from assay.evalcore.types import Json, JsonObject
+from assay.tasks.doctor.class_names import ClassNames
+from assay.tasks.doctor.roles import Question, Roles
+from assay.tasks.doctor.scan import Scan
 from assay.tasks.ledger.layout import check_name
 
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
+_PRECISE = 0.1        # half-width of a measure of numbers, as a share of their spread
+_NARROW = 0.05        # of other measures
+_LABELS = 500
 
 
-def suggest_spec(source: str, roles: Roles, numbers: Numbers, budget: int, half_width: float) -> str:
-    """YAML that loads as it stands. Where every row is labelled, the desk is simulated with those labels."""
-    pool: JsonObject = {"source": source, "id": roles.id}
+def suggest_spec(
+    source: str, roles: Roles, found: Scan, *, classes: ClassNames | None, threshold: float | None,
+    spread: float,
+) -> str:
+    """YAML. It loads as it stands where the file says everything; else the comments say what to put in.
+
+    classes     of a file with two classes that has a score or a probability
+    threshold   between the predictions, where the file has none of its own
+    spread      standard deviation of labels or predictions that are numbers
+
+    Where every row is labelled, the desk is simulated with those labels.
+    """
+    known = roles.label is not None and found.rows > 0 and not found.missing_labels
+    labels, measures = _labels_and_measures(roles, found, classes)
+    half_width = _rounded(_PRECISE * spread) if roles.outcome == "number" else _NARROW
+    spec: JsonObject = {
+        "name": _name(source),
+        "pool": _pool(source, roles, threshold, labels),
+        "labels": labels,
+        "measure": measures,
+        "target": {"half_width": half_width, "confidence": 0.95},
+        "budget": {"labels": max(min(_LABELS, found.rows), 1)},
+        "batch_size": 25,
+        "method": "auto",
+        "desk": _desk(source, roles) if known else {"kind": "folder", "path": "./labelling"},
+        "store": "./assay-ledger",
+        "seed": 7,
+    }
+    return _head(roles, known) + yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _pool(source: str, roles: Roles, threshold: float | None, labels: JsonObject) -> JsonObject:
+    pool: JsonObject = {"source": source, "id": roles.id or ""}
     if roles.score is not None:
         pool["score"] = roles.score
     if roles.probability is not None:
         pool["probability"] = roles.probability
+    elif roles.per_class and (chances := _per_class(roles.per_class, labels)):
+        pool["probability"] = chances
     if roles.prediction is not None:
         pool["prediction"] = roles.prediction
-    else:
-        pool["threshold"] = numbers.threshold if numbers.threshold is not None else 0.5
+    elif roles.outcome == "two classes":
+        pool["threshold"] = threshold if threshold is not None else 0.5
+    if roles.judges:
+        pool["judge"] = list(roles.judges)
     if roles.display:
         pool["display"] = list(roles.display)
     if roles.segments:
         pool["segments"] = list(roles.segments)
-    known = numbers.label is not None and roles.label is not None
-    numeric = {numbers.positive, numbers.negative} <= {"0", "1", "0.0", "1.0", "true", "false"}
+    return pool
+
+
+def _labels_and_measures(
+    roles: Roles, found: Scan, classes: ClassNames | None
+) -> tuple[JsonObject, list[Json]]:
+    if roles.outcome == "number":
+        return {"number": {}}, ["mae", "bias"] if roles.prediction else ["mean"]
+    if roles.outcome == "two classes":
+        positive, negative = classes.words if classes else ("", "")
+        return {"positive": positive, "negative": negative}, ["f1", "precision", "recall"]
+    names = sorted({*found.predictions, *found.labels} or set(_endings(roles.per_class)))
+    if roles.outcome == "grades":
+        return {"grades": sorted(float(n) if "." in n else int(n) for n in names)}, _of_grades(roles)
+    if len(names) == 2 and roles.prediction is not None:
+        positive = classes.predicted[0] if classes else names[0]
+        return {"classes": names}, [{"name": m, "class": positive} for m in ("f1", "precision", "recall")]
+    return {"classes": names}, ["accuracy", "macro_f1"] if roles.prediction or roles.per_class else ["rate"]
+
+
+def _of_grades(roles: Roles) -> list[Json]:
+    return ["accuracy", "mae", "bias"] if roles.prediction else ["mean"]
+
+
+def _per_class(columns: tuple[str, ...], labels: JsonObject) -> JsonObject | None:
+    """`prefix`, or each class with its column; None where the names do not say which is whose."""
+    names = labels.get("classes")
+    if not isinstance(names, list):
+        return None
+    prefix = _prefix(columns)
+    if {prefix + str(name) for name in names} <= set(columns):
+        return {"prefix": prefix}
+    plain = {_plain(ending): column for ending, column in zip(_endings(columns), columns, strict=True)}
+    found: JsonObject = {str(name): plain[_plain(str(name))] for name in names if _plain(str(name)) in plain}
+    return found if len(found) == len(names) else None
+
+
+def _prefix(columns: tuple[str, ...]) -> str:
+    """What all names begin with, up to its last underscore."""
+    first, last = min(columns), max(columns)
+    same = next((i for i, sign in enumerate(first) if last[i:i + 1] != sign), len(first))
+    return first[: first.rfind("_", 0, same) + 1]
+
+
+def _endings(columns: tuple[str, ...]) -> list[str]:
+    return [name[len(_prefix(columns)):] for name in columns] if columns else []
+
+
+def _plain(name: str) -> str:
+    return "".join(sign for sign in name.lower() if sign.isalnum())
+
+
+def _desk(source: str, roles: Roles) -> JsonObject:
     desk: JsonObject = {"kind": "simulated", "labels": source}
-    if known and roles.label != "label":
+    if roles.label != "label":
         desk["label"] = roles.label
-    if not known:
-        desk = {"kind": "folder", "path": "./labelling"}
-    spec = {
-        "name": _name(source),
-        "pool": pool,
-        "labels": {
-            "positive": "positive" if numeric else numbers.positive,
-            "negative": "negative" if numeric else numbers.negative,
-        },
-        "measure": ["f1", "precision", "recall"],
-        "target": {"half_width": half_width, "confidence": 0.95},
-        "budget": {"labels": budget},
-        "batch_size": 25,
-        "method": "auto",
-        "desk": desk,
-        "store": "./assay-ledger",
-        "seed": 7,
-    }
-    head = "# Suggested by `assay doctor`: the columns are guessed; check each of them.\n"
+    return desk
+
+
+def _head(roles: Roles, known: bool) -> str:
+    lines = ["Suggested by `assay doctor`: the columns are guessed; check each of them."]
+    lines += [f"QUESTION: {_asked(question)}" for question in roles.questions]
+    if roles.id is None:
+        lines.append("QUESTION: which column names each item? Put it under pool.id; every row needs its own.")
+    lines += [f"QUESTION: does {name!r} hold the true labels? Then run again with --label {name}."
+              for name in roles.perhaps_labels]
     if known:
-        head += "# Every row is labelled, so the desk is simulated: a trial run that asks nobody.\n"
+        lines.append("Every row is labelled, so the desk is simulated: a trial run that asks nobody.")
     elif not roles.display:
-        head += "# Add pool.display, the columns people need to see: without it nobody can label.\n"
-    return head + yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=100)
+        lines.append("Add pool.display, the columns people need to see: without it nobody can label.")
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _asked(question: Question) -> str:
+    others = [repr(choice) for choice in question.choices if choice != question.taken]
+    instead = f"; else {' or '.join(others)}" if others else ""
+    return f"{question.asks} Taken: {question.taken!r}{instead} ({question.option})"
+
+
+def _rounded(value: float) -> float:
+    """To one significant figure; 1 for no spread at all."""
+    return float(f"{value:.1g}") if value > 0 and math.isfinite(value) else 1.0
 
 
 def _name(source: str) -> str:

@@ -1,7 +1,8 @@
 """Rows of a CSV file, a block at a time.
 
 Nothing is guessed: every column is read as text, so an id 007 keeps its zeros and NA is a word. The first
-line names the columns. Quoted values may hold line breaks; empty lines are no rows.
+line names the columns; one without a name is called by its place, `column 1`. Quoted values may hold line
+breaks; empty lines are no rows.
 """
 
 import csv
@@ -31,7 +32,9 @@ def csv_batches(
     """(number of its first row, batch of these columns as text); with `wanted` rows, up to the last."""
     try:
         with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
-            check_columns(file.path, columns, _header(file, stream))
+            names = _header(file, stream)
+            check_columns(file.path, columns, _named(names))
+            there = [names[_named(names).index(column)] for column in columns]
             if not any(end in stream.peek(_MOST_HEADER) for end in (b"\n", b"\r")):
                 return  # column names and nothing else
             rows = pacsv.open_csv(
@@ -39,7 +42,7 @@ def csv_batches(
                 read_options=pacsv.ReadOptions(block_size=_BLOCK),
                 parse_options=pacsv.ParseOptions(newlines_in_values=True),
                 convert_options=pacsv.ConvertOptions(
-                    include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
+                    include_columns=there, column_types=dict.fromkeys(there, pa.string())
                 ),
             )
             first = 0
@@ -47,7 +50,7 @@ def csv_batches(
                 for batch in rows:
                     if wanted is not None and (not wanted or first > wanted[-1]):
                         return
-                    yield first, batch
+                    yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
                     first += batch.num_rows
     except pa.ArrowInvalid as error:
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
@@ -59,7 +62,7 @@ def header(file: SourceFile) -> list[str]:
     """The column names. Raises BadInput for a file without any."""
     try:
         with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
-            return _header(file, stream)
+            return _named(_header(file, stream))
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable(file.path, str(error) or type(error).__name__) from None
 
@@ -68,6 +71,13 @@ def opened(file: SourceFile, raw: BinaryIO) -> io.BufferedReader:
     """The file's text as bytes: decompressed if its name says so."""
     inner = cast("io.RawIOBase", gzip.GzipFile(fileobj=raw) if is_compressed(file.path) else raw)
     return io.BufferedReader(inner, buffer_size=_MOST_HEADER)
+
+
+def _named(names: list[str]) -> list[str]:
+    """The names, with one for the column without a name that data frames write their index into."""
+    if names.count("") != 1 or (called := f"column {names.index('') + 1}") in names:
+        return names
+    return [name or called for name in names]
 
 
 def _header(file: SourceFile, stream: io.BufferedReader) -> list[str]:

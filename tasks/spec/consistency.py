@@ -9,7 +9,7 @@ from assay.evalcore.outcome_measures.registry import of_scores
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
-from assay.tasks.spec.goals import Budget, Threshold
+from assay.tasks.spec.goals import Budget, Target, Threshold
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import contradictions_of_outcome
 from assay.tasks.spec.outcomes import Outcomes
@@ -48,6 +48,15 @@ def contradictions(
         found.append(("adjudication.rule", "is dawid-skene, which weighs people against each other; set "
                                            "desk.annotators_per_item to 2 or more, or the rule to majority"))
     return found
+
+
+def unreachable(target: Target, labels: LabelsForm) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) of a target that every interval meets."""
+    given = {"half_width": target.half_width, "variance": target.variance}
+    return [
+        (f"target.{key}", f"is {value:g}, which every interval of such measures meets; give less than 1")
+        for key, value in given.items() if value is not None and value >= 1 and labels.shares
+    ]
 
 
 def not_watched(pool: Pool, measures: Sequence[MeasureChoice]) -> list[tuple[str, str]]:

@@ -10,8 +10,12 @@ from assay.tasks.schema import Finite, Part, wrong
 class Target(Part):
     """How sure is sure enough: one of half_width and variance."""
 
-    half_width: float | None = Field(default=None, gt=0, lt=1, description="half the interval's width")
-    variance: float | None = Field(default=None, gt=0, lt=1, description="variance of the estimate")
+    half_width: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="half the interval's width, in its unit"
+    )
+    variance: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="variance of the estimate"
+    )
     confidence: float = Field(default=0.95, gt=0, lt=1, description="confidence of the interval")
 
     @model_validator(mode="after")

@@ -89,7 +89,8 @@ def test_every_defect_is_named_with_its_rows_and_a_remedy(doctor):
     lines[12] = "a11,high,0"        # row 12: no number either
     Path("broken.csv").write_text("\n".join(lines) + "\n")
     code, told = doctor("broken.csv")
-    assert (code, told["usable"], told["spec"]) == (2, False, None)
+    assert (code, told["usable"]) == (2, False)
+    assert yaml.safe_load(told["spec"])["pool"]["id"] == "item_id"     # a draft, whatever is wrong
     problems = by_level(told, "problem")
     assert set(problems) == {"item_id", "score"}
     says = " ".join(f["says"] for f in told["findings"])
@@ -104,7 +105,7 @@ def test_every_defect_is_named_with_its_rows_and_a_remedy(doctor):
 @pytest.mark.parametrize(
     ("columns", "about"),
     [
-        ({"item_id": ["a", "b", "c"]}, "score"),
+        ({"item_id": ["a", "b", "c"]}, "columns"),
         ({"item_id": ["a", "b", "c"], "prediction": ["x", "y", "z"], "score": [1.0, 2.0, 3.0]}, "prediction"),
         ({"score": [1.0, 2.0, 3.0], "prediction": [0, 1, 1]}, "id"),
     ],
@@ -191,3 +192,62 @@ def test_people_get_the_same_in_lines(folder, capsys):
     assert "# Suggested by `assay doctor`" in text
     assert run_command_line(["doctor", "missing.csv"]) == 2
     assert "PROBLEM" in capsys.readouterr().out
+
+
+def test_a_spec_is_believed_about_the_positive_class(doctor):
+    rows = pa.table({"item_id": list("abcd"), "score": [0.1, 0.2, 0.3, 0.4], "prediction": ["ham"] * 4,
+                     "label": ["ham", "spam", "ham", "ham"]})
+    pq.write_table(rows, "mail.parquet")
+    spec = a_spec(
+        pool={"source": "mail.parquet", "id": "item_id", "score": "score", "prediction": "prediction",
+              "display": ["label"]},
+        labels={"positive": "spam", "negative": "ham"}, budget={"labels": 4}, desk={
+            "kind": "simulated", "labels": "mail.parquet"},
+    )
+    told = doctor(spec)[1]
+    assert "every item is predicted negative ('ham')" in by_level(told, "warning")["prediction"]["says"]
+    assert "the truth" in by_level(told, "warning")["display: label"]["says"]
+
+
+def test_scores_that_point_the_other_way_are_told(doctor):
+    rows = pa.table({
+        "item_id": [f"i{n}" for n in range(200)], "prediction": [int(n > 150) for n in range(200)],
+        "probability": [1 - n / 200 for n in range(200)],
+    })
+    pq.write_table(rows, "turned.parquet")
+    assert "have the lower scores" in by_level(doctor("turned.parquet")[1], "warning")["score"]["says"]
+
+
+def test_a_file_runs_without_a_spec_and_again(folder, capsys):
+    table = pa.table({
+        "message_id": [f"m{n}" for n in range(120)], "text": [f"message number {n}" for n in range(120)],
+        "decision": [["spam", "ham"][n % 3 > 0] for n in range(120)],
+        "is_spam": [n % 3 == 0 or n % 10 == 7 for n in range(120)],
+    })
+    pq.write_table(table, "log.parquet")
+    assert run_command_line(["run", "log.parquet"]) == 2
+    assert "name the column with --label" in capsys.readouterr().err
+    command = ["run", "log.parquet", "--label", "is_spam", "--positive", "spam", "--json"]
+    assert run_command_line(command) == 2
+    assert "('false', 'true') are none of the predicted classes" in json.loads(
+        capsys.readouterr().out)["error"]["message"]
+    table = table.set_column(3, "truth", pa.array(
+        [["ham", "spam"][n % 3 == 0 or n % 10 == 7] for n in range(120)]
+    ))
+    pq.write_table(table, "log.parquet")
+    assert run_command_line(["run", "log.parquet", "--positive", "spam", "--json"]) == 0
+    captured = capsys.readouterr()
+    ran = json.loads(captured.out)
+    assert "log-trial.yaml" in captured.err
+    truth = yaml.safe_load(Path("log-trial.yaml").read_text())
+    assert truth["measure"][0] == {"name": "f1", "class": "spam"}
+    assert truth["desk"] == {"kind": "simulated", "labels": "log.parquet", "label": "truth"}
+    assert ran["estimates"][0]["value"] == pytest.approx(2 * 40 / (2 * 40 + 8), abs=0.08)
+    assert run_command_line(["run", "log.parquet", "--positive", "spam", "--json"]) == 0   # resumes: finished
+    assert json.loads(capsys.readouterr().out)["estimates"] == ran["estimates"]
+    assert run_command_line(["run", "log.parquet", "--json"]) == 2
+    assert "holds another spec" in capsys.readouterr().err
+    assert run_command_line(["doctor", "log.parquet", "--id", "nobody"]) == 2
+    assert "there is no column 'nobody'" in capsys.readouterr().err
+    assert run_command_line(["doctor", "log-trial.yaml", "--id", "message_id"]) == 2
+    assert "is a spec" in capsys.readouterr().err

@@ -14,6 +14,7 @@ class LabelsForm(Part):
 
     task: ClassVar[str]                   # what `pool.task` says of it
     systems: ClassVar[bool] = False       # several systems can be compared
+    shares: ClassVar[bool] = True         # measures have no unit: none spans more than from -1 to 1
 
     @property
     @abstractmethod

@@ -128,6 +128,7 @@ class Grades(ClassLabels):
 
     task: ClassVar[str] = "multiclass"
     level: ClassVar[Level] = "ordinal"
+    shares: ClassVar[bool] = False
 
     grades: Annotated[tuple[Finite, ...], Strict(False), several(2, MOST_CLASSES)] = Field(
         description="the grades from the lowest to the highest"

@@ -35,6 +35,7 @@ class NumberLabels(LabelsForm):
     """A number."""
 
     task: ClassVar[str] = "number"
+    shares: ClassVar[bool] = False
 
     number: Bounds = Field(description="the bounds, {min: 0, max: 100}, or {} without any")
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from assay.tasks.doctor.class_names import ClassNames
 from assay.tasks.doctor.judge import ties_finding
 from assay.tasks.doctor.numbers import Numbers
 from assay.tasks.doctor.summary import calibration, measure_findings, score_summary, summary_of
@@ -11,7 +12,8 @@ from assay.tasks.doctor.summary import calibration, measure_findings, score_summ
 def a_pool(score, probability, prediction, label=None):
     return Numbers(
         score=np.array(score), probability=np.array(probability), prediction=np.array(prediction),
-        label=None if label is None else np.array(label), positive="yes", negative="no", threshold=None,
+        label=None if label is None else np.array(label), threshold=None,
+        classes=ClassNames(predicted=("yes", "no"), labelled=("yes", "no"), question=None),
     )
 
 

@@ -1,0 +1,135 @@
+"""What the columns of a file look like, from its first rows."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.sources.reader import Source
+from assay.tasks.sources.values import as_numbers, as_text, kind
+
+SAMPLE_ROWS = 20_000
+FEW = 20              # values a segment may have
+_KEPT = 1_000         # distinct values that are remembered
+_EVEN = 0.5
+
+
+def is_called(name: str, pattern: str) -> bool:
+    """Whether a name matches from the beginning, whatever the case."""
+    return re.match(pattern, name.strip().lower()) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """What the first rows of a column look like."""
+
+    name: str
+    boolean: bool               # stored as true and false
+    numbers: bool               # nearly all values are numbers
+    whole: bool                 # and none has a fraction
+    distinct: int
+    filled: int                 # rows with a value
+    rows: int
+    low: float
+    high: float
+    spread: float               # standard deviation of the numbers; 0 where there are none
+    length: float               # mean length as text
+    spaced: bool                # some text has a space in it
+    values: tuple[str, ...]     # distinct values as text, the commonest first, at most a thousand
+
+    def called(self, pattern: str) -> bool:
+        """Whether its name matches from the beginning, whatever the case."""
+        return is_called(self.name, pattern)
+
+    @property
+    def unique(self) -> bool:
+        """No value occurs twice, and none is missing."""
+        return self.distinct == self.rows
+
+    @property
+    def names_items(self) -> bool:
+        """It could be an id: unique, no number with a fraction, no text with spaces."""
+        return self.unique and (self.whole or not self.numbers) and not self.spaced
+
+    @property
+    def classes(self) -> bool:
+        """As few values as a decision or a label has, and no fractions."""
+        repeated = self.distinct <= 2 or self.rows > 50 * self.distinct
+        return self.distinct <= FEW and (repeated or not self.numbers)
+
+    @property
+    def names_of_classes(self) -> bool:
+        """Words of which most occur again."""
+        return not self.numbers and self.distinct <= _KEPT and self.filled >= 2 * self.distinct
+
+    @property
+    def within_0_1(self) -> bool:
+        """Numbers, none below 0 or above 1."""
+        return self.numbers and self.low >= 0 and self.high <= 1
+
+    @property
+    def like_a_probability(self) -> bool:
+        """Within 0 and 1, and not only the two ends."""
+        return self.within_0_1 and not self.whole
+
+
+    @property
+    def is_confidence(self) -> bool:
+        """A probability of whatever was predicted, by its name and because it is never below one half."""
+        return self.called(r"(.*_)?conf(idence)?$") and self.within_0_1 and self.low >= _EVEN
+
+
+def sample(source: Source, names: list[str]) -> Mapping[str, list[pa.Array]]:
+    """The first rows of these columns, about SAMPLE_ROWS. Raises BadInput for a source that is unreadable."""
+    parts: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in source.batches(names):
+        parts.append(batch.columns)
+        rows += batch.columns.num_rows
+        if rows >= SAMPLE_ROWS:
+            break
+    return {name: [part.column(i) for part in parts] for i, name in enumerate(names)}
+
+
+def look(first: Mapping[str, list[pa.Array]]) -> list[Column]:
+    """The columns that hold something that can be read as text."""
+    return [column for name, chunks in first.items() if (column := _look(name, chunks)) is not None]
+
+
+def _look(name: str, chunks: list[pa.Array]) -> Column | None:
+    """None for a column that is empty throughout, or cannot be read as text."""
+    texts: list[str] = []
+    found: list[float] = []
+    rows = 0
+    for chunk in chunks:
+        try:
+            texts += [v for v in as_text(chunk).to_pylist() if v is not None]
+        except BadInput:
+            return None
+        if kind(chunk.type) in ("text", "number", "nothing"):
+            numbers, good = as_numbers(chunk)
+            found += numbers[good & np.isfinite(numbers)].tolist()
+        rows += len(chunk)
+    if not texts:
+        return None
+    values, counts = np.unique(np.array(texts, object), return_counts=True)
+    commonest = np.argsort(-counts, kind="stable")[:_KEPT]
+    numeric = np.array(found)
+    return Column(
+        name=name,
+        boolean=all(kind(chunk.type) in ("boolean", "nothing") for chunk in chunks),
+        numbers=len(found) >= 0.9 * len(texts),
+        whole=bool(len(found)) and bool(np.all(numeric == np.floor(numeric))),
+        distinct=len(values),
+        filled=len(texts),
+        rows=rows,
+        low=float(numeric.min()) if found else 0.0,
+        high=float(numeric.max()) if found else 0.0,
+        spread=float(numeric.std()) if found else 0.0,
+        length=sum(map(len, texts)) / len(texts),
+        spaced=any(" " in text for text in texts),
+        values=tuple(map(str, values[commonest])),
+    )

@@ -1,0 +1,87 @@
+"""What the columns of a file are taken for."""
+
+import pyarrow as pa
+import pytest
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.doctor.columns import look
+from assay.tasks.doctor.roles import gives_away, guess_roles
+from assay.tasks.doctor.told import Told
+
+N = 200
+
+
+def roles(told=None, **columns):
+    return guess_roles(look({name: [pa.array(values)] for name, values in columns.items()}), told)
+
+
+def half(a, b):
+    return [a if n % 2 else b for n in range(N)]
+
+
+IDS = [f"m{n}" for n in range(N)]
+CHANCES = [n / N for n in range(N)]
+
+
+def test_ids_by_other_names_and_the_index_of_a_data_frame():
+    assert roles(message_id=IDS, score=CHANCES).id == "message_id"
+    assert roles(**{"Unnamed: 0": list(range(N))}, score=CHANCES).id == "Unnamed: 0"
+    assert roles(code=IDS, score=CHANCES).id == "code"                       # unique, whatever it is called
+    assert roles(text=[f"no id {n}" for n in range(N)], score=CHANCES).id is None
+    assert roles(user_id=half("a", "b"), pair_key=IDS, score=CHANCES).id == "pair_key"
+
+
+def test_numbers_between_0_and_1_are_a_probability_whatever_they_are_called():
+    found = roles(id=IDS, score=CHANCES, prediction=half(1, 0))
+    assert (found.score, found.probability) == (None, "score")
+    found = roles(id=IDS, score=[n - 90.5 for n in range(N)], prediction=half(1, 0))
+    assert (found.score, found.probability) == ("score", None)
+    assert roles(id=IDS, risk=CHANCES, prediction=half(1, 0)).probability == "risk"
+
+
+@pytest.mark.parametrize(
+    ("prediction", "label", "outcome"),
+    [
+        (half(1, 0), half("ham", "spam"), "classes"),          # no score: predictions alone
+        ([n * 1.5 for n in range(N)], [n * 1.6 for n in range(N)], "number"),
+        ([n % 5 + 1 for n in range(N)], [n % 4 + 1 for n in range(N)], "grades"),
+        ([f"c{n % 7}" for n in range(N)], [f"c{n % 5}" for n in range(N)], "classes"),
+    ],
+)
+def test_the_outcome_follows_from_predictions_and_labels(prediction, label, outcome):
+    found = roles(id=IDS, prediction=prediction, label=label)
+    assert (found.outcome, found.prediction, found.label) == (outcome, "prediction", "label")
+
+
+def test_a_confidence_is_no_probability_of_the_positive_class():
+    sure = [0.5 + n / (2 * N) for n in range(N)]
+    found = roles(id=IDS, confidence=sure, prediction=half("cat", "dog"))
+    assert (found.outcome, found.probability) == ("classes", "confidence")
+    assert roles(id=IDS, p_cat=sure, prediction=half("cat", "dog")).outcome == "two classes"
+
+
+def test_what_could_be_two_columns_is_a_question_and_what_is_told_is_none():
+    columns = {"id": IDS, "score": CHANCES, "label": half(1, 0), "truth": half(0, 1)}
+    [question] = roles(**columns).questions
+    assert (question.option, question.taken, question.choices) == ("--label", "label", ("label", "truth"))
+    found = roles(Told(label="truth"), **columns)
+    assert (found.questions, found.label) == ((), "truth")
+    with pytest.raises(BadInput, match="no column 'gone' with values; there are id, score"):
+        roles(Told(label="gone"), **columns)
+
+
+def test_true_and_false_may_be_a_label_and_are_no_segment():
+    found = roles(id=IDS, score=CHANCES, same=half(True, False), region=half("north", "south"))
+    assert (found.perhaps_labels, found.segments, found.label) == (("same",), ("region",), None)
+
+
+def test_judges_hold_what_a_label_may_be():
+    grade = [n % 5 + 1 for n in range(N)]
+    found = roles(id=IDS, label=grade, judge_a=grade, judge_b=half("good", "bad"))
+    assert found.judges == ("judge_a",)
+
+
+def test_names_that_give_the_answer_away():
+    assert gives_away("label") == "the truth"
+    assert gives_away("model_score") == "a score"
+    assert gives_away("text") is None
