@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from assay.evalcore.measures.alike import where_alike
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import every
 from assay.evalcore.types import Array, JsonObject
@@ -11,8 +12,6 @@ from assay.tasks.doctor.numbers import Numbers
 
 _BINS = 10
 _LEVELS = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
-_SHARES = 101     # shares of positives at which a measure is tried where all predictions are alike
-_SAME = 1e-12     # values closer than this are one value
 _MEGABYTES, _BYTES_A_ROW, _ROWS_A_SECOND = 300, 60, 250_000     # of a freeze, as measured
 
 
@@ -150,14 +149,10 @@ def _availability(measure: Measure, prediction: Array) -> tuple[bool, str | None
     alike = np.unique(prediction)
     if len(alike) > 1:
         return True, None
-    share = np.linspace(0, 1, _SHARES)           # of positives among the labels, from none to all
-    table = np.zeros((_SHARES, 2, 2))
-    table[:, alike[0]] = np.stack([1 - share, share], axis=-1)
-    values = measure.of_confusion(table)
-    values = values[np.isfinite(values)]
-    if not len(values):
+    known = where_alike(measure, int(alike[0]))
+    if not known.exists:
         return False, f"does not exist: {measure.undefined_when}"
-    if np.ptp(values) > _SAME:
+    if known.value is None:
         return True, None
     every_one = "positive" if alike[0] else "negative"
-    return True, f"{values[0]:g} wherever it exists, since every item is predicted {every_one}"
+    return True, f"{known.value:g} wherever it exists, since every item is predicted {every_one}"

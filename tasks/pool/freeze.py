@@ -27,6 +27,7 @@ from assay.tasks.pool.frozen import pool_digest
 from assay.tasks.pool.gold import freeze_gold
 from assay.tasks.pool.one_pass import FreezingPass
 from assay.tasks.pool.outcomes import freeze_outcomes, read_outcomes
+from assay.tasks.pool.predictions.known_answers import refuse_known_answers
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 
@@ -58,6 +59,8 @@ def freeze_pool(
         if progress:
             progress(rows)
     frozen.check()
+    counts = frozen.gathered.counts()
+    refuse_known_answers(spec, counts["predicted"])
     outcomes = freeze_outcomes(spec, store, frozen.part_keys)
     known = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
     manifest = Manifest(
@@ -75,7 +78,7 @@ def freeze_pool(
         inherited=inherited,
         gold=freeze_gold(spec, store),
         outcomes=outcomes,
-        **frozen.gathered.counts(),
+        **counts,
     )
     put_record(ledger, layout.pool_sources(spec.name), FilesRead(files=tuple(
         FileRead(path=file.path, size=file.size, version=file.version) for file in source.files

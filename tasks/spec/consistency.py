@@ -50,6 +50,26 @@ def contradictions(
     return found
 
 
+def out_of_range(
+    threshold: Threshold | None, pool: Pool, labels: LabelsForm, measures: Sequence[MeasureChoice]
+) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) of a limit that the first measure can never pass, or never miss."""
+    if threshold is None or pool.compares:
+        return []
+    first = measures[0]
+    try:
+        low, high = (
+            first.of_two_classes() if labels.outcome is None else first.of(labels.outcome, 1)
+        ).bounds
+    except BadInput:
+        return []      # said already
+    given = {"min": threshold.min, "max": threshold.max}
+    return [
+        (f"threshold.{key}", f"is {value:g}, and {first.name} lies between {low:g} and {high:g}")
+        for key, value in given.items() if value is not None and not low <= value <= high
+    ]
+
+
 def unreachable(target: Target, labels: LabelsForm) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of a target that every interval meets."""
     given = {"half_width": target.half_width, "variance": target.variance}

@@ -35,7 +35,13 @@ from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.choice_of_items import MethodName, WarmStart
-from assay.tasks.spec.consistency import contradictions, contradictions_of_outcomes, not_watched, unreachable
+from assay.tasks.spec.consistency import (
+    contradictions,
+    contradictions_of_outcomes,
+    not_watched,
+    out_of_range,
+    unreachable,
+)
 from assay.tasks.spec.errors import refusal
 from assay.tasks.spec.goals import Budget, Target, Threshold
 from assay.tasks.spec.labels.classes import TwoClasses
@@ -126,6 +132,7 @@ class Spec(Part):
             warm_start=self.warm_start, threshold=self.threshold, drive=self.drive,
         )
         problems += unreachable(self.target, self.labels)
+        problems += out_of_range(self.threshold, self.pool, self.labels, self.measure)
         problems += contradictions_of_outcomes(
             self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
         )

@@ -251,3 +251,20 @@ def test_a_file_runs_without_a_spec_and_again(folder, capsys):
     assert "there is no column 'nobody'" in capsys.readouterr().err
     assert run_command_line(["doctor", "log-trial.yaml", "--id", "message_id"]) == 2
     assert "is a spec" in capsys.readouterr().err
+
+
+def test_no_label_is_bought_where_every_answer_is_known(folder, capsys):
+    text = Path("predictions.csv").read_text().splitlines()
+    place = text[0].split(",").index("prediction")
+    rows = [line.split(",") for line in text]
+    for row in rows[1:]:
+        row[place] = "0"
+    Path("predictions.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
+    assert run_command_line(["begin", a_spec(measure=["f1", "precision"])]) == 2
+    said = capsys.readouterr().err
+    assert "every item is predicted" in said
+    assert "f1 is 0 wherever it exists, precision does not exist" in said
+    assert run_command_line(["begin", a_spec(measure=["f1", "accuracy"])]) == 0
+    capsys.readouterr()
+    assert run_command_line(["begin", a_spec(name="other", measure="accuracy", threshold={"min": 80})]) == 2
+    assert "threshold.min is 80, and accuracy lies between 0 and 1" in capsys.readouterr().err
