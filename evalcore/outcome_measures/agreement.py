@@ -43,7 +43,7 @@ class Hit(Loss):
 
     def of(self, items: Items, phi: Floats) -> Floats:
         """(n, 1)."""
-        return np.asarray((phi * self.kind.phi(items.prediction[:, self.system])).sum(axis=1, keepdims=True))
+        return self.kind.at(phi, items.prediction[:, self.system])[:, None]
 
     def pull(self, items: Items, slope: Floats) -> Floats:
         """(n, K)."""

@@ -84,9 +84,9 @@ class Stack:
         for loss in self.losses:
             loss.needs(items)
 
-    def of(self, items: Items, phi: Floats) -> Floats:
-        """ℓ (n, D)."""
-        return np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1)
+    def of(self, items: Items, phi: Floats, into: Floats | None = None) -> Floats:
+        """ℓ (n, D); written to `into` where it is given."""
+        return np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
 
     def known(self, items: Items) -> Floats:
         """(n, D_k)."""
@@ -144,23 +144,36 @@ class Stack:
 
     def spread(self, items: Items, phi: Floats, slopes: Floats) -> Floats:
         """(n, Q) the guessed variance of J·ℓ for outcomes distributed as φ (n, P); slopes (Q, D)."""
-        return np.stack([self._spread(items, phi, slope) for slope in slopes], axis=1)
+        return self.spreads(items, [phi], slopes)[0]
 
-    def _spread(self, items: Items, phi: Floats, slope: Floats) -> Floats:
-        pulls: Floats = np.zeros(phi.shape)
-        rest: Floats = np.zeros(len(phi))
-        at = 0
-        for loss in self.losses:
-            inner = slope[at : at + loss.size]
-            at += loss.size
+    def spreads(self, items: Items, phis: Sequence[Floats], slopes: Floats) -> list[Floats]:
+        """`spread` for each φ (n, P) of several."""
+        found: list[Floats] = [np.empty((len(items), len(slopes))) for _ in phis]
+        for q, slope in enumerate(slopes):
+            for one, spread in zip(found, self._spreads(items, phis, slope), strict=True):
+                one[:, q] = spread
+        return found
+
+    def _spreads(self, items: Items, phis: Sequence[Floats], slope: Floats) -> list[Floats]:
+        pulls: Floats = np.zeros(phis[0].shape)
+        rest: list[Floats] = [np.zeros(len(items)) for _ in phis]
+        for loss, start in zip(self.losses, self._starts, strict=True):
+            inner = slope[start : start + loss.size]
             if not inner.any():
                 continue
             pull = loss.pull(items, inner)
             if pull is None:
-                rest = rest + loss.spread(items, phi, inner)
+                rest = [r + loss.spread(items, phi, inner) for r, phi in zip(rest, phis, strict=True)]
             else:
                 pulls = pulls + pull
-        return self.kind.variance(pulls, phi) + rest if pulls.any() else rest
+        if not pulls.any():
+            return rest
+        return [self.kind.variance(pulls, phi) + r for r, phi in zip(rest, phis, strict=True)]
+
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        """Where each loss begins."""
+        return tuple(np.cumsum([0, *(loss.size for loss in self.losses)])[:-1].tolist())
 
     @cached_property
     def _found(self) -> dict[tuple[OutcomeMeasure, tuple[int, ...]], Array]:
@@ -171,7 +184,7 @@ class Stack:
         """Where the risk of a measure stands in R: its losses, then what is known of them."""
         asked = measure, tuple(known)
         if asked not in self._found:
-            starts = np.cumsum([0, *(loss.size for loss in self.losses)])
+            starts = (*self._starts, self.size)
             after = self.size + np.cumsum([0, *known])
             where = [self.losses.index(loss) for loss in measure.losses]
             pieces = [np.arange(starts[i], starts[i + 1]) for i in where]

@@ -18,11 +18,12 @@ from scipy.sparse import csr_array
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
-from assay.evalcore.outcome_methods.table import guessed
-from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcome_methods.table import expect
+from assay.evalcore.outcomes.items import CHUNK, Items
 from assay.evalcore.types import Bools, Floats, Ints
 
 FLOOR = 1e-3        # of the variance under outcomes all alike: no relevant item counts for less
+AT_ONCE = 1 << 18   # numbers that are made at once: they stay in the processor's cache
 PASSIVE_SIZE = 0.3  # weight of an item beside its spread when a group is cut
 
 
@@ -56,15 +57,17 @@ def profile(stack: Stack, items: Items) -> Profile:
     stack.check(items)
     first, sizes = stack.kind.first_weights(items), stack.known_sizes(items)
     total, known = np.zeros(stack.size), np.zeros(sum(sizes))
+    loss, most = np.empty((min(len(items), CHUNK), len(first), stack.size)), _at_once(stack, len(first))
     for _, piece in items.chunks():
-        _, loss = guessed(stack, piece)
-        total += np.einsum("b,nbd->d", first, loss)
+        for at, few in piece.chunks(most):
+            expect(stack, few, stack.kind.guesses(few), loss[at])
+        total += np.einsum("b,nbd->d", first, loss[: len(piece)])
         known += stack.known(piece).sum(axis=0)
     risk = np.concatenate([total, known]) / len(items)
     slopes = stack.slopes(risk, sizes)
     pull, relevant = np.zeros(len(items)), np.zeros(len(items), np.bool_)
-    for where, piece in items.chunks():
-        spread, flat = _spread(stack, piece, first, slopes)
+    for where, piece in items.chunks(most):
+        spread, flat = _spread(stack, piece, stack.kind.guesses(piece), first, slopes)
         pull[where] = np.sqrt(spread @ stack.weight)
         relevant[where] = (flat > 0).any(axis=1)
     # where nothing pulls (a measure with no value before labels), everything may
@@ -74,11 +77,20 @@ def profile(stack: Stack, items: Items) -> Profile:
     return Profile(pull=pull, relevant=relevant, group=group, score=score, first=first, slopes=slopes)
 
 
-def _spread(stack: Stack, items: Items, first: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """(n, Q) guessed variances, and those if all outcomes were alike likely; slopes (Q, D)."""
-    phi = np.einsum("b,nbp->np", first, stack.kind.guesses(items))
-    flat = stack.spread(items, np.full(phi.shape, 1 / max(phi.shape[1], 2)), slopes)
-    return np.maximum(stack.spread(items, phi, slopes), FLOOR * flat), flat
+def _at_once(stack: Stack, guesses: int) -> int:
+    """Of how many items the guesses and what they expect are made at once."""
+    return min(CHUNK, 1 + AT_ONCE // (guesses * max(stack.kind.width, stack.size)))
+
+
+def _spread(
+    stack: Stack, items: Items, guesses: Floats, first: Floats, slopes: Floats
+) -> tuple[Floats, Floats]:
+    """(n, Q) guessed variances, and those if all outcomes were alike likely; guesses (n, B, P),
+    slopes (Q, D)."""
+    phi = np.einsum("b,nbp->np", first, guesses)
+    even = np.full(phi.shape, 1 / max(phi.shape[1], 2))
+    spread, flat = stack.spreads(items, [phi, even], slopes)
+    return np.maximum(spread, FLOOR * flat), flat
 
 
 def cut(stack: Stack, items: Items, found: Profile, group: Ints, score: Floats, n_cells: int) -> Cut:
@@ -113,12 +125,17 @@ def sums(stack: Stack, items: Items, found: Profile, cell: Ints) -> OutcomeCells
     spread: Floats = np.zeros((c, len(found.slopes)))
     told = np.zeros((c, sum(stack.known_sizes(items))))
     said = _said(stack, items, cell, c)
+    loss = np.empty((min(len(items), CHUNK), *guess.shape[1:]))
+    spreads, most = np.empty((len(loss), len(found.slopes))), _at_once(stack, len(found.first))
     for where, piece in items.chunks():
-        _, loss = guessed(stack, piece)
         n = len(piece)
+        for at, few in piece.chunks(most):
+            guesses = stack.kind.guesses(few)
+            expect(stack, few, guesses, loss[at])
+            spreads[at] = _spread(stack, few, guesses, found.first, found.slopes)[0]
         member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))
-        guess += np.asarray(member @ loss.reshape(n, -1)).reshape(guess.shape)
-        spread += np.asarray(member @ _spread(stack, piece, found.first, found.slopes)[0])
+        guess += np.asarray(member @ loss[:n].reshape(n, -1)).reshape(guess.shape)
+        spread += np.asarray(member @ spreads[:n])
         told += np.asarray(member @ stack.known(piece))
     relevant = np.bincount(cell, weights=found.relevant, minlength=c) > 0
     return OutcomeCells(

@@ -39,10 +39,17 @@ def guessed(stack: Stack, items: Items) -> tuple[Floats, Floats]:
     For a label model that fits every component on its own the last guess is the constant 1.
     """
     phi = stack.kind.guesses(items)
-    loss = np.stack([stack.of(items, phi[:, b]) for b in range(phi.shape[1])], axis=1)
+    loss = np.empty((len(items), phi.shape[1], stack.size))
+    expect(stack, items, phi, loss)
+    return phi, loss
+
+
+def expect(stack: Stack, items: Items, phi: Floats, loss: Floats) -> None:
+    """Write to loss (n, B, D) what each guess expects; phi (n, B, P): the guesses."""
+    for b in range(phi.shape[1]):
+        stack.of(items, phi[:, b], into=loss[:, b])
     if not stack.kind.label_model.shared:
         loss[:, -1] = 1.0
-    return phi, loss
 
 
 def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
+import numpy as np
+
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel
 from assay.evalcore.outcomes.items import Items
@@ -64,6 +66,10 @@ class OutcomeKind(ABC):
     @abstractmethod
     def phi(self, codes: Floats) -> Floats:
         """φ (n, P) of outcomes (n,)."""
+
+    def at(self, phi: Floats, codes: Floats) -> Floats:
+        """(n,) Σ_k φ_k(codes) phi_k: what expected φ (n, P) gives these outcomes (n,)."""
+        return np.asarray((phi * self.phi(codes)).sum(axis=1))
 
     @abstractmethod
     def nearest(self, phi: Floats) -> Floats:

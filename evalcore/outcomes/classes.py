@@ -14,7 +14,8 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.joint import joint_groups
 from assay.evalcore.types import Floats, Ints
 
-POWERS = (0.5, 1.0, 2.0)   # of the supplied probabilities: flatter, as they are, sharper
+# of the supplied probabilities: flatter, as they are, sharper
+POWERS = (np.sqrt, np.positive, np.square)
 CONFIDENCE = 0.7           # guessed of a prediction that comes without a probability
 MANY = 40                  # classes; more are not told apart by cells
 
@@ -78,7 +79,17 @@ class Classes(OutcomeKind):
 
     def phi(self, codes: Floats) -> Floats:
         """One-hot (n, K); a code outside 0 .. K - 1 gives a row of zeros."""
-        return np.asarray(codes[:, None] == np.arange(self.width), np.float64)
+        return np.asarray(np.eye(self.width + 1, self.width)[self._row(codes)])
+
+    def at(self, phi: Floats, codes: Floats) -> Floats:
+        """See OutcomeKind.at."""
+        row = self._row(codes)
+        picked = np.take_along_axis(phi, np.minimum(row, self.width - 1)[:, None], axis=1)[:, 0]
+        return np.where(row < self.width, picked, 0.0)
+
+    def _row(self, codes: Floats) -> Ints:
+        """(n,) the number of each class; K for a code outside 0 .. K - 1."""
+        return np.where((codes >= 0) & (codes < self.width), codes, self.width).astype(np.int64)
 
     def nearest(self, phi: Floats) -> Floats:
         """The most probable class."""
@@ -87,8 +98,7 @@ class Classes(OutcomeKind):
     def guesses(self, items: Items) -> Floats:
         """Probabilities at several powers, the predicted class, what judges say, and all classes alike."""
         k = self.width
-        found = [_normalised(_powered(items.probability, power)) for power in POWERS] \
-            if items.probability is not None else []
+        found = _powered(items.probability) if items.probability is not None else []
         if items.systems:
             found.append(self.phi(items.prediction[:, 0]))
             found += [self.phi(items.prediction[:, s]) for s in range(1, items.systems)][:3]
@@ -146,9 +156,10 @@ class Classes(OutcomeKind):
         return group, spread
 
 
-def _powered(probability: Floats, power: float) -> Floats:
+def _powered(probability: Floats) -> list[Floats]:
+    """Probabilities (n, K) at each of POWERS."""
     floored = np.maximum(probability, 1e-9)
-    return np.asarray({0.5: np.sqrt, 2.0: np.square}.get(power, np.positive)(floored))
+    return [_normalised(power(floored)) for power in POWERS]
 
 
 def _normalised(weight: Floats) -> Floats:

@@ -53,10 +53,10 @@ class Items:
             score=score, cluster=cluster,
         )
 
-    def chunks(self) -> Iterator[tuple[slice, "Items"]]:
-        """All items, a piece at a time."""
-        for start in range(0, len(self), CHUNK):
-            piece = slice(start, min(start + CHUNK, len(self)))
+    def chunks(self, most: int = CHUNK) -> Iterator[tuple[slice, "Items"]]:
+        """All items, a piece at a time, each of `most` items or fewer."""
+        for start in range(0, len(self), most):
+            piece = slice(start, min(start + most, len(self)))
             yield piece, self.at(piece)
 
 

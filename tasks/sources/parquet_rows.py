@@ -50,12 +50,13 @@ def _batches(reader: pq.ParquetFile, group: int, columns: Sequence[str]) -> Iter
     """The rows of a row group, as many at once as memory allows."""
     rows = _FEW_ROWS if _may_grow(reader.metadata.row_group(group)) else _BATCH_ROWS
     held: list[pa.RecordBatch] = []
+    many = much = 0
     for batch in reader.iter_batches(rows, row_groups=[group], columns=list(columns)):
         held.append(batch)
-        many, much = sum(one.num_rows for one in held), sum(one.nbytes for one in held)
+        many, much = many + batch.num_rows, much + batch.nbytes
         if many >= _BATCH_ROWS or much >= _BATCH_BYTES:
             yield _joined(held)
-            held = []
+            held, many, much = [], 0, 0
     if held:
         yield _joined(held)
 

@@ -74,3 +74,10 @@ def test_the_variance_of_a_pull_by_hand():
     expected = 0.5 * (1 - mean) ** 2 + 0.3 * mean**2 + 0.2 * (2 - mean) ** 2
     np.testing.assert_allclose(Classes(("a", "b", "c")).variance(pull, p), expected)
     np.testing.assert_allclose(Tags(("a", "b", "c")).variance(pull, p), 0.25 + 4 * 0.16)
+
+
+def test_what_is_expected_of_an_outcome_is_0_of_what_is_no_class():
+    phi = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8], [0.6, 0.3, 0.1]])
+    codes = np.array([2.0, UNDECIDED, 3.0])
+    assert np.array_equal(Classes(("a", "b", "c")).phi(codes), [[0, 0, 1], [0, 0, 0], [0, 0, 0]])
+    assert np.array_equal(Classes(("a", "b", "c")).at(phi, codes), [0.5, 0, 0])
