@@ -17,15 +17,18 @@ if TYPE_CHECKING:
 @click.argument("name")
 @click.option("--seal", default=None, metavar="DIGEST",
               help="Check that the newest seal has this digest, which you noted earlier.")
+@click.option("--contains", default=None, metavar="DIGEST",
+              help="Check that one of the seals has this digest, which you noted when it was the newest.")
 @store_option
 @json_option
-def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int:
+def verify(name: str, seal: str | None, contains: str | None, where: str | None, as_json: bool) -> int:
     """Recompute an evaluation from its ledger, offline: draws, labels, estimates, verdict.
 
     For a monitor (NAME, or monitors/NAME if an evaluation has the same name), recompute its verdicts.
 
-    Somebody who may write to the store can replace a whole ledger by another that agrees with itself. Only
-    the digest of the newest seal, printed here and kept elsewhere, finds that: check it with --seal.
+    Somebody who may write to the store can replace a whole ledger by another that agrees with itself, or cut
+    off its last rounds. Only the digest of the newest seal, printed here and kept elsewhere, finds that.
+    --seal: it is still the newest. --contains: more may have come since.
 
     Exit code 0: everything agrees; 1: something differs, and every key concerned is named.
 
@@ -37,14 +40,14 @@ def verify(name: str, seal: str | None, where: str | None, as_json: bool) -> int
     from assay.flows.verify.ledger import checked_seal
     from assay.flows.verify.ledger import verify as recompute
 
-    expected = checked_seal(seal)
+    expected, among = checked_seal(seal), checked_seal(contains, "--contains")
     store = store_named(where)
     if means_monitor(store, name):
         from assay.flows.verify.monitor import verify_monitor
 
-        result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX), expected)
+        result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX), expected, among)
     else:
-        result = recompute(store, name, expected)
+        result = recompute(store, name, expected, among)
     if as_json:
         print_json(result.to_json())
     else:
@@ -60,6 +63,8 @@ def _recomputed(result: "Verification") -> str:
 
 
 def _print(result: "Verification") -> None:
+    from assay.flows.verify.ledger import REMEDY
+
     state = "finished" if result.finished else "not finished"
     if result.evaluation.startswith(layout.MONITORS_PREFIX):
         state = "monitor"
@@ -76,5 +81,7 @@ def _print(result: "Verification") -> None:
     )
     if result.seal:
         click.echo(f"  seal {result.seal}")
+    if not result.verified:
+        click.echo(f"  what to do: {REMEDY}")
     for note in result.notes:
         click.echo(f"  note: {note}")

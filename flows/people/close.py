@@ -12,6 +12,7 @@ from assay.flows.people.context import People
 from assay.flows.people.deadlines import deadline_of
 from assay.tasks.ledger.rounds.closing import decide_to_close, read_closing
 from assay.tasks.ledger.rounds.labels import Decided, answered
+from assay.tasks.ledger.times import read_begun, read_closed
 
 
 def close(people: People, asked: AskedRound, *, requested: bool = False) -> list[Decided] | None:
@@ -57,8 +58,14 @@ def _close_on_request(people: People, asked: AskedRound) -> None:
 
 
 def _close_at_deadline(people: People, asked: AskedRound) -> bool:
-    deadline = deadline_of(people.opened.spec, asked.first.posts, people.now())
+    spec, posts, number = people.opened.spec, asked.first.posts, asked.planned.number
+    deadline = deadline_of(spec, posts, people.now())
     if deadline is None or not deadline.closes:
         return False
-    decide_to_close(people.ledger, asked.planned.number, "deadline")
+    # a post dated by a clock that was behind would end the round at once
+    before = read_closed(people.ledger, number - 1) if number > 1 else read_begun(people.ledger)
+    deadline = deadline_of(spec, posts, people.now(), before)
+    if deadline is None or not deadline.closes:
+        return False
+    decide_to_close(people.ledger, number, "deadline")
     return True

@@ -22,10 +22,16 @@ class RoundDeadline:
     closes: bool     # it has passed, and the round is to be closed with what is answered
 
 
-def deadline_of(spec: Spec, posts: Sequence[Post], now: datetime) -> RoundDeadline | None:
-    """The deadline of a round that was posted like this; None if it has none, or was not posted yet."""
+def deadline_of(
+    spec: Spec, posts: Sequence[Post], now: datetime, since: datetime | None = None
+) -> RoundDeadline | None:
+    """The deadline of a round that was posted like this; None if it has none, or was not posted yet.
+
+    since    the round was not posted before this, whatever its posts are dated; None: unknown
+    """
     if spec.deadline is None or not posts:
         return None
-    at = min(post.at for post in posts) + timedelta(hours=spec.deadline.round_hours)
+    posted = min(post.at for post in posts)
+    at = (posted if since is None else max(posted, since)) + timedelta(hours=spec.deadline.round_hours)
     overdue = now >= at
     return RoundDeadline(at=at, overdue=overdue, closes=overdue and spec.deadline.then == "close")

@@ -14,12 +14,11 @@ from assay.flows.record.opened import Opened
 from assay.flows.verify.checking import UNREADABLE
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.tries import Claim, Settled
-from assay.tasks.ledger import layout
+from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.identity import Identity
 from assay.tasks.ledger.key_pattern import KeyPattern
 from assay.tasks.ledger.manifest import FilesRead
-from assay.tasks.ledger.record import get_record
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.rounds.posts import Arrived, Attempt
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
@@ -65,7 +64,11 @@ def _check(found: Integrity, kinds: tuple[Kind, ...]) -> None:
             if values is None:
                 continue
             try:
-                for sentence in odd(found, values, get_record(found.ledger, key, kind)):
+                blob = found.ledger.get(key)
+                record = codec.decode(kind, blob, key)
+                if codec.encode(record) != blob:
+                    found.add(key, "is not written the way such records are: it was edited or cut off")
+                for sentence in odd(found, values, record):
                     found.add(key, sentence)
             except StoreUnreachable:
                 raise

@@ -2,6 +2,7 @@
 
     integrity    every key there, no other, every byte as it was sealed (tasks.ledger.integrity)
     beside       times, identity, posts and alerts can be read and belong there (flows.verify.beside)
+    desk         posts and answers are of the round they lie in (flows.verify.desk)
     pool         the digest, the counts and the cells, from the frozen rows
     rounds       every draw, label, estimate and the ending, from what came before
     revisions    every label changed after its round was closed, and every estimate reissued
@@ -18,6 +19,7 @@ from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
 from assay.flows.verify.beside import check_beside, check_told
 from assay.flows.verify.checking import UNREADABLE
+from assay.flows.verify.desk import check_desk
 from assay.flows.verify.pool import pool_differences
 from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import RoundsCheck
@@ -29,6 +31,11 @@ from assay.tasks.ledger.checks.integrity import check_integrity
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import versions
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+
+REMEDY = (
+    "put the keys named back from a copy of the ledger (an earlier version of the object, a backup), remove "
+    "those that do not belong there, and verify again; never edit a key. Where no copy has them, begin anew"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +72,17 @@ class Verification:
             "seal": self.seal,
             "differences": [{"key": d.key, "difference": d.difference} for d in self.differences],
             "notes": list(self.notes),
+            "remedy": None if self.verified else REMEDY,
         }
 
 
-def verify(store: Store, name: str, seal: str | None = None) -> Verification:
+def verify(
+    store: Store, name: str, seal: str | None = None, among: str | None = None
+) -> Verification:
     """Recompute an evaluation from its ledger.
 
     seal    the digest the newest seal must have, as noted when it was made; None: any
+    among   a digest that one of the seals must have: the newest when it was noted; None: any
 
     Raises UnknownEvaluation if nothing of this name is in the store, and StoreError if it is away.
     """
@@ -79,10 +90,9 @@ def verify(store: Store, name: str, seal: str | None = None) -> Verification:
     found = retried(check_integrity)(Ledger(store, name))
     if found.keys.isdisjoint({layout.spec(name), layout.manifest(name)}) and not found.rounds:
         open_evaluation(store, name)   # raises UnknownEvaluation, and says what there is
-    if seal is not None and seal.lower() != found.last_seal:
-        newest = found.last_seal_key or layout.seal(name, max(found.rounds, 1))
-        found.add(newest, f"the newest seal has the digest {found.last_seal}, not {seal}")
+    found.expect(seal, among, layout.seal(name, max(found.rounds, 1)))
     retried(check_beside)(found)
+    retried(check_desk)(found)
     rounds, labels, revisions = _recompute(found)
     return Verification(
         evaluation=name,
@@ -143,8 +153,10 @@ class NotASeal(BadInput):
     """What was given as a seal is no digest."""
 
 
-def checked_seal(text: str | None) -> str | None:
-    """The text, if it can be a digest. Raises NotASeal."""
+def checked_seal(text: str | None, option: str = "--seal") -> str | None:
+    """The text in small letters, if it can be a digest. Raises NotASeal."""
     if text is not None and not (len(text) == 64 and set(text.lower()) <= set("0123456789abcdef")):
-        raise NotASeal(f"--seal {text!r} is not a digest: give the 64 digits that `assay verify` printed")
-    return text
+        raise NotASeal(
+            f"{option} {text[:80]!r} is not a digest: give the 64 digits that `assay verify` printed"
+        )
+    return text and text.lower()

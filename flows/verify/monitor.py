@@ -38,10 +38,13 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 
 
-def verify_monitor(store: Store, name: str, seal: str | None = None) -> Verification:
+def verify_monitor(
+    store: Store, name: str, seal: str | None = None, among: str | None = None
+) -> Verification:
     """Recompute a monitor's verdicts.
 
     seal    the digest that the seal of the newest verdict must have, as noted earlier; None: any
+    among   a digest that one of the seals must have, as noted earlier; None: any
 
     Raises UnknownMonitor, and StoreError if the store is away.
     """
@@ -68,9 +71,7 @@ def verify_monitor(store: Store, name: str, seal: str | None = None) -> Verifica
     )
     retried(check_monitor_seals)(sealed)
     retried(check_alerts)(sealed)
-    if seal is not None and seal.lower() != sealed.last_seal:
-        newest = sealed.last_seal_key or layout.monitor_verdict_seal(ledger.name, 1)
-        sealed.add(newest, f"the newest seal has the digest {sealed.last_seal}, not {seal}")
+    sealed.expect(seal, among, layout.monitor_verdict_seal(ledger.name, 1))
     named = {difference.key for difference in found}
     return Verification(
         evaluation=ledger.name, finished=False, rounds=sum(map(_is_verdict, there)), labels=0,

@@ -42,6 +42,7 @@ from assay.tasks.spec.alerts import Severity
 __all__ = ["Alert", "Channel", "Delivery", "NotDelivered", "deliver_due", "outbox_index", "raise_alert"]
 
 KEEP_TRYING = timedelta(days=7)
+LEAST_TRIES = 5       # before an alert is given up: a clock that jumps ahead makes it old at once
 COOLDOWN = timedelta(hours=24)
 
 _log = logging.getLogger("assay.alerts")
@@ -214,10 +215,10 @@ def _deliver(
     if channel.problem:   # another machine may be able to: no attempt is noted
         return ended("failed", channel.problem)
     tries = read_tries(ledger, alert.key, channel.name)
-    if _too_old(one, now) and tries:
+    if _too_old(one, now) and len(tries) >= LEAST_TRIES:
         settle(ledger, sent_key, "expired", now, "given up")
         return ended("expired", "it could not be delivered for days and was given up")
-    if tries and now < tries[-1].next_at:
+    if tries and not tries[-1].is_over(now):
         return None
     attempt = len(tries) + 1
     if not claim(ledger, layout.alert_try(ledger.name, alert.key, channel.name, attempt), now):
@@ -257,7 +258,7 @@ def _reason_to_hold(
         return ""
     told_at, told = last
     repeats = told.kind == alert.kind and rank(told.severity) >= rank(alert.severity)
-    return f"{told.key} told the same" if repeats and now - told_at < cooldown else ""
+    return f"{told.key} told the same" if repeats and abs(now - told_at) < cooldown else ""
 
 
 @retried

@@ -31,12 +31,16 @@ class Try:
     failed: bool      # known to have failed
 
     @property
-    def next_at(self) -> datetime:
-        """When another attempt may be made."""
+    def pause(self) -> timedelta:
+        """How long it keeps others from trying."""
         if not self.failed:
-            return self.at + CLAIM
+            return CLAIM
         pause: timedelta = FIRST_RETRY * 2 ** min(self.number - 1, 20)
-        return self.at + min(pause, LAST_RETRY)
+        return min(pause, LAST_RETRY)
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether another attempt may be made. A date far ahead says nothing: a clock was wrong."""
+        return abs(now - self.at) >= self.pause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

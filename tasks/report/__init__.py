@@ -7,6 +7,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,14 +69,16 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> None:
 
     Raises ReportNotWritten.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, blob in files.items():
-            partial = folder / f"{name}.partial"
-            partial.parent.mkdir(exist_ok=True)
+    for name, blob in files.items():
+        partial = folder / f"{name}.partial"
+        try:
+            partial.parent.mkdir(parents=True, exist_ok=True)
             partial.write_bytes(blob)
             os.replace(partial, folder / name)
-    except OSError as error:
-        raise ReportNotWritten(
-            f"cannot write the report to {folder}: {error.strerror}; choose another folder or free this one"
-        ) from error
+        except OSError as error:
+            with suppress(OSError):   # half a file helps nobody, and takes the space that was lacking
+                partial.unlink(missing_ok=True)
+            raise ReportNotWritten(
+                f"cannot write {name} to {folder}: {error.strerror}; choose another folder, or give this one "
+                "space and the right to write"
+            ) from error

@@ -12,6 +12,7 @@ from services.faulty_proxy import (
     drop_reply,
     faulty_proxy,
     s3_error,
+    say,
 )
 from services.s3 import S3Server, free_ports
 
@@ -143,6 +144,31 @@ def test_a_server_without_conditional_writes_is_named_as_such(store: Store, prox
     proxy.next("PUT", s3_error(501, "NotImplemented"))
     with pytest.raises(StoreError, match="needs conditional writes"):
         store.put("e/plan", b"ours")
+
+
+SIGN_IN = say(200, b"<html><body>sign in</body></html>", "text/html")
+
+
+@pytest.mark.parametrize(("method", "act"), [
+    ("PUT", lambda store: store.put("e/plan", b"ours")), ("GET", lambda store: store.get("e/plan")),
+    ("HEAD", lambda store: store.exists("e/plan")), ("GET", lambda store: list(store.keys("e/"))),
+    ("GET", lambda store: list(store.folders("e/"))),
+], ids=["put", "get", "exists", "keys", "folders"])
+def test_a_page_to_sign_in_is_no_value_no_success_and_no_empty_ledger(store, proxy, method, act):
+    store.put("e/there", b"1")
+    proxy.next(method, SIGN_IN)
+    with pytest.raises(StoreUnreachable, match="no S3 server gives"):
+        act(store)
+    assert list(store.keys("e/")) == ["e/there"]
+
+
+@pytest.mark.parametrize("token", ["", "<NextContinuationToken>again</NextContinuationToken>"])
+def test_a_listing_without_an_end_is_an_error(store: Store, proxy: FaultyProxy, token: str):
+    store.put("e/there", b"1")
+    page = f"<ListBucketResult><IsTruncated>true</IsTruncated>{token}</ListBucketResult>".encode()
+    proxy.next("GET", *[say(200, page, "application/xml")] * 4)
+    with pytest.raises(StoreUnreachable, match="has no end"):
+        list(store.keys("e/"))
 
 
 @pytest.mark.parametrize("code", ["AccessDenied", "ExpiredToken", "RequestTimeTooSkewed"])

@@ -14,6 +14,7 @@ from services.racing import blob_of, race_in_processes, race_in_threads
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import BadKey, KeyMissing, Store
+from assay.tasks.ledger.stores.s3 import S3Store
 
 S3 = pytest.param("s3", marks=pytest.mark.services)
 Reopen = Callable[[], Store]
@@ -181,6 +182,27 @@ def test_s3_lists_more_keys_than_one_page_holds(s3):
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(lambda key: store.put(key, b"1") == b"1", keys))
     assert list(store.keys("e/")) == keys
+
+
+@pytest.mark.services
+def test_pages_of_three_keys_are_the_same_listing(s3, monkeypatch):
+    url = s3.new_url("small-pages")
+    keys = [f"e/{number:02d}/x" for number in range(10)]
+    for key in keys:
+        open_store(url).put(key, b"1")
+    call = S3Store._call
+
+    def paged(self, operation, key, **arguments):
+        if operation == "list_objects_v2":
+            pages.append(key)
+            arguments["MaxKeys"] = 3
+        return call(self, operation, key, **arguments)
+
+    pages: list[str] = []
+    monkeypatch.setattr(S3Store, "_call", paged)
+    assert list(open_store(url).keys("e/")) == keys
+    assert list(open_store(url).folders("e/")) == [key[2:4] for key in keys]
+    assert len(pages) >= 8
 
 
 # --- the index --------------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ def test_a_changed_ledger_fails_loudly_and_names_the_key(assay):
     assert (code, said["verified"]) == (1, False)
     assert {d["key"] for d in said["differences"]} == {"small/rounds/0002/estimate.json"}
     assert any("recomputed 6" in d["difference"] for d in said["differences"])
+    assert "from a copy of the ledger" in said["remedy"]
+    assert said["remedy"] in assay("verify", "small")[1]
     assert said["seal"] == noted
 
 

@@ -161,6 +161,19 @@ def test_a_deadline_closes_the_round_with_what_is_answered(tmp_path):
     verified(world)
 
 
+def test_a_clock_that_was_behind_when_a_round_was_posted_does_not_end_it_at_once(tmp_path):
+    world = begun(tmp_path, deadline={"round_hours": 72})
+    right, world.clock.time = world.clock.time, datetime(1970, 1, 1, tzinfo=UTC)
+    step(world)
+    answer_all_but(world, 2)
+    world.clock.time = right + timedelta(hours=71)
+    assert step(world).state == "waiting"
+    assert read_closing(Ledger(world.store, "small"), 1) is None
+    world.clock.time = right + timedelta(hours=73)
+    step(world)
+    assert read_closing(Ledger(world.store, "small"), 1) == "deadline"
+
+
 def test_a_deadline_that_waits_says_it_is_overdue(tmp_path):
     world = begun(tmp_path, deadline={"round_hours": 1.5, "then": "wait"})
     step(world)

@@ -13,6 +13,7 @@ from assay.flows.alerts.verdicts import raise_failure
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.record.opened import UnknownEvaluation, utc_now
+from assay.flows.verify.beside import check_beside
 from assay.flows.verify.ledger import NotASeal, checked_seal, verify
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.ledger import codec, layout
@@ -121,6 +122,59 @@ def test_a_changed_byte_of_one_round_accuses_no_key_of_another(finished):
 ])
 def test_a_key_nobody_wrote_is_named(finished, key):
     assert key in named(finished | {key: b"{}"})
+
+
+def test_keys_that_changed_places_between_rounds_are_both_named(finished):
+    for key in (k for k in finished if k.startswith("small/rounds/0001/")):
+        other = key.replace("rounds/0001", "rounds/0002")
+        if finished.get(other, finished[key]) == finished[key]:
+            continue
+        result = verify(store_of(finished | {key: finished[other], other: finished[key]}), "small")
+        if key.endswith("/times.json"):     # a clock that jumped looks the same
+            assert [note for note in result.notes if key in note and "the two changed places" in note]
+        else:
+            assert {key, other} <= {found.key for found in result.differences}, key
+
+
+def test_a_key_that_was_cut_off_is_named_wherever_it_was_cut(finished):
+    for key in (k for k in finished if not is_evidence(k)):
+        for length in (0, 1, len(finished[key]) // 2, len(finished[key]) - 1):
+            found = check_integrity(small(finished | {key: finished[key][:length]}))
+            check_beside(found)
+            assert found.damaged == {key}, (key, length)
+
+
+def test_an_answer_planted_under_its_own_digest_is_named(finished):
+    answer = next(blob for key, blob in finished.items() if "rounds/0001/annotations" in key)
+    for blob in (b"rubbish", b"{}", answer):
+        key = layout.annotation("small", 2, layout.digest(blob))
+        assert named(finished | {key: blob}) == {key}
+
+
+def test_an_answer_that_came_later_is_no_difference(finished):
+    answer = next(blob for key, blob in finished.items() if "rounds/0001/annotations" in key)
+    blob = answer.replace(b'"annotation_id":"', b'"annotation_id":"later-')
+    key = layout.annotation("small", 1, layout.digest(blob))
+    assert named(finished | {key: blob}) == set()
+
+
+def test_the_first_post_of_a_round_that_was_answered_is_missed(finished):
+    key = "small/rounds/0001/posts/0001.json"
+    left = {k: blob for k, blob in finished.items() if "rounds/0001/posts" not in k}
+    assert named(left) == {key}
+
+
+def test_a_planted_decision_to_close_early_and_the_keys_of_a_round_that_never_was_are_named(finished):
+    for key in ("small/rounds/0001/closing.json", "small/rounds/0003/closing.json",
+                "small/rounds/0003/annotators.json"):
+        assert key in named(finished | {key: b'{"why":"request"}\n'}), key
+
+
+def test_times_that_are_not_there_are_a_note(finished):
+    key = "small/rounds/0001/times.json"
+    result = verify(store_of({k: blob for k, blob in finished.items() if k != key}), "small")
+    assert result.verified
+    assert key in result.notes[0]
 
 
 @pytest.mark.parametrize("number", ["99999999", "9" * 30])
@@ -331,6 +385,19 @@ def test_the_seal_noted_elsewhere_tells_even_a_perfect_forgery(finished, tmp_pat
     assert verify(store_of(finished), "small", noted.upper()).verified
     assert verify(other.store, "small").verified
     assert {d.key for d in verify(other.store, "small", noted).differences} == {"small/seal.json"}
+
+
+def test_a_digest_noted_earlier_finds_that_the_last_rounds_were_cut_off(finished):
+    noted = layout.digest(finished["small/rounds/0002/seal.json"])
+    result = verify(store_of(finished), "small", among=noted.upper())
+    assert result.verified
+    assert "small/rounds/0002/seal.json" in result.notes[0]
+    cut = {key: blob for key, blob in finished.items()
+           if "rounds/0002" not in key and key not in ("small/ending.json", "small/seal.json")}
+    assert verify(store_of(cut), "small").verified     # it agrees with itself
+    found = verify(store_of(cut), "small", among=noted).differences
+    assert [d.key for d in found] == ["small/rounds/0001/seal.json"]
+    assert "cut off" in found[0].difference
 
 
 def test_a_seal_that_is_no_digest_is_refused():

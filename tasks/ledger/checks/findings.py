@@ -22,6 +22,7 @@ class Integrity:
     manifest: Manifest | None = None     # None if it cannot be read
     last_seal: str | None = None         # digest of the newest seal
     last_seal_key: str | None = None
+    seals: dict[str, str] = field(default_factory=dict)   # digest of each seal's bytes -> its key
     checked: set[str] = field(default_factory=set)   # keys whose bytes were compared with a digest
     differences: list[Difference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -30,6 +31,21 @@ class Integrity:
     def damaged(self) -> set[str]:
         """Keys something is wrong with."""
         return {found.key for found in self.differences}
+
+    def expect(self, newest: str | None, among: str | None, first: str) -> None:
+        """Compare seals with digests noted earlier: of the newest one, and of any one.
+
+        first   the key to name where there is no seal
+        """
+        key = self.last_seal_key or first
+        if newest is not None and newest.lower() != self.last_seal:
+            self.add(key, f"the newest seal has the digest {self.last_seal}, not {newest}")
+        if among is None:
+            return
+        if among.lower() in self.seals:
+            self.notes.append(f"the digest is that of {self.seals[among.lower()]}: nothing before it changed")
+        else:
+            self.add(key, f"no seal has the digest {among}: the ledger was cut off, or is another one")
 
     def add(self, key: str, difference: str) -> None:
         """Write down one difference, once."""

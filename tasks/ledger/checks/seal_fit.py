@@ -55,8 +55,11 @@ def _check_round(found: Integrity, number: int, vouched: set[str]) -> None:
     wanted = set(sealed_by_bytes(name, number))
     if layout.annotators(name, number) in sealed:   # only where there was something to say
         wanted.add(layout.annotators(name, number))
-    if layout.closing(name, number) in found.keys | sealed.keys():
-        wanted.add(layout.closing(name, number))
+    closing = layout.closing(name, number)
+    if closing in found.keys | sealed.keys():
+        wanted.add(closing)
+    if closing in found.keys - sealed.keys():
+        found.add(closing, f"was not there when {key} was made")
     say_what_is_odd(found, key, (sealed.keys() - answers) ^ wanted)
     compare(found, key, {k: digest for k, digest in sealed.items() if k in wanted | answers}, vouched)
 
@@ -67,6 +70,7 @@ def read_seal(found: Integrity, key: str) -> dict[str, str] | None:
         return None
     blob = found.ledger.get(key)
     found.checked.add(key)
+    found.seals[layout.digest(blob)] = key
     if found.last_seal is None:
         found.last_seal, found.last_seal_key = layout.digest(blob), key
     try:

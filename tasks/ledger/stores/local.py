@@ -224,6 +224,11 @@ class LocalStore:
             return StoreError(
                 f"{what}: no space left under {self.root}; nothing is half-written. Free space and run again"
             )
+        if error.errno == errno.EFBIG:
+            return StoreError(
+                f"{what}: it is larger than a file may be under {self.root}; nothing is half-written. "
+                "Raise the limit (ulimit -f), or use another disk, and run again"
+            )
         if error.errno in _FORBIDDEN:
             return StoreUnreachable(
                 f"{what}: {error.strerror} ({error.filename}); give this user the right to {doing} there, or "

@@ -40,7 +40,9 @@ from assay.tasks.ledger.stores.s3_errors import (
     Lost,
     OutOfRange,
     configured_endpoint,
+    endless_listing,
     explain,
+    no_s3_reply,
     public_endpoint,
 )
 from assay.tasks.quiet_libraries import quiet_libraries
@@ -53,6 +55,7 @@ READ_ATTEMPTS = 4       # of reading a value whose connection breaks off
 CONFLICT_ATTEMPTS = 10  # of a put that met another one
 CONNECT_SECONDS = 10
 READ_SECONDS = 60
+_OF_ONE_VALUE = ("get_object", "head_object", "put_object")
 T = TypeVar("T")
 
 
@@ -110,7 +113,7 @@ class S3Store:
         """See Store.keys. Sorted here: not every server lists in the order of the protocol."""
         check_prefix(prefix)
         found = (entry["Key"] for page in self._pages(prefix) for entry in page.get("Contents", []))
-        below = {key.removeprefix(self._before) for key in found}
+        below = {key.removeprefix(self._before) for key in found if key.startswith(self._before + prefix)}
         return iter(sorted(filter(is_key, below)))
 
     def folders(self, prefix: str = "") -> Iterator[str]:
@@ -124,12 +127,19 @@ class S3Store:
     def _pages(self, prefix: str, **arguments: str) -> Iterator[Any]:
         """The pages of a listing."""
         continued: dict[str, str] = {}
+        given: set[str | None] = {None}
         while True:
             page = self._call("list_objects_v2", prefix, name="Prefix", **arguments, **continued)
+            if "IsTruncated" not in page:
+                raise no_s3_reply(self.url, "list_objects_v2", prefix, self._endpoint)
             yield page
-            if not page.get("IsTruncated"):
+            if not page["IsTruncated"]:
                 return
-            continued = {"ContinuationToken": page["NextContinuationToken"]}
+            token = page.get("NextContinuationToken")
+            if token in given:
+                raise endless_listing(self.url, prefix, self._endpoint)
+            given.add(token)
+            continued = {"ContinuationToken": token}
 
     def discard(self, key: str) -> None:
         """See Store.discard."""
@@ -186,11 +196,14 @@ class S3Store:
     def _call(self, operation: str, key: str, *, name: str = "Key", **arguments: Any) -> Any:
         """One request about one key. Errors are ours; boto3's are not chained, they may quote the request."""
         client = self._connected()
-        return self._explained(
+        reply = self._explained(
             lambda: getattr(client, operation)(Bucket=self.bucket, **{name: self._before + key}, **arguments),
             operation,
             key,
         )
+        if operation in _OF_ONE_VALUE and "ETag" not in reply:
+            raise no_s3_reply(self.url, operation, key, self._endpoint)
+        return reply
 
     def _connected(self) -> "S3Client":
         with self._lock:

@@ -110,6 +110,22 @@ def explain(
     return StoreError(f"{what}: {place} answered HTTP {status}")
 
 
+def no_s3_reply(url: str, operation: str, key: str, endpoint: str) -> StoreUnreachable:
+    """For a success that is not S3's. Believed, a key would count as written, or as missing."""
+    return StoreUnreachable(
+        f"{url}: {operation} of {key!r} got an answer that no S3 server gives; check what answers at "
+        f"{endpoint}: a proxy, or a page to sign in?"
+    )
+
+
+def endless_listing(url: str, prefix: str, endpoint: str) -> StoreUnreachable:
+    """For a page of a listing that says more pages follow, and names none or one that was read already."""
+    return StoreUnreachable(
+        f"{url}: the listing of {prefix!r} has no end: {endpoint} says that more keys follow, and not where; "
+        "check this server"
+    )
+
+
 def _explain_client_side(error: Exception, what: str, place: str, endpoint: str) -> AssayError:
     if any(cause.__name__ in _NO_CREDENTIALS for cause in type(error).__mro__):
         return StoreUnreachable(f"{what}: no usable credentials for {place}; set {CREDENTIALS}")

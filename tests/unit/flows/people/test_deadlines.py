@@ -26,6 +26,14 @@ def test_without_a_deadline_in_the_spec_or_before_the_first_post_there_is_none(t
     assert deadline_of(small_spec(tmp_path, deadline={"round_hours": 1}), [], NEW_YEAR) is None
 
 
+def test_a_post_dated_before_the_round_before_it_closed_starts_the_clock_then(tmp_path):
+    spec = small_spec(tmp_path, deadline={"round_hours": 72, "then": "close"})
+    behind = [Post(attempt=1, at=datetime(1970, 1, 1, tzinfo=UTC), items=("x",), arrived=True)]
+    assert deadline_of(spec, behind, NEW_YEAR).closes
+    got = deadline_of(spec, behind, NEW_YEAR + timedelta(hours=1), NEW_YEAR)
+    assert (got.closes, got.at) == (False, datetime(2026, 1, 4, tzinfo=UTC))
+
+
 def test_a_first_post_dated_by_a_wrong_clock_does_not_delay_the_deadline_once_there_is_another(tmp_path):
     spec = small_spec(tmp_path, deadline={"round_hours": 72, "then": "close"})
     ahead = Post(attempt=1, at=NEW_YEAR + timedelta(days=30), items=("x",), arrived=False)

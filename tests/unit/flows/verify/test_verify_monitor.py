@@ -137,6 +137,13 @@ def test_a_deleted_verdict_or_opening_is_named(watched):
     assert seals[0] in named(without(watched, opening(3), seals[0]))
 
 
+def test_a_digest_noted_earlier_is_found_among_the_seals(watched):
+    noted = layout.digest(watched.get(layout.monitor_verdict_seal(MONITOR, 2)))
+    assert verify_monitor(watched, "stream", among=noted).differences == ()
+    found = verify_monitor(watched, "stream", among="0" * 64).differences
+    assert [d.key for d in found] == [layout.monitor_verdict_seal(MONITOR, 3)]
+
+
 def test_the_seal_of_an_evaluation_that_was_made_anew_is_named(watched):
     [name] = {key.split("/")[0] for key in watched.keys("") if key.startswith("stream-2026-11-01")}
     key = layout.final_seal(name)

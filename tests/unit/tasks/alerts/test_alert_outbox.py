@@ -100,6 +100,25 @@ def test_failures_are_tried_less_and_less_often_and_given_up_after_a_week():
     assert deliver_due(Ledger(store, "spam"), [FakeChannel()], now) == []
 
 
+def test_an_attempt_dated_by_a_clock_that_was_ahead_keeps_nobody_from_the_next():
+    store, channel = MemoryStore(), FakeChannel()
+    channel.down = 1
+    raised(store, an_alert())
+    deliver_due(Ledger(store, "spam"), [channel], NOON + timedelta(days=365))
+    assert statuses(deliver_due(Ledger(store, "spam"), [channel], NOON)) == [
+        ("finished-breach", "ops", "sent")
+    ]
+
+
+def test_a_clock_that_jumps_ahead_does_not_give_an_alert_up():
+    store, channel = MemoryStore(), FakeChannel()
+    channel.down = 2
+    raised(store, an_alert())
+    for now in (NOON, NOON + timedelta(days=365), NOON + HOUR):
+        done = deliver_due(Ledger(store, "spam"), [channel], now)
+    assert statuses(done) == [("finished-breach", "ops", "sent")]
+
+
 def test_a_crash_between_sending_and_noting_it_sends_a_second_time_and_no_third():
     store, channel = MemoryStore(), FakeChannel()
     channel.dies = 1

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -91,6 +92,18 @@ def test_a_full_disk_leaves_nothing_and_the_put_can_be_repeated(store: LocalStor
         assert str(store.root) in str(error.value)
     assert files(store) == {"e/spec.json"}
     assert store.put("e/plan", b"more than seven bytes") == b"more than seven bytes"
+
+
+def test_a_limit_of_the_size_of_files_leaves_nothing_and_says_what_to_do(store: LocalStore):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(StoreError, match="ulimit"):
+            store.put("e/large.json", b"x" * 101)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [path for path in store.root.rglob("*") if path.is_file()] == []
+    assert store.put("e/large.json", b"x" * 101) == b"x" * 101
 
 
 def test_a_write_in_several_pieces_is_whole(store: LocalStore, monkeypatch: pytest.MonkeyPatch):

@@ -1,9 +1,12 @@
 """The report says what the data say, in contract keys, the same bytes every time, and lets nothing in."""
 
+import errno
 import io
 import json
+import os
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -129,6 +132,21 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ReportNotWritten, match="file/out"):
         write_report(report_data(), tmp_path / "file" / "out")
+
+
+def test_a_disk_that_is_full_keeps_the_report_that_was_there_and_no_half_of_another(tmp_path, monkeypatch):
+    write_report(report_data(), tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def full(path, blob):
+        with path.open("wb") as opened:
+            opened.write(blob[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(ReportNotWritten, match=r"report\.html .*No space left"):
+        write_report(report_data(evaluation="second"), tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 # --- for people
