@@ -17,8 +17,8 @@ def test_the_page_is_made_from_the_models():
 
 def test_the_page_has_the_keys_of_every_part():
     page = reference_page()
-    for key in ("`half_width`", "`monthly_labels`", "`annotators_per_item`", "`complete_after_days`", "`class`"):
-        assert f"| {key} |" in page
+    for key in ("half_width", "monthly_labels", "annotators_per_item", "complete_after_days", "class"):
+        assert f"| `{key}` |" in page
 
 
 def test_the_schema_knows_the_keys_of_the_commented_spec():
