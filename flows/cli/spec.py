@@ -7,21 +7,29 @@ import click
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.output import json_option, print_json
 from assay.tasks.spec.monitor_template import monitor_template
+from assay.tasks.spec.reference import spec_schema
 from assay.tasks.spec.template import spec_template
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), default=Path("assay.yaml"))
 @click.option("--monitor", is_flag=True, help="A monitor's spec: one evaluation for every window of time.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of a spec, and write nothing.")
 @json_option
-def init(file: Path, monitor: bool, as_json: bool) -> int:
+def init(file: Path, monitor: bool, schema: bool, as_json: bool) -> int:
     """Write a commented spec to start from [default: assay.yaml]. An existing file is not overwritten.
+
+    All keys are in docs/spec.md.
 
     \b
     Example:
       assay init restaurant.yaml
       assay init --monitor watch.yaml
+      assay init --schema > assay.schema.json
     """
+    if schema:
+        print_json(spec_schema(monitor=monitor))
+        return 0
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(monitor_template() if monitor else spec_template())

@@ -1,0 +1,126 @@
+"""Every key of a spec on one page, `docs/spec.md`, from the models that check specs; and their JSON Schema.
+
+    python -m assay.tasks.spec.reference > docs/spec.md
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.evalcore.types import JsonObject
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.monitor import MonitorSpec
+
+_TITLE = """\
+# Every key of a spec
+
+A spec is a YAML file. `assay init` writes one with comments, `assay init --monitor` that of a monitor, and
+`assay doctor FILE --write` one for your file. `assay doctor SPEC` checks it. A key that is not on this page
+is refused. This page is made from the models that check specs; `assay init --schema` prints them as JSON
+Schema, for editors that complete and check YAML.
+
+`monitor` and `model_version` belong to the spec of a [monitor](monitoring.md).
+"""
+_REPEATED = {"ComparedClasses", "ScoredClasses"}     # written as other forms of `labels` are
+_WORDS = {
+    "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false",
+    "object": "mapping", "null": "nothing",
+}
+
+
+def spec_schema(*, monitor: bool = False) -> JsonObject:
+    """The JSON Schema of an evaluation's spec, or of a monitor's."""
+    return (MonitorSpec if monitor else Spec).model_json_schema(by_alias=True)
+
+
+def reference_page() -> str:
+    """Markdown: a table of keys for the spec itself, and for every part of it."""
+    schema = spec_schema(monitor=True)
+    defined: Mapping[str, Any] = schema["$defs"]  # type: ignore[assignment]
+    lines = [_TITLE, "## The spec", "", *_table(schema, defined)]
+    for name, where in _places(schema, defined).items():
+        part = defined[name]
+        lines += ["", f"## {where}", "", part.get("description", "").split("\n\n")[0].replace("\n", " "), ""]
+        lines += _table(part, defined)
+    return "\n".join(lines) + "\n"
+
+
+def _places(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, str]:
+    """Part -> the keys it is found under, in the order of the page."""
+    found: dict[str, str] = {}
+    waiting = [("", schema)]
+    while waiting:
+        path, part = waiting.pop(0)
+        for key, value in part.get("properties", {}).items():
+            for name in dict.fromkeys(_named(value)):
+                if name not in found and name not in _REPEATED:
+                    found[name] = f"`{path}{key}`{_which(name, defined)}"
+                    waiting.append((f"{path}{key}.", defined[name]))
+    return found
+
+
+def _which(name: str, defined: Mapping[str, Any]) -> str:
+    """What tells this form of a key from its other forms."""
+    properties = defined[name].get("properties", {})
+    kind = properties.get("kind", {}).get("const")
+    if kind is not None:
+        return f" of kind `{kind}`"
+    first = next(iter(properties), "")
+    return f" with `{first}`" if name.endswith(("Labels", "Classes", "ClassList", "Grades")) else ""
+
+
+def _named(value: Any) -> Iterator[str]:
+    """The parts that a key may hold."""
+    if isinstance(value, Mapping):
+        if "$ref" in value:
+            yield str(value["$ref"]).rpartition("/")[2]
+        for key, inner in value.items():
+            if key != "discriminator":
+                yield from _named(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _named(inner)
+
+
+def _table(part: Mapping[str, Any], defined: Mapping[str, Any]) -> Iterator[str]:
+    required = part.get("required", ())
+    yield "| key | holds | default | |"
+    yield "| --- | --- | --- | --- |"
+    for key, value in part.get("properties", {}).items():
+        default = "**required**" if key in required else _default(value)
+        about = str(value.get("description", "")).replace("|", "\\|")
+        yield f"| `{key}` | {_holds(value, defined)} | {default} | {about} |"
+
+
+def _default(value: Mapping[str, Any]) -> str:
+    default = value.get("default")
+    return "" if default in (None, [], {}) else f"`{json.dumps(default)}`"
+
+
+def _holds(value: Mapping[str, Any], defined: Mapping[str, Any]) -> str:
+    """What a key may hold, in words."""
+    if "$ref" in value:
+        name = str(value["$ref"]).rpartition("/")[2]
+        listed = defined[name].get("enum")
+        return " or ".join(f"`{one}`" for one in listed) if listed else "mapping"
+    for several in ("anyOf", "oneOf"):
+        if several in value:
+            forms = [_holds(one, defined) for one in value[several] if one.get("type") != "null"]
+            return " or ".join(dict.fromkeys(forms))
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "enum" in value:
+        return " or ".join(f"`{one}`" for one in value["enum"])
+    if value.get("type") == "array":
+        return f"list of {_holds(value.get('items', {}), defined)}"
+    return _WORDS.get(str(value.get("type")), "anything") + _limits(value)
+
+
+def _limits(value: Mapping[str, Any]) -> str:
+    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+    told = [f"{sign} {value[key]:g}" for key, sign in signs.items() if key in value]
+    return f" ({', '.join(told)})" if told else ""
+
+
+if __name__ == "__main__":
+    print(reference_page(), end="")  # noqa: T201
