@@ -1,9 +1,13 @@
 """Figures for notebooks."""
 
+import io
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
+
+_DOTS = 100     # an inch, of a picture in a notebook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,3 +32,20 @@ def bars_figure(title: str, bars: Sequence[Bar]) -> Figure:
     axes.set_ylim(len(bars) - 0.5, -0.5)
     axes.set_title(title)
     return figure
+
+
+def shown(figure: Figure) -> Figure:
+    """The figure; in a notebook, a cell that ends with it shows a picture."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        formatters = shell.display_formatter.formatters
+        if Figure not in formatters["image/png"]:
+            formatters["image/png"].for_type(Figure, _as_png)
+    return figure
+
+
+def _as_png(figure: Figure) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=_DOTS)
+    return out.getvalue()

@@ -103,12 +103,12 @@ class Estimates:
 
     def plot(self) -> "Figure":
         """The estimates with their intervals, one below the other: a matplotlib figure."""
-        from assay.face.figures import Bar, bars_figure
+        from assay.face.figures import Bar, bars_figure, shown
 
-        return bars_figure(self.title, [
+        return shown(bars_figure(self.title, [
             Bar(label=one.of, value=one.value, lower=one.lower, upper=one.upper)
             for one in self.estimates if one.value is not None
-        ])
+        ]))
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -177,9 +177,10 @@ class Replay:
 
     def plot(self) -> "Figure":
         """Error and coverage against labels: a matplotlib figure."""
+        from assay.face.figures import shown
         from assay.tasks.replay.convergence_plot import convergence_figure
 
-        return convergence_figure(self.result)
+        return shown(convergence_figure(self.result))
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(self.summary())}</pre>"
