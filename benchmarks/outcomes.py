@@ -5,7 +5,7 @@ Rewrites the tables of docs/outcomes.md, below its line MARK.  Pools are read fr
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +110,52 @@ def _systems() -> Iterator[Case]:
                    ("recalibrated", "passive", "two evaluations"), "two evaluations", versus=True)
 
 
+def _compared(
+    pool: OutcomePool, predictions: Sequence[Floats], by_system: Floats | None = None
+) -> OutcomePool:
+    items = Items(
+        prediction=np.stack(predictions, axis=1), probability=pool.items.probability, by_system=by_system
+    )
+    return OutcomePool(kind=pool.kind, codes=pool.codes, items=items)
+
+
+def _other_systems() -> Iterator[Case]:
+    """Two systems of numbers, of tags, and of probabilities."""
+    methods = ("recalibrated", "passive", "two evaluations")
+    pool = read_outcome_pool(_path("governors-regression"), OutcomeColumns(outcome="number"))
+    said = pool.items.prediction[:, 0]
+    drawn = _compared(pool, [said, 50 + 0.95 * (said - 50)])
+    for measure in ("mae", "mse", "rmse", "r2", "within"):
+        yield Case("governors-regression, drawn to 50 against as published", drawn, measure, methods,
+                   "two evaluations", versus=True)
+    noisy = _compared(pool, [said, said + stream(1, "noise").normal(size=len(said))])
+    yield Case("governors-regression, with noise against as published", noisy, "mae", methods,
+               "two evaluations", versus=True)
+    judged = read_outcome_pool(_path("summeval"), OutcomeColumns(
+        outcome="number", label="human_coherence",
+        predictions=("judge_coherence_gpt-4_rts", "judge_coherence_gpt-3.5-turbo_rts"),
+    ))
+    graded = OutcomePool(kind=Numbers(1.0, 5.0), codes=judged.codes, items=judged.items)
+    for measure in ("mae", "rmse"):
+        yield Case("summeval coherence, gpt-3.5 against gpt-4", graded, measure, methods, "two evaluations",
+                   versus=True)
+    tags = read_outcome_pool(_path("goemotions-tags"), OutcomeColumns(outcome="tags", probability="p_"))
+    table = np.asarray(tags.items.probability)
+    bits = 2.0 ** np.arange(table.shape[1])
+    several = _compared(tags, [tags.items.prediction[:, 0], (table > 0.5) @ bits])
+    for measure in ("micro_f1", "macro_f1", "jaccard", "hamming"):
+        yield Case("goemotions-tags, over 0.5 against over 0.3", several, measure, methods, "two evaluations",
+                   versus=True)
+    read = OutcomeColumns(outcome="classes", probability="p_")
+    classes = read_outcome_pool(_path("goemotions-classes"), read)
+    given = np.asarray(classes.items.probability, np.float64)
+    sharp = given**1.5 / (given**1.5).sum(axis=1, keepdims=True)
+    both = _compared(classes, [classes.items.prediction[:, 0]] * 2, np.concatenate([given, sharp], axis=1))
+    for measure in ("brier", "log_loss"):
+        yield Case("goemotions-classes, sharper probabilities against as they are", both, measure, methods,
+                   "two evaluations", versus=True)
+
+
 def _stack(case: Case) -> Stack:
     n = len(case.pool.items)
     measure = outcome_measure(case.measure, case.pool.kind, n)
@@ -140,14 +186,21 @@ def _ppi(case: Case, budgets: tuple[int, ...], repeats: int) -> tuple[Floats, Fl
 
 def _halves(case: Case, budgets: tuple[int, ...], repeats: int) -> Floats:
     """Errors (R, budgets) of two simple random samples of half the labels, one for each system."""
-    right = case.pool.items.prediction == case.pool.codes[:, None]
-    truth, rng = right.mean(axis=0), stream(1, "halves")
+    kind, items, rng = case.pool.kind, case.pool.items, stream(1, "halves")
+    phi, found = kind.phi(case.pool.codes), []
+    for s in range(2):
+        one = Stack(kind=kind, measures=(outcome_measure(case.measure, kind, len(items), system=s),))
+        found.append((one, one.of(items, phi), one.known(items).mean(axis=0), one.known_sizes(items)))
     errors = np.zeros((repeats, len(budgets)))
     for r in range(repeats):
-        orders = [rng.permutation(len(right)) for _ in range(2)]
+        orders = [rng.permutation(len(items)) for _ in range(2)]
         for j, n in enumerate(budgets):
-            means = [right[order[: n // 2], s].mean() - truth[s] for s, order in enumerate(orders)]
-            errors[r, j] = means[1] - means[0]
+            for sign, order, (one, loss, known, sizes) in zip((-1, 1), orders, found, strict=True):
+                value, truth = (
+                    one.value(np.concatenate([mean, known]), sizes)[0]
+                    for mean in (loss[order[: n // 2]].mean(axis=0), loss.mean(axis=0))
+                )
+                errors[r, j] += sign * (value - truth)
     return errors
 
 
@@ -190,7 +243,8 @@ def _log_error(mse: Floats) -> float:
     return float(np.log(np.maximum(mse, LEAST)).mean())
 
 
-CASES = {"classes": _classes, "tags": _tags, "grades": _grades, "numbers": _numbers, "systems": _systems}
+CASES = {"classes": _classes, "tags": _tags, "grades": _grades, "numbers": _numbers, "systems": _systems,
+         "other-systems": _other_systems}
 
 
 def main() -> None:

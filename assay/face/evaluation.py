@@ -160,6 +160,7 @@ def begin(
     cluster: str | None = None,
     systems: Mapping[str, Any] | None = None,
     baseline: str | None = None,
+    pairs: str | None = None,
     **more: Any,
 ) -> Evaluation:
     """Begin an evaluation, or find it begun with the same question. Nobody is asked yet.
@@ -173,7 +174,8 @@ def begin(
     target       the half-width of the interval at which it stops
     budget       the most labels it may buy; 500, or every row of a smaller frame
     store        where its record is kept; in memory, gone with this object, unless named
-    prediction, score, probability, threshold, judge, cluster, systems, baseline   as under `pool` in a spec
+    prediction, score, probability, threshold, judge, cluster, systems, baseline, pairs   as under `pool` in
+                 a spec
     more         further keys of a spec: method, seed, batch_size, desk, adjudication ...; a limit for
                  the measure is limit={"min": 0.8}, which a spec calls `threshold`
 
@@ -191,7 +193,7 @@ def begin(
     """
     columns = {
         "prediction": prediction, "score": score, "probability": probability, "threshold": threshold,
-        "judge": judge, "cluster": cluster, "systems": systems, "baseline": baseline,
+        "judge": judge, "cluster": cluster, "systems": systems, "baseline": baseline, "pairs": pairs,
     }
     written = _spec(data)
     if written is not None:

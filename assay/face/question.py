@@ -13,7 +13,8 @@ from assay.tasks.spec.evaluation import Spec
 
 BUDGET = 500
 POOL_KEYS = (
-    "prediction", "score", "probability", "threshold", "judge", "cluster", "systems", "baseline", "thresholds"
+    "prediction", "score", "probability", "threshold", "judge", "cluster", "systems", "baseline", "pairs",
+    "thresholds",
 )
 
 

@@ -21,7 +21,6 @@ from assay.evalcore.evaluation.estimates import Comparison, ComparisonVerdict
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.evalcore.outcome_evaluation.state import Question, State
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_methods.interval import ends
 from assay.evalcore.outcome_methods.state import OutcomeEstimates
 from assay.evalcore.types import Floats
 
@@ -63,17 +62,17 @@ def comparisons(question: Question, state: State, found: OutcomeEstimates) -> di
 def _differences(question: Question, found: OutcomeEstimates, family: Sequence[int]) -> list[_Difference]:
     """The differences of one measure, with intervals that hold together."""
     measures = [question.stack.measures[question.stack.parts[q][0]] for q in family]
-    if found.df is None or found.skew is None:
+    if found.ends is None:
         return [_Difference(measure=measure) for measure in measures]
-    low, high = np.array([measure.bounds for measure in measures]).T
+    value, at = found.value[:, family], found.ends
 
-    def interval(confidence: float | Floats) -> tuple[Floats, Floats]:
-        return ends(value, variance, df, skew, confidence, (low, high))
+    def interval(confidence: Floats) -> tuple[Floats, Floats]:
+        whole: Floats = np.full(found.value.shape, question.confidence)
+        whole[:, family] = confidence
+        lower, upper = at(whole)
+        return lower[:, family], upper[:, family]
 
-    value, variance, df, skew = (
-        table[:, family] for table in (found.value, found.variance, found.df, found.skew)
-    )
-    lower, upper = interval(1 - (1 - question.confidence) / len(family))
+    lower, upper = interval(np.full(value.shape, 1 - (1 - question.confidence) / len(family)))
     above = _chance_above(value, interval)
     return [
         _Difference(

@@ -11,17 +11,18 @@ from assay.evalcore.types import Floats
 
 def items_of(
     prediction: Floats | None, probability: Floats | None, judge: Floats | None, n: int,
-    score: Floats | None = None, cluster: Sequence[str] | None = None,
+    score: Floats | None = None, cluster: Sequence[str] | None = None, by_system: Floats | None = None,
 ) -> Items:
     """What the pool says of n items: codes of what one system predicts (n,) or each of several (n, S), the
-    probability of each class or tag (n, K), codes (n, J) of what judges say, the score (n,), and the name of
-    the cluster (n,); None for what the pool does not have."""
+    probability of each class or tag (n, K), codes (n, J) of what judges say, the score (n,), the name of the
+    cluster (n,), and what each of several systems gives each class (n, S·K); None for what is not there."""
     return Items(
         prediction=np.zeros((n, 0)) if prediction is None else prediction.astype(np.float64).reshape(n, -1),
         probability=None if probability is None else probability.astype(np.float64),
         judge=judge,
         score=None if score is None else score[:, None],
         cluster=None if cluster is None else cluster_numbers(cluster)[:, None],
+        by_system=by_system,
     )
 
 

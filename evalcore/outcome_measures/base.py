@@ -135,6 +135,9 @@ class OutcomeMeasure:
     is_error: bool = False                  # the smaller the better
     prefers: bool = True                    # of two systems it calls one the better
     margin: MarginOf | None = None          # None where no mean of bounded losses decides about a limit
+    # of the known part of R (..., d_k): what tells two systems apart by it, (..., q), because the rest is the
+    # same for both: no label is needed.  None where labels are
+    told_apart: Callable[[Floats], Floats] | None = None
 
     points: tuple[Point, ...] = ()          # of a curve, what each number is
     # how far g may be from what it stands for, of R: (..., q); None where it is exact

@@ -20,13 +20,22 @@ def difference(measure: OutcomeMeasure, baseline: OutcomeMeasure) -> OutcomeMeas
         one, other = _split(risk, d1, d2, measure)
         return measure.value(one) - baseline.value(other)
 
+    def told(risk: Floats) -> Floats:
+        one, other = _split(risk, d1, d2, measure)
+        return measure.told_apart(one[..., d1:]) - measure.told_apart(other[..., d2:])  # type: ignore[misc]
+
+    def none(risk: Floats) -> Floats:
+        return np.zeros((*risk.shape[:-1], len(measure.parts), d1 + d2))
+
     def gradient(risk: Floats) -> Floats:
         one, other = _split(risk, d1, d2, measure)
         return np.concatenate([measure.gradient(one), -baseline.gradient(other)], axis=-1)
 
     span = measure.bounds[1] - measure.bounds[0]
     return replace(
-        measure, value=value, gradient=gradient, losses=(*measure.losses, *baseline.losses),
+        measure, value=told if measure.told_apart else value,
+        gradient=none if measure.told_apart else gradient,
+        losses=(*measure.losses, *baseline.losses),
         bounds=(-span, span), versus=baseline.system, range_of=2 * measure.range_of,
         margin=_margin if _both_means(measure, baseline) else None,
     )

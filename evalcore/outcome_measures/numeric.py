@@ -104,6 +104,16 @@ class Numeric(Loss):
         ]
         return np.stack(columns, axis=1)
 
+    def pull(self, items: Items, slope: Floats) -> Floats | None:
+        """(n, K) by grade, where several systems are compared; None else."""
+        if self.kind.grades is None or items.systems < 2:
+            return None
+        f, grades = self._prediction(items)[:, None], np.array(self.kind.grades)[None]
+        found: Floats = np.zeros((len(items), self.kind.width))
+        for by, function in zip(slope, self.functions, strict=True):
+            found = found + by * function(grades, f)
+        return found
+
     def known(self, items: Items) -> Floats:
         """(n, 2)."""
         f = self._prediction(items)
@@ -162,6 +172,7 @@ def _family(
     margin: MarginOf | None = margin_of_mean,
     is_error: bool = False,
     prefers: bool = True,
+    told_apart: Callable[[Floats], Floats] | None = None,
 ) -> MeasureFamily:
     def make(asked: Asked) -> OutcomeMeasure:
         _refuse_names(asked, name)
@@ -172,7 +183,7 @@ def _family(
             losses=(Numeric(asked.kind, asked.system, functions, predicted),), value=value,
             gradient=numerical_gradient(value, len(functions)), system=asked.system if predicted else None,
             scale=span, range_of=span, is_error=is_error, prefers=prefers,
-            margin=margin if np.isfinite(asked.kind.value_range).all() else None,
+            margin=margin if np.isfinite(asked.kind.value_range).all() else None, told_apart=told_apart,
         )
 
     return MeasureFamily(
@@ -216,7 +227,8 @@ def _pearson(risk: Floats) -> Floats:
 FAMILIES = (
     _family("mean", "Mean", "mean of the outcome", (_value,), lambda low, high: (low, high), predicted=False),
     _family("bias", "Bias", "mean of prediction minus outcome", (_over,),
-            lambda low, high: (low - high, high - low), prefers=False),
+            lambda low, high: (low - high, high - low), prefers=False,
+            told_apart=lambda known: known[..., :1]),
     _family("mae", "Mean absolute error", "mean distance of prediction and outcome", (_absolute,),
             lambda low, high: (0.0, high - low), is_error=True),
     _family("mse", "Mean squared error", "mean squared distance of prediction and outcome", (_squared,),

@@ -48,14 +48,15 @@ class ByClass(Loss):
 
     def needs(self, items: Items) -> None:
         """Raises BadInput without probabilities."""
-        if items.probability is None:
-            raise BadInput("this measure needs a probability of each class")
+        self._probability(items)
 
-
-def _probability(items: Items) -> Floats:
-    if items.probability is None:
-        raise BadInput("this measure needs a probability of each class")
-    return items.probability
+    def _probability(self, items: Items) -> Floats:
+        """(n, K) what the system gives each class."""
+        found = items.probability_of(self.system)
+        if found is None:
+            whose = "" if items.systems < 2 else " from every system"
+            raise BadInput(f"this measure needs a probability of each class{whose}")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class TopK(ByClass):
 
     def table(self, items: Items) -> Floats:
         """(n, K); of classes equally probable the earlier ones count first."""
-        p = _probability(items)
+        p = self._probability(items)
         order = np.argsort(-p, axis=1, kind="stable")[:, : self.k]
         table = np.zeros(p.shape)
         np.put_along_axis(table, order, 1.0, axis=1)
@@ -84,7 +85,7 @@ class Brier(ByClass):
 
     def table(self, items: Items) -> Floats:
         """(n, K)."""
-        p = _probability(items)
+        p = self._probability(items)
         return np.asarray((p**2).sum(axis=1, keepdims=True) - 2 * p + 1)
 
     def most(self, said: Floats, slope: Floats, told: Floats) -> Floats:
@@ -98,7 +99,7 @@ class LogLoss(ByClass):
 
     def table(self, items: Items) -> Floats:
         """(n, K)."""
-        return np.asarray(-np.log(np.maximum(_probability(items), EDGE)))
+        return np.asarray(-np.log(np.maximum(self._probability(items), EDGE)))
 
 
 def _mean(
@@ -108,7 +109,7 @@ def _mean(
     return OutcomeMeasure(
         name=name, title=title, meaning=meaning, undefined_when="the pool is empty", bounds=bounds,
         losses=(loss,), value=lambda risk: risk[..., :1],
-        gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)), system=0, is_error=is_error,
+        gradient=lambda risk: np.ones((*risk.shape[:-1], 1, 1)), system=loss.system, is_error=is_error,
         margin=margin,
     )
 
@@ -118,31 +119,29 @@ def _top_k(asked: Asked) -> OutcomeMeasure:
     if not 1 <= k <= asked.kind.width:
         raise BadInput(f"k of top_k_accuracy must lie between 1 and {asked.kind.width}, got {k}")
     meaning = f"share of items whose class is among the {k} most probable"
-    return _mean(f"top_k_accuracy({k})", f"Top-{k} accuracy", meaning, TopK(asked.kind, 0, k), (0.0, 1.0),
-                 is_error=False)
+    loss = TopK(asked.kind, asked.system, k)
+    return _mean(f"top_k_accuracy({k})", f"Top-{k} accuracy", meaning, loss, (0.0, 1.0), is_error=False)
 
 
 def _brier(asked: Asked) -> OutcomeMeasure:
-    return _mean("brier", "Brier score", "mean squared error of the probabilities", Brier(asked.kind),
-                 (0.0, 2.0), is_error=True)
+    return _mean("brier", "Brier score", "mean squared error of the probabilities",
+                 Brier(asked.kind, asked.system), (0.0, 2.0), is_error=True)
 
 
 def _log_loss(asked: Asked) -> OutcomeMeasure:
     return _mean("log_loss", "Log loss", "mean of minus the log of the label's probability",
-                 LogLoss(asked.kind), (0.0, -log(EDGE)), is_error=True,
+                 LogLoss(asked.kind, asked.system), (0.0, -log(EDGE)), is_error=True,
                  margin=None)   # one item may count for 35: no bet on single items would ever pay
 
 
 _PROBABILITY = ("probability",)
-_ONE = "is of probabilities, and predictions are compared so far"
 FAMILIES = (
     MeasureFamily(name="top_k_accuracy", title="Top-k accuracy", kinds=("classes",), options=("k",),
                   meaning="share of items whose class is among the k most probable", needs=_PROBABILITY,
-                  one_system=_ONE, make=_top_k),
+                  make=_top_k),
     MeasureFamily(name="brier", title="Brier score", meaning="mean squared error of the probabilities",
-                  kinds=("classes",), needs=_PROBABILITY, one_system=_ONE, make=_brier),
+                  kinds=("classes",), needs=_PROBABILITY, make=_brier),
     MeasureFamily(name="log_loss", title="Log loss",
                   meaning="mean of minus the log of the label's probability",
-                  kinds=("classes",), needs=_PROBABILITY, one_system=_ONE,
-                  make=_log_loss),
+                  kinds=("classes",), needs=_PROBABILITY, make=_log_loss),
 )

@@ -35,6 +35,12 @@ def needs_grid(kind: OutcomeKind, name: str) -> bool:
     return family is not None and family.grid
 
 
+def needs_probability(kind: OutcomeKind, name: str) -> bool:
+    """Whether a measure needs a probability of each class."""
+    family = FAMILIES.get((kind.name, name))
+    return family is not None and "probability" in family.needs
+
+
 def of_scores(name: str) -> bool:
     """Whether a measure of classes is made of scores, as curves are."""
     family = FAMILIES.get(("classes", name))

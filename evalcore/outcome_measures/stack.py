@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import Loss, OutcomeMeasure
-from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.base import Likely, OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Bools, Floats
 
@@ -142,24 +142,56 @@ class Stack:
         """The length of each loss's known part."""
         return tuple(loss.known(items.at(slice(0, 0))).shape[1] for loss in self.losses)
 
-    def spread(self, items: Items, phi: Floats, slopes: Floats) -> Floats:
-        """(n, Q) the guessed variance of J·ℓ for outcomes distributed as φ (n, P); slopes (Q, D)."""
-        return self.spreads(items, [phi], slopes)[0]
+    def spread(
+        self, items: Items, phi: Floats, slopes: Floats, likely: Likely | None = None
+    ) -> Floats:
+        """(n, Q) the guessed variance of J·ℓ for outcomes distributed as φ (n, P); slopes (Q, D).
 
-    def spreads(self, items: Items, phis: Sequence[Floats], slopes: Floats) -> list[Floats]:
+        likely: of several systems (`OutcomeKind.likely`), whose losses depend on one and the same outcome.
+        """
+        return self.spreads(items, [phi], slopes, likely)[0]
+
+    def spreads(
+        self, items: Items, phis: Sequence[Floats], slopes: Floats, likely: Likely | None = None
+    ) -> list[Floats]:
         """`spread` for each φ (n, P) of several."""
+        linear = [loss.pull(items, np.zeros(loss.size)) is not None for loss in self.losses] \
+            if likely is not None else [True] * len(self.losses)
         found: list[Floats] = [np.empty((len(items), len(slopes))) for _ in phis]
         for q, slope in enumerate(slopes):
-            for one, spread in zip(found, self._spreads(items, phis, slope), strict=True):
+            for one, spread in zip(found, self._spreads(items, phis, slope, linear), strict=True):
                 one[:, q] = spread
-        return found
+        if likely is None or all(linear):
+            return found
+        return [
+            one + self._together(items, likely(items, phi), slopes, linear)
+            for one, phi in zip(found, phis, strict=True)
+        ]
 
-    def _spreads(self, items: Items, phis: Sequence[Floats], slope: Floats) -> list[Floats]:
+    def _together(self, items: Items, outcomes: Floats, slopes: Floats, linear: Sequence[bool]) -> Floats:
+        """(n, Q) the variance over outcomes (n, V) of J·ℓ, of the losses that are not linear in φ."""
+        other = [
+            (loss, slice(start, start + loss.size))
+            for loss, start, one in zip(self.losses, self._starts, linear, strict=True) if not one
+        ]
+        total: Floats = np.zeros((len(items), len(slopes)))
+        squares: Floats = np.zeros((len(items), len(slopes)))
+        for code in outcomes.T:
+            phi = self.kind.phi(code)
+            pull = sum(loss.of(items, phi) @ slopes[:, where].T for loss, where in other)
+            total, squares = total + pull, squares + pull**2
+        n = outcomes.shape[1]
+        return np.asarray(np.maximum(squares / n - (total / n) ** 2, 0.0))
+
+    def _spreads(
+        self, items: Items, phis: Sequence[Floats], slope: Floats, counted: Sequence[bool]
+    ) -> list[Floats]:
+        """counted: the losses that are looked at."""
         pulls: Floats = np.zeros(phis[0].shape)
         rest: list[Floats] = [np.zeros(len(items)) for _ in phis]
-        for loss, start in zip(self.losses, self._starts, strict=True):
+        for loss, start, counts in zip(self.losses, self._starts, counted, strict=True):
             inner = slope[start : start + loss.size]
-            if not inner.any():
+            if not counts or not inner.any():
                 continue
             pull = loss.pull(items, inner)
             if pull is None:

@@ -19,6 +19,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.table import expect
+from assay.evalcore.outcomes.base import Likely
 from assay.evalcore.outcomes.items import CHUNK, Items
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -45,6 +46,7 @@ class Profile:
     score: Floats       # (N,) what a group is cut by
     first: Floats       # (B,)
     slopes: Floats      # (Q, D) J
+    likely: Likely | None = None   # outcomes by which losses of several systems are guessed together
 
 
 def profile(stack: Stack, items: Items) -> Profile:
@@ -65,16 +67,19 @@ def profile(stack: Stack, items: Items) -> Profile:
         known += stack.known(piece).sum(axis=0)
     risk = np.concatenate([total, known]) / len(items)
     slopes = stack.slopes(risk, sizes)
+    likely = stack.kind.likely(items)
     pull, relevant = np.zeros(len(items)), np.zeros(len(items), np.bool_)
     for where, piece in items.chunks(most):
-        spread, flat = _spread(stack, piece, stack.kind.guesses(piece), first, slopes)
+        spread, flat = _spread(stack, piece, stack.kind.guesses(piece), first, slopes, likely)
         pull[where] = np.sqrt(spread @ stack.weight)
         relevant[where] = (flat > 0).any(axis=1)
     # where nothing pulls (a measure with no value before labels), everything may
     if not relevant.any():
         pull[:], relevant[:] = 1.0, True
     group, score = stack.kind.place(items, pull)
-    return Profile(pull=pull, relevant=relevant, group=group, score=score, first=first, slopes=slopes)
+    return Profile(
+        pull=pull, relevant=relevant, group=group, score=score, first=first, slopes=slopes, likely=likely
+    )
 
 
 def _at_once(stack: Stack, guesses: int) -> int:
@@ -83,13 +88,13 @@ def _at_once(stack: Stack, guesses: int) -> int:
 
 
 def _spread(
-    stack: Stack, items: Items, guesses: Floats, first: Floats, slopes: Floats
+    stack: Stack, items: Items, guesses: Floats, first: Floats, slopes: Floats, likely: Likely | None
 ) -> tuple[Floats, Floats]:
     """(n, Q) guessed variances, and those if all outcomes were alike likely; guesses (n, B, P),
     slopes (Q, D)."""
     phi = np.einsum("b,nbp->np", first, guesses)
     even = np.full(phi.shape, 1 / max(phi.shape[1], 2))
-    spread, flat = stack.spreads(items, [phi, even], slopes)
+    spread, flat = stack.spreads(items, [phi, even], slopes, likely)
     return np.maximum(spread, FLOOR * flat), flat
 
 
@@ -132,7 +137,9 @@ def sums(stack: Stack, items: Items, found: Profile, cell: Ints) -> OutcomeCells
         for at, few in piece.chunks(most):
             guesses = stack.kind.guesses(few)
             expect(stack, few, guesses, loss[at])
-            spreads[at] = _spread(stack, few, guesses, found.first, found.slopes)[0]
+            spreads[at] = _spread(
+                stack, few, guesses, found.first, found.slopes, found.likely
+            )[0]
         member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(c, n))
         guess += np.asarray(member @ loss[:n].reshape(n, -1)).reshape(guess.shape)
         spread += np.asarray(member @ spreads[:n])

@@ -52,7 +52,7 @@ class StaticIS(Bernoulli):
 def expected_squares(stack: Stack, items: Items, found: Profile, centre: Floats) -> Floats:
     """(n, Q) E_y (J_q·(ℓ(x, y) - R))² under the first weights of the guesses; centre (Q,): J·R."""
     phi, loss = guessed(stack, items)
-    spread = stack.spread(items, np.einsum("b,nbp->np", found.first, phi), found.slopes)
+    spread = stack.spread(items, np.einsum("b,nbp->np", found.first, phi), found.slopes, found.likely)
     return np.asarray(spread + (np.einsum("b,nbd->nd", found.first, loss) @ found.slopes.T - centre) ** 2)
 
 

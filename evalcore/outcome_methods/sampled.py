@@ -115,14 +115,15 @@ class Sampled(OutcomeMethod):
         error = errors(state, reading, risk, slopes, exact)
         slack, unbounded = state.stack.slack(risk, known), np.isinf(bounds).any(axis=0)
         pull = tails.off_centre(reading, slopes) if unbounded.any() else None
+        out = None if pull is None else tails.further(pull, unbounded)
 
         def ends(level: Floats) -> tuple[Floats, Floats]:
             """At these confidences (R, Q)."""
             lower, upper = interval.ends(
                 value, error.variance, error.df, error.skew, level, (bounds[0], bounds[1])
             )
-            if pull is not None:
-                lower, upper = tails.moved_out(value, lower, upper, pull, unbounded)
+            if out is not None:
+                lower, upper = tails.moved_out(value, lower, upper, out)
             lower, upper = np.minimum(lower, value - slack), np.maximum(upper, value + slack)
             return (np.where(error.unknown, bounds[0], np.maximum(lower, bounds[0])),
                     np.where(error.unknown, bounds[1], np.minimum(upper, bounds[1])))
@@ -132,8 +133,8 @@ class Sampled(OutcomeMethod):
         for curve in state.stack.curves:
             level[:, curve] = together(error.parts[..., curve], confidence)[:, None]
         return OutcomeEstimates(
-            value=value, lower=lower, upper=upper, variance=error.variance, exact=exact, df=error.df,
-            skew=error.skew, band=ends(level) if state.stack.curves else None,
+            value=value, lower=lower, upper=upper, variance=error.variance, exact=exact, ends=ends,
+            band=ends(level) if state.stack.curves else None,
             largest=None if pull is None else np.where(
                 unbounded, tails.largest_share(reading, pull), np.nan
             ),

@@ -4,8 +4,9 @@
     C   cells;  n   labelled items so far, the same number in every repeat
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -114,6 +115,10 @@ class ItemWeights:
     group: Ints          # (n,) -1 for none
 
 
+# of confidences (R, Q): the lower and the upper ends (R, Q)
+Ends: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutcomeEstimates:
     """The Q numbers that are asked for, in each repeat; NaN where one is undefined."""
@@ -123,8 +128,7 @@ class OutcomeEstimates:
     upper: Floats        # (R, Q)
     variance: Floats     # (R, Q) 0 once everything that matters is labelled
     exact: Bools         # (R,) everything that matters is labelled
-    df: Floats | None = None     # (R, Q) degrees of freedom of the variance; None before the first label
-    skew: Floats | None = None   # (R, Q) of the error
+    ends: Ends | None = None     # the interval at other confidences; None before the first label
     # (R, Q) of measures without bounds: the share of one label in the variance
     largest: Floats | None = None
     # lower, upper (R, Q): of the points of a curve, ends that hold together; None without curves

@@ -44,11 +44,20 @@ def index(pull: Floats) -> Floats:
     return np.where(there & (mean > 0), 1 / np.where(mean > 0, mean, 1.0), np.inf)
 
 
-def moved_out(
-    value: Floats, lower: Floats, upper: Floats, pull: Floats, unbounded: Bools
-) -> tuple[Floats, Floats]:
-    """The ends (R, Q), those of unbounded measures (Q,) moved out where the pulls have heavy tails."""
+def further(pull: Floats, unbounded: Bools) -> tuple[Floats, Floats]:
+    """By how much of their distance the lower and upper ends (R, Q) are moved out; 0 of bounded measures.
+
+    pull (R, n, Q), unbounded (Q,).
+    """
     up, down = (np.where(unbounded, np.clip(STEEP * (1 - index(z)), 0, FURTHEST), 0.0) for z in (pull, -pull))
+    return down, up
+
+
+def moved_out(
+    value: Floats, lower: Floats, upper: Floats, out: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """The ends (R, Q), moved out by these parts of their distances from the value."""
+    down, up = out
     return lower - (value - lower) * down, upper + (upper - value) * up
 
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
+
+# of some items of a pool and expected φ (n, P), a few outcomes (n, V) that each of them may have
+Likely: TypeAlias = Callable[[Items, Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,14 @@ class OutcomeKind(ABC):
 
         function maps values (n, V) or (1, V) to (n, V).  Raises BadInput where outcomes have no value.
         """
+
+    def likely(self, items: Items) -> Likely | None:
+        """A few outcomes of each item of a pool, by which losses of several systems are guessed together.
+
+        Codes, each as probable as the others.  None for a single system, and for kinds of outcome whose
+        losses are all linear in φ, or have values by class.
+        """
+        return None
 
     @abstractmethod
     def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:

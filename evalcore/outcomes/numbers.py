@@ -6,12 +6,17 @@ from math import inf
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import stdtrit
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel, Regression
-from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.base import Likely, OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
+
+MOST_GUESSES = 4    # systems that are guesses of the outcome: each costs the label model a label
+NODES = np.asarray(stdtrit(3.0, (np.arange(40) + 0.5) / 40))   # outcomes about what systems predict
+LEAST_APART = 0.2   # of the spread of predictions: systems that nearly agree may be wrong together
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class Numbers(OutcomeKind):
     def _said(self, items: Items) -> list[Floats]:
         columns = [] if items.judge is None else list(items.judge.T)
         if not columns:
-            columns = list(items.prediction.T)
+            columns = list(items.prediction.T[:MOST_GUESSES])
         return [self.phi(c) for c in columns]
 
     def first_weights(self, items: Items) -> Floats:
@@ -98,9 +103,35 @@ class Numbers(OutcomeKind):
         """From the least to the largest."""
         return -said[:, 1], said[:, 0]
 
+    def likely(self, items: Items) -> Likely | None:
+        """NODES about the mean of what several systems predict.
+
+        Their unit is how far the systems are apart over the whole pool, and on the item: systems that err
+        independently are apart by as much as they err.
+        """
+        if items.systems < 2:
+            return None
+        within, centre, square = 0.0, 0.0, 0.0
+        for _, piece in items.chunks():
+            mean = piece.prediction.mean(axis=1)
+            within += piece.prediction.var(axis=1, ddof=1).sum()
+            centre, square = centre + mean.sum(), square + (mean**2).sum()
+        n = len(items)
+        between = max(square / n - (centre / n) ** 2, 0.0)
+        apart = max(within / n, LEAST_APART**2 * between, 1e-24)
+
+        def outcomes(some: Items, phi: Floats) -> Floats:
+            unit = np.sqrt(apart + some.prediction.var(axis=1))
+            around = some.prediction.mean(axis=1)[:, None] + unit[:, None] * NODES
+            return np.asarray(np.clip(around, self.low, self.high))
+
+        return outcomes
+
     def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
-        """By the mean of what is said, each column scaled to a variance of 1."""
+        """By the mean of what is said, each column scaled to a variance of 1; several systems by spread."""
         group: Ints = np.zeros(len(items), np.int64)
+        if items.systems > 1:
+            return group, spread
         score: Floats = np.zeros(len(items))
         for said in self._said(items):
             column = said[:, 0]

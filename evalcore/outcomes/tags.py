@@ -8,13 +8,15 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel, Mixture
-from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.base import Likely, OutcomeKind
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.randomness import stream
 from assay.evalcore.types import Floats, Ints
 
 POWERS = (0.5, 1.0, 2.0)   # of the supplied odds: flatter, as they are, sharper
 CONFIDENCE = 0.6           # guessed of predictions that come without probabilities
 MOST = 53                  # tags; a float64 holds no more bits
+SETS = 12                  # that are drawn from the probabilities of an item of several systems
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,18 @@ class Tags(OutcomeKind):
         on, off = said[:, : self.width] > 0, said[:, self.width :] > 0
         predicted = np.where(on, np.maximum(hit + label, 0.0) + told, -np.inf)
         return np.asarray(np.maximum(predicted, np.where(off, np.maximum(label, 0.0), -np.inf)).sum(axis=1))
+
+    def likely(self, items: Items) -> Likely | None:
+        """SETS sets as probable as φ says, tags independent, and what the first systems predict."""
+        if items.systems < 2:
+            return None
+        drawn = stream(0, "tags", self.width, "likely").random((SETS, self.width))
+
+        def outcomes(some: Items, phi: Floats) -> Floats:
+            sets = (phi[:, None, :] > drawn) @ 2.0 ** np.arange(self.width)
+            return np.concatenate([sets, some.prediction[:, :4]], axis=1)
+
+        return outcomes
 
     def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
         """By spread alone."""

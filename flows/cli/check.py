@@ -62,7 +62,7 @@ def check(
 ) -> int:
     """Compare an evaluation with a limit or with its baseline, for a pipeline that has to decide.
 
-    Without --min and --max the limit is the spec's threshold, or with --baseline, at least 0: no worse.
+    Without --min and --max the limit is the spec's threshold, or with --baseline 0: no worse.
     The verdict is about the whole interval, not the value: ok if all of it is within the limit.
 
     Exit code 0: ok; 3: breach; 4: inconclusive; 5: the evaluation has not finished.
@@ -96,10 +96,18 @@ def check(
 def _limit(spec: Spec, measure: str | None, baseline: str | None) -> tuple[float | None, float | None]:
     """What counts as ok where the command does not say it. Raises BadInput where nothing does."""
     if baseline is not None:
-        return 0.0, None
+        return (None, 0.0) if _is_error(spec, measure) else (0.0, None)
     if spec.threshold is not None and measure in (None, spec.measure[0].name):
         return spec.threshold.min, spec.threshold.max
     raise BadInput("give --min, --max, or both: the spec has no limit for this measure")
+
+
+def _is_error(spec: Spec, measure: str | None) -> bool:
+    """Whether less of the measure is better; of the first one where none is named."""
+    kind = spec.labels.outcome
+    measures = [] if kind is None else [choice.of(kind, spec.budget.labels) for choice in spec.measure]
+    asked = [one for one in measures if one.name == measure] if measure else measures[:1]
+    return any(one.is_error for one in asked)
 
 
 def _wanted(

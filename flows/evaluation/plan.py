@@ -13,6 +13,7 @@ from assay.tasks.pool.frozen import (
     judges_of,
     predictions_by_system,
     predictions_of,
+    probabilities_by_system,
     probabilities_of,
     scores_of,
 )
@@ -52,6 +53,7 @@ def _plan_round(opened: Opened, folded: Fold, draws: Drawn, annotating: Annotati
         prediction=predictions_of(rows),
         probabilities=probabilities_of(rows),
         predictions=predictions_by_system(rows),
+        by_system=probabilities_by_system(rows),
         judges=judges_of(rows),
         scores=scores_of(rows),
         clusters=clusters_of(rows),

@@ -117,7 +117,7 @@ def _systems(opened: Opened) -> Compared | None:
     kind = opened.spec.labels.outcome
     return Compared(
         baseline=names[0], others=names[1:], differing=opened.manifest.differing or {},
-        positive=None if kind is None else kind.counted,
+        positive=None if kind is None else kind.counted, all_pairs=opened.spec.pool.pairs is not None,
     )
 
 

@@ -41,6 +41,7 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
             ("prediction", _entry(planned.prediction, t), row.prediction),
             ("probabilities", _row(planned.probabilities, t), row.probabilities),
             ("predictions", _row(planned.predictions, t), row.predictions),
+            ("by_system", _row(planned.by_system, t), row.by_system),
             ("judges", _row(planned.judges, t), row.judges),
             ("score", _entry(planned.scores, t), of_curve(row)),
             ("cluster", None if planned.clusters is None else planned.clusters[t], row.cluster),

@@ -82,8 +82,9 @@ def measure_of(
 
 def _items(opened: Opened, found: PoolSample, asked: NewQuestion) -> Items:
     pool = opened.spec.pool
-    if asked.system is not None and asked.system in pool.compared:
-        return of_system(found.items, found.rows, list(pool.compared).index(asked.system))
+    if pool.compares and asked.system in (None, *pool.compared):
+        number = list(pool.compared).index(asked.system) if asked.system else 0
+        return of_system(found.items, found.rows, number)
     if asked.system is not None:
         codes = predictions_of_column(opened.spec, opened.manifest, found.rows, asked.system)
         return with_predictions(found.items, codes)

@@ -23,7 +23,11 @@ def exported(opened: Opened, found: PoolSample, *, shown: bool) -> dict[str, Seq
     if spec.pool.probability is not None and rows[0].probabilities is None:
         columns["probability"] = [row.probability for row in rows]
     for number, system in enumerate(spec.pool.compared):
-        columns[f"system:{system}"] = [answers.text((row.predictions or ())[number]) for row in rows]
+        columns[f"system:{system}"] = [answers.value((row.predictions or ())[number]) for row in rows]
+        for code, name in enumerate(spec.labels.names if rows[0].by_system is not None else ()):
+            columns[f"probability:{system}:{name}"] = [
+                (row.by_system or ())[number * len(spec.labels.names) + code] for row in rows
+            ]
     for code, name in enumerate(spec.labels.names):
         if spec.pool.probability is not None and rows[0].probabilities is not None:
             columns[f"probability:{name}"] = [row.probabilities[code] for row in rows if row.probabilities]

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.plurals import plural
 from assay.tasks.doctor.finding import Finding, ok, warning
-from assay.tasks.ledger.manifest import PREDICTIONS
-from assay.tasks.pool.frozen import packed_bytes
+from assay.tasks.pool.predictions.compared.systems import codes_by_system
 from assay.tasks.report.wording import percent
 from assay.tasks.spec.evaluation import Spec
 
@@ -17,7 +15,7 @@ def with_differing(before: Sequence[int], rows: pa.RecordBatch) -> list[int]:
     """By system, the rows that it predicts otherwise than the first, with these checked rows."""
     if not before:
         return []
-    codes = np.frombuffer(packed_bytes(rows.column(PREDICTIONS)), "<i2").reshape(-1, len(before))
+    codes = codes_by_system(rows, len(before))
     new = (codes != codes[:, :1]).sum(axis=0).tolist()
     return [old + more for old, more in zip(before, new, strict=True)]
 
@@ -32,7 +30,7 @@ def of_systems(spec: Spec, differing: Sequence[int], rows: int) -> Iterator[Find
                           "there is nothing to compare; correct the columns, or leave it out")
         elif count <= spec.budget.labels:
             yield ok(about, f"differs from {baseline!r} on {plural(count, 'item')}, no more than the budget: "
-                            "the difference in accuracy can be known exactly")
+                            "the difference can be known exactly")
         else:
             share = percent(round(count / rows, 4))
             yield ok(about, f"differs from {baseline!r} on {plural(count, 'item')} ({share} of the pool), "

@@ -17,6 +17,8 @@ FEATURE, SYSTEM = "assay.feature.", "assay.system."   # what the names of such c
 CLUSTER = "assay.cluster"                             # what an item comes together with others in
 PROBABILITIES = "assay.probabilities"                 # of all classes or tags, 32-bit floats in their order
 PREDICTIONS = "assay.predictions"                     # of systems compared, as 16-bit codes, baseline first
+PREDICTED_NUMBERS = "assay.predicted-numbers"         # the same of numbers and tags, as 64-bit floats
+BY_SYSTEM = "assay.probabilities-by-system"           # what each system gives each class, 32-bit floats
 JUDGES = "assay.judges"                               # what each judge says, as codes of 64 bits
 
 

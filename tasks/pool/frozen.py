@@ -4,7 +4,9 @@
         item_id (string); score, probability (float64), prediction (int8; 1 = positive), or with any other
         labels, where there are any, prediction (int16, the code of a class; int64, a mask of tags; float64, a
         number), "assay.probabilities" (K floats of 32 bits), "assay.predictions" (of systems compared, a code
-        of 16 bits for each, the baseline's first) and "assay.judges" (J floats of 64 bits); one column per
+        of 16 bits for each, the baseline's first), "assay.predicted-numbers" (the same of numbers and tags,
+        64 bits), "assay.probabilities-by-system" (K floats of 32 bits for each system, where measures need
+        them) and "assay.judges" (J floats of 64 bits); one column per
         segment (string), per feature (float64, called "assay.feature.NAME") and per further
         system (int8, "assay.system.NAME"); source_file (int32), source_row (int64), shown_hash (string or
         null); and where items come in clusters "assay.cluster" (string)
@@ -32,9 +34,11 @@ import pyarrow.parquet as pq
 from assay.evalcore.types import Floats
 from assay.tasks.ledger import codec, open_reader
 from assay.tasks.ledger.manifest import (
+    BY_SYSTEM,
     CLUSTER,
     JUDGES,
     OWN_COLUMNS,
+    PREDICTED_NUMBERS,
     PREDICTIONS,
     PROBABILITIES,
     PROVENANCE,
@@ -58,6 +62,7 @@ class FrozenRow:
     probability: float = nan
     probabilities: tuple[float, ...] | None = None   # of each class or tag, where they are supplied
     predictions: tuple[float, ...] | None = None     # of each system, baseline first, where they are compared
+    by_system: tuple[float, ...] | None = None       # what each system gives each class, where that is asked
     prediction: float | None = None  # its code; None where the pool has none
     judges: tuple[float, ...] | None = None   # the codes of what each judge says, where there are any
     cluster: str | None = None       # what it comes together with others in, where the pool says
@@ -85,6 +90,12 @@ def predictions_by_system(rows: Sequence[FrozenRow]) -> Floats | None:
     return np.array(given, np.float64) if given else None
 
 
+def probabilities_by_system(rows: Sequence[FrozenRow]) -> Floats | None:
+    """(n, S·K) what each of the systems compared gives each class; None where no measure needs it."""
+    given = [row.by_system for row in rows if row.by_system is not None]
+    return np.array(given, np.float64) if given else None
+
+
 def judges_of(rows: Sequence[FrozenRow]) -> Floats | None:
     """(n, J) what judges say of these items, as codes; None where there is no judge."""
     given = [row.judges for row in rows if row.judges is not None]
@@ -108,7 +119,9 @@ def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> 
     return FrozenRow(
         row=number, segments={name: values[name] for name in segments},
         probabilities=_numbers(values.get(PROBABILITIES), "<f4"),
-        predictions=_numbers(values.get(PREDICTIONS), "<i2"), judges=_numbers(values.get(JUDGES), "<f8"),
+        predictions=_numbers(values.get(PREDICTIONS), "<i2")
+        or _numbers(values.get(PREDICTED_NUMBERS), "<f8"),
+        by_system=_numbers(values.get(BY_SYSTEM), "<f4"), judges=_numbers(values.get(JUDGES), "<f8"),
         cluster=values.get(CLUSTER),
         **{name: values[name] for name in OWN_COLUMNS if name in values},
     )

@@ -14,6 +14,7 @@ from assay.tasks.report.data import Compared, EstimateRow, ReportData, of_what
 from assay.tasks.report.figures.forest import forest_figure
 from assay.tasks.report.figures.picture import Picture
 from assay.tasks.report.machine import estimate_json
+from assay.tasks.report.pairs import PairTable, pair_table, pairs_in_words
 
 _MOST_TOLD = 3   # systems that are told of in a sentence each
 _WORDS = {
@@ -45,6 +46,8 @@ class ComparisonSection:
     agreeing: Sequence[str]   # what is known of the predictions without any label
     together: int             # intervals that hold together
     positive: str | None      # the class that measures count; None where all stand equal
+    all_pairs: bool
+    pairs: PairTable | None   # where every pair is compared
 
 
 def levels_of(rows: Sequence[EstimateRow]) -> list[EstimateRow]:
@@ -53,7 +56,7 @@ def levels_of(rows: Sequence[EstimateRow]) -> list[EstimateRow]:
 
 
 def differences_of(rows: Sequence[EstimateRow]) -> list[tuple[EstimateRow, Comparison]]:
-    """The differences from the baseline, of the whole pool, with what they say."""
+    """The differences between systems, of the whole pool, with what they say."""
     return [(row, row.comparison) for row in rows if row.segment is None and row.comparison is not None]
 
 
@@ -71,8 +74,11 @@ def decided(rows: Sequence[EstimateRow]) -> bool:
 def finding(data: ReportData) -> str:
     """Which systems are better than the baseline, and what is open; from how many labels."""
     found = first_differences(data.estimates)
-    told = [verdict_in_words(row, c) for row, c in found[:_MOST_TOLD]] if len(found) <= _MOST_TOLD \
-        else [_in_numbers(found)]
+    if len(found) <= _MOST_TOLD:
+        told = [verdict_in_words(row, c) for row, c in found]
+    else:
+        several = data.systems is not None and data.systems.all_pairs
+        told = [pairs_in_words(found) if several else _in_numbers(found)]
     based = (
         f"From {wording.plural(data.labels, 'label', 'labels')} on a pool of {wording.count(data.pool.n)} "
         "items."
@@ -121,13 +127,17 @@ def comparison_section(data: ReportData) -> ComparisonSection | None:
         return None
     first = first_differences(data.estimates)
     levels = [row for row in levels_of(data.estimates) if row.measure == first[0][0].measure]
+    baseline, others = data.systems.baseline, data.systems.others
+    drawn = [(row, c) for row, c in first if row.versus == baseline]   # every pair would be too many
     return ComparisonSection(
-        baseline=data.systems.baseline,
-        figure=forest_figure(levels, first, data.systems.baseline),
+        baseline=baseline,
+        figure=forest_figure(levels, drawn, baseline),
         lines=[comparison_line(row, c) for row, c in found],
         agreeing=agreeing(data.systems, data.pool.n),
         together=first[0][1].together,
         positive=data.systems.positive,
+        all_pairs=data.systems.all_pairs,
+        pairs=pair_table([baseline, *others], first) if data.systems.all_pairs else None,
     )
 
 
@@ -179,6 +189,7 @@ def comparison_json(data: ReportData, systems: Compared) -> JsonObject:
         "baseline": systems.baseline,
         "systems": [systems.baseline, *systems.others],
         "differing": dict(systems.differing),
+        "pairs": "all" if systems.all_pairs else "baseline",
         "decided": decided(data.estimates),
         "estimates": [estimate_json(row) for row in levels_of(data.estimates)],
         "differences": [estimate_json(row) for row, _ in differences_of(data.estimates)],

@@ -108,6 +108,7 @@ class Compared:
     others: Sequence[str]
     differing: Mapping[str, int]                # other -> items of the pool that it predicts otherwise
     positive: str | None = None                 # the class that measures count, of two
+    all_pairs: bool = False                     # every two systems are compared
 
 
 def of_what(system: str | None, versus: str | None, class_name: str | None) -> str:

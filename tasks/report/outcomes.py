@@ -40,7 +40,10 @@ def _numbers(data: ReportData) -> OutcomeSection | None:
 
 
 def _tags(data: ReportData) -> OutcomeSection | None:
-    of_tag = [row for row in data.estimates if row.class_name is not None and row.segment is None]
+    of_tag = [
+        row for row in data.estimates
+        if row.class_name is not None and row.segment is None and data.systems is None
+    ]
     measures = list(dict.fromkeys(row.measure for row in of_tag))
     found = {(row.measure, row.class_name): row for row in of_tag}
     tags = list(dict.fromkeys(row.class_name for row in of_tag if row.class_name))

@@ -55,6 +55,9 @@ class Pool(Part):
     baseline: str | None = Field(
         default=None, description="the system that the others are compared with; the first unless said"
     )
+    pairs: Literal["all"] | None = Field(
+        default=None, description="all: every two systems are compared, not only each with the baseline"
+    )
     thresholds: Annotated[tuple[Finite, ...], Strict(False)] | None = Field(
         default=None, description="thresholds of `score` or `probability` to compare, a system each"
     )
@@ -169,8 +172,9 @@ def _two_classes(pool: Pool) -> None:
 
 def _beside_its_own(pool: Pool) -> None:
     """Of systems that are judged besides the pool's own prediction."""
-    if pool.baseline is not None or pool.thresholds is not None:
-        key = "baseline" if pool.baseline is not None else "thresholds"
+    for key in ("baseline", "thresholds", "pairs"):
+        if getattr(pool, key) is None:
+            continue
         raise wrong(f"`{key}` is of systems that are compared, and this pool has a prediction of its own; "
                     "name all systems under `systems`, or leave it out")
     for name, system in (pool.systems or {}).items():

@@ -4,6 +4,7 @@
     score, probability            with a positive and a negative class
     probability:CLASS             of each class, where the pool has one
     system:NAME                   what each of the systems that are compared predicts
+    probability:NAME:CLASS        what it gives each class, where a measure needs it
     segment:COLUMN, shown:COLUMN  as text
     cell, stratum, round          where the item was drawn, and in which round it was labelled
     draw_probability, probability_kind   of the draw that bought the label

@@ -7,7 +7,14 @@ import numpy as np
 
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools
-from assay.tasks.pool.frozen import FrozenRow, judges_of, predictions_of, probabilities_of
+from assay.tasks.pool.frozen import (
+    FrozenRow,
+    judges_of,
+    predictions_by_system,
+    predictions_of,
+    probabilities_by_system,
+    probabilities_of,
+)
 
 
 def items_of(rows: Sequence[FrozenRow], *, of_positive: bool) -> Items:
@@ -32,9 +39,14 @@ def with_predictions(items: Items, codes: Sequence[int]) -> Items:
 
 
 def of_system(items: Items, rows: Sequence[FrozenRow], number: int) -> Items:
-    """The same items as one of the systems compared predicts them."""
+    """The same items as one of the systems compared predicts them, with its own probabilities if kept."""
+    predicted, given = predictions_by_system(rows), probabilities_by_system(rows)
+    if predicted is None:
+        raise ValueError("no systems are compared")
+    k = 0 if given is None else given.shape[1] // predicted.shape[1]
     return replace(
-        items, prediction=np.array([(row.predictions or ())[number] for row in rows], np.float64)[:, None]
+        items, prediction=predicted[:, [number]],
+        probability=None if given is None else given[:, number * k : (number + 1) * k],
     )
 
 

@@ -49,7 +49,7 @@ def test_a_challenger_that_gets_worse_is_called_and_its_verdicts_are_recomputed(
 
 @pytest.mark.parametrize(("changes", "said"), [
     ({"measure": {"name": "f1", "class": "cat"}},
-     r"a difference of f1\(cat\) cannot be watched.*put one first: accuracy$"),
+     r"a difference of f1\(cat\) cannot be watched.*put one first: accuracy, brier$"),
     ({"pool": {"systems": {name: {"prediction": name} for name in ("v1", "v2", "v3")}},
       "threshold": None, "monitor_drop": {"by": 0.1}},
      "pool.systems has 3, and a monitor watches one difference"),

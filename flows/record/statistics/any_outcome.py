@@ -180,5 +180,5 @@ def _items(planned: PlannedRound) -> Items:
     predicted = planned.prediction if planned.predictions is None else planned.predictions
     return items_of(
         predicted, planned.probabilities, planned.judges, len(planned.item_id), planned.scores,
-        planned.clusters,
+        planned.clusters, planned.by_system,
     )

@@ -4,7 +4,8 @@
                     from an earlier round), segments (one JSON object), shown (one JSON object where `ask`),
                     inherited (the label an earlier evaluation bought), and where the pool has them
                     probabilities (of each class or tag), predictions (of each system compared, baseline
-                    first) and judges (codes of what each says), score and cluster. Attached text: the
+                    first), by_system (what each gives each class) and judges (codes of what each says),
+                    score and cluster. Attached text: the
                     design, and which gold items and surprising answers people are asked about besides
     design.parquet  one row per cell (tasks.ledger.rounds.designs)
 
@@ -50,6 +51,7 @@ class PlannedRound:
     again_alone: bool = False                    # asked again even while only one person is known
     probabilities: Floats | None = None          # (T, K) what the pool gives each class or tag
     predictions: Floats | None = None            # (T, S) codes, of each system, where systems are compared
+    by_system: Floats | None = None              # (T, S·K) what each gives each class, where that is asked
     judges: Floats | None = None                 # (T, J) codes of what judges say
     scores: Floats | None = None                 # (T,) where curves are asked for of a score
     clusters: Sequence[str] | None = None        # (T,) where items come in clusters
@@ -90,6 +92,7 @@ def write_plan(ledger: Ledger, planned: PlannedRound) -> PlannedRound:
         "inherited": [planned.inherited.get(t) for t in draws],
         "probabilities": _rows(planned.probabilities, draws),
         "predictions": _rows(planned.predictions, draws),
+        "by_system": _rows(planned.by_system, draws),
         "judges": _rows(planned.judges, draws),
         "score": [None] * len(plan.cell) if planned.scores is None else planned.scores.tolist(),
         "cluster": [None] * len(plan.cell) if planned.clusters is None else list(planned.clusters),
@@ -139,6 +142,7 @@ def _schema() -> "pa.Schema":
         pa.field("inherited", pa.int16()),
         pa.field("probabilities", pa.list_(pa.float32())),
         pa.field("predictions", pa.list_(pa.float64())),
+        pa.field("by_system", pa.list_(pa.float32())),
         pa.field("judges", pa.list_(pa.float64())),
         pa.field("score", pa.float64()),
         pa.field("cluster", pa.string()),
@@ -198,6 +202,7 @@ def _decode(blob: bytes, key: str, number: int) -> PlannedRound:
         again_alone=besides.again_alone,
         probabilities=_whole(columns["probabilities"], "probabilities", key),
         predictions=_whole(columns["predictions"], "predictions", key),
+        by_system=_whole(columns["by_system"], "by_system", key),
         judges=_whole(columns["judges"], "judges", key),
         scores=None if None in columns["score"] else np.array(columns["score"], np.float64),
         clusters=None if None in columns["cluster"] else columns["cluster"],

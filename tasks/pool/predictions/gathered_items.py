@@ -43,12 +43,12 @@ def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None =
     """The measures of a spec for a pool of so many items; grids: of its scores, where `grids_of` finds any.
 
     All drive the sampling, or those of `drive`.  Where systems are compared, they are every measure of each
-    of them, and its differences from the baseline; differences drive.
+    of them, and its differences; those of the first measure drive.
     """
     kind = kind_of(spec)
     systems = range(len(spec.pool.compared) or 1)
     by_choice = [[choice.of(kind, pool_size, s, grids) for s in systems] for choice in spec.measure]
-    measures = side_by_side(by_choice)
+    measures = side_by_side(by_choice, all_pairs=spec.pool.pairs is not None)
     if spec.drive is not None:
         names = {found[0].name for found, choice in zip(by_choice, spec.measure, strict=True)
                  if choice.name in spec.drive}

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from assay.tasks.pool.predictions.compared import ComparedPredictions
+from assay.tasks.pool.predictions.compared.classes import ClassesOfSystems
+from assay.tasks.pool.predictions.compared.numbers import NumbersOfSystems
+from assay.tasks.pool.predictions.compared.tags import TagsOfSystems
 from assay.tasks.pool.predictions.numbers import NumberPredictions
 from assay.tasks.pool.predictions.protocol import Predictions
 from assay.tasks.pool.predictions.scored import ScoredPredictions
@@ -16,8 +18,11 @@ _BY_TASK: Mapping[str, type[Predictions]] = {
     "preference": SeveralClassPredictions, "number": NumberPredictions, "tags": TagPredictions,
     "scored": ScoredPredictions,
 }
+_COMPARED: Mapping[str, type[Predictions]] = {
+    "multiclass": ClassesOfSystems, "number": NumbersOfSystems, "tags": TagsOfSystems,
+}
 
 
 def predictions_of(spec: Spec) -> Predictions:
     """What the frozen pool of this spec holds of its predictions."""
-    return ComparedPredictions(spec) if spec.pool.compares else _BY_TASK[spec.labels.task](spec)
+    return (_COMPARED if spec.pool.compares else _BY_TASK)[spec.labels.task](spec)

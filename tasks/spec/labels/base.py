@@ -13,8 +13,10 @@ class LabelsForm(Part):
     """What people answer."""
 
     task: ClassVar[str]                   # what `pool.task` says of it
-    systems: ClassVar[bool] = False       # several systems can be compared
     shares: ClassVar[bool] = True         # measures have no unit: none spans more than from -1 to 1
+    column_holds: ClassVar[str] = "class names"   # what is in a column of predictions
+    # why no systems can be compared; None where they can
+    one_system: ClassVar[str | None] = None
 
     @property
     @abstractmethod

@@ -20,7 +20,6 @@ MOST_CLASSES = 1000
 class ClassLabels(LabelsForm):
     """One class of several."""
 
-    systems: ClassVar[bool] = True
     level: ClassVar[Level] = "nominal"    # at which agreement between people is measured
 
     @property

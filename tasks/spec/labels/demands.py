@@ -26,7 +26,7 @@ def contradictions_of_outcome(
     return [
         *_of_probability(kind, pool),
         *_of_measures(kind, pool, measures),
-        *(contradictions_of_systems(kind, pool, measures) if labels.systems else _of_systems(pool)),
+        *contradictions_of_systems(labels, kind, pool, measures),
         *_of_threshold(kind, pool, measures, threshold),
         *_of_two_classes_only(pool, method_name, budget, desk, warm_start),
         *_of_two_answers(labels, pool),
@@ -70,11 +70,6 @@ def _of_measures(
                 "{prefix: p_} or {class: column}"
             )
 
-
-
-def _of_systems(pool: Pool) -> Iterator[Problem]:
-    if pool.compares:
-        yield "pool.systems", "are compared with classes only so far; name one `prediction`, or a `judge`"
 
 
 def _of_two_answers(labels: LabelsForm, pool: Pool) -> Iterator[Problem]:

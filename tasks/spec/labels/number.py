@@ -36,6 +36,7 @@ class NumberLabels(LabelsForm):
 
     task: ClassVar[str] = "number"
     shares: ClassVar[bool] = False
+    column_holds: ClassVar[str] = "numbers"
 
     number: Bounds = Field(description="the bounds, {min: 0, max: 100}, or {} without any")
 

@@ -22,6 +22,10 @@ class PreferenceLabels(LabelsForm):
     """The first answer, the second, or a tie."""
 
     task: ClassVar[str] = "preference"
+    one_system: ClassVar[str | None] = (
+        "are not for preferences: the labels themselves compare the two answers, and `win_rate` says how; "
+        "name one `prediction` or a `judge`"
+    )
 
     prefer: Annotated[
         tuple[ClassName, ...], Strict(False), several(2, 2), AfterValidator(look_different)

@@ -27,6 +27,7 @@ class TagLabels(LabelsForm):
     """Any of these tags, or none."""
 
     task: ClassVar[str] = "tags"
+    column_holds: ClassVar[str] = "tags joined by |"
 
     tags: Annotated[
         tuple[ClassName, ...], Strict(False), several(1, MOST), AfterValidator(look_different),

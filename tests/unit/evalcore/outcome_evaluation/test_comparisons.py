@@ -10,7 +10,7 @@ from assay.evalcore.outcome_evaluation.state import Question, begin
 from assay.evalcore.outcome_measures.comparing import leading, side_by_side
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.interval import WIDER
+from assay.evalcore.outcome_methods.interval import WIDER, ends
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcome_methods.state import OutcomeEstimates
 from assay.evalcore.outcomes.classes import Classes
@@ -37,9 +37,15 @@ def _found(question, value, variance, df=1e6):
     q = len(question.stack.parts)
     table = np.zeros((1, q))
     table[0, : len(value)] = value
+    bounds = np.array([question.stack.measures[m].bounds for m, _ in question.stack.parts]).T
+
+    def at(confidence):
+        return ends(table, np.full((1, q), variance), np.full((1, q), df), np.zeros((1, q)), confidence,
+                    tuple(bounds))
+
     return OutcomeEstimates(
         value=table, lower=table, upper=table, variance=np.full((1, q), variance),
-        exact=np.zeros(1, bool), df=np.full((1, q), df), skew=np.zeros((1, q)),
+        exact=np.zeros(1, bool), ends=at,
     )
 
 

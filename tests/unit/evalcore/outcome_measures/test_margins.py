@@ -99,12 +99,13 @@ DIFFERENT = [
 
 def two_systems(name, options):
     """The measure's difference of two systems, and a pool of both; cells of one joint prediction each."""
-    picked = {"class": "2"} if "class" in options else {}
+    picked = {name: value for name, value in (("class", "2"), ("k", 2.0)) if name in options}
     one, other = (outcome_measure(name, GRADES, 50, system=s, options=picked) for s in (1, 0))
     rng = np.random.default_rng(4)
     outcome = rng.integers(0, 3, 80).astype(float)
     predicted = np.where(rng.random((80, 2)) < 0.5, outcome[:, None], rng.integers(0, 3, (80, 2)))
-    return difference(one, other), outcome, Items(prediction=predicted)
+    given = np.concatenate([rng.dirichlet(np.ones(3), 80) for _ in range(2)], axis=1)
+    return difference(one, other), outcome, Items(prediction=predicted, by_system=given)
 
 
 def test_the_differences_of_means_have_a_margin_and_no_others():
@@ -112,7 +113,7 @@ def test_the_differences_of_means_have_a_margin_and_no_others():
         name for name, options in DIFFERENT
         if two_systems(name, options)[0].margin is not None and name not in ("mean", "rate")
     }
-    assert found == {"accuracy", "bias", "mae", "mse", "within"}
+    assert found == {"accuracy", "bias", "brier", "mae", "mse", "top_k_accuracy", "within"}
 
 
 @pytest.mark.parametrize("name", ["accuracy", "bias", "mae", "mse", "within"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.outcome_methods.tails import FURTHEST, index, moved_out
+from assay.evalcore.outcome_methods.tails import FURTHEST, further, index, moved_out
 
 
 def test_the_index_of_pareto_tails_is_found():
@@ -24,10 +24,10 @@ def test_only_the_end_on_the_side_of_the_tail_of_an_unbounded_measure_is_moved()
     rng = np.random.default_rng(3)
     heavy = rng.pareto(0.6, size=(1, 400, 1)) * np.array([1.0, -1.0, 1.0])
     value, lower, upper = np.zeros((1, 3)), np.full((1, 3), -1.0), np.ones((1, 3))
-    lo, hi = moved_out(value, lower, upper, heavy, np.array([True, True, False]))
+    lo, hi = moved_out(value, lower, upper, further(heavy, np.array([True, True, False])))
     assert lo[0, 0] == -1
     assert 1.25 < hi[0, 0] <= 1 + FURTHEST
     assert (lo[0, 1], hi[0, 1]) == (-hi[0, 0], 1)
     assert (lo[0, 2], hi[0, 2]) == (-1, 1)
     light = rng.uniform(-1, 1, size=(1, 400, 3))
-    assert np.array_equal(moved_out(value, lower, upper, light, np.ones(3, bool)), (lower, upper))
+    assert np.array_equal(moved_out(value, lower, upper, further(light, np.ones(3, bool))), (lower, upper))

@@ -63,7 +63,27 @@ def test_further_systems_beside_a_prediction_stay_what_they_were():
     ({"pool_score": "s", "pool_prediction": "p1", "pool_systems": {"b": {"prediction": "p2"}},
       "measure": "f1"},
      "or, to compare systems, name the pool's own under `systems` too"),
-    ({"measure": "brier"}, "$.measure[0] 'brier' is of probabilities"),
+    ({"measure": "brier"}, "$.pool.systems.old gives no probability of each class, which 'brier' needs"),
+    ({"measure": "brier", "labels": {"classes": [f"c{i}" for i in range(600)]},
+      "pool_systems": {n: {"prediction": n, "probability": {"prefix": n}} for n in "ab"}},
+     "$.pool.systems give 1,200 probabilities an item"),
+    ({"labels": {"number": {}}, "measure": "mae"},
+     "$.pool.systems.new has a `probability`, and numbers have"),
+    ({"labels": {"number": {}}, "measure": "bias", "pool_systems": {n: {"prediction": n} for n in "ab"}},
+     "$.measure[0] the difference of two systems by 'bias' is known without a label"),
+    ({"labels": {"number": {}}, "measure": "mae", "pool_systems": {
+        "a": {"prediction": "p1"}, "b": {"score": "s", "threshold": 0.5}}},
+     "$.pool.systems.b needs `prediction`: a column of numbers"),
+    ({"labels": {"tags": ["x", "y"]}, "measure": "micro_f1"},
+     "$.pool.systems.new has one column of probabilities, and every tag has its own"),
+    ({"labels": {"prefer": ["old", "new"]}, "measure": "win_rate", "pool_display": ["old", "new"],
+      "pool_systems": {n: {"prediction": n} for n in "ab"}},
+     "$.pool.systems are not for preferences: the labels themselves compare the two answers"),
+    ({"labels": {"classes": [f"c{i}" for i in range(28)]}, "measure": ["accuracy", "f1"], "pool_pairs": "all",
+      "pool_systems": {f"s{i}": {"prediction": f"s{i}"} for i in range(12)}},
+     "leave `pairs` out, or name a class"),
+    ({"pool_systems": None, "pool_score": "s", "pool_prediction": "p1", "pool_pairs": "all"},
+     "`pairs` is of systems that are compared"),
     ({"measure": "confusion_matrix"}, "$.measure[0] 'confusion_matrix' is a table of one system"),
     ({"measure": "rate"}, "'rate' is the same for all systems; put a measure of predictions first"),
     ({"pool_segments": ["region"]}, "$.pool.segments cannot be used where systems are compared so far"),
@@ -90,5 +110,6 @@ def test_a_monitor_watches_the_difference_of_two_systems_where_it_is_a_mean(tmp_
     }
     assert MonitorSpec.from_data(data, origin="monitor.yaml").leading_measure == "accuracy of b minus a"
     for name in ("f1", "recall", "balanced_accuracy", "cohen_kappa"):
-        with pytest.raises(BadInput, match=rf"a difference of {name} cannot be watched.*first: accuracy$"):
+        first = "first: accuracy, brier$"
+        with pytest.raises(BadInput, match=rf"a difference of {name} cannot be watched.*{first}"):
             MonitorSpec.from_data(data | {"measure": name}, origin="monitor.yaml")

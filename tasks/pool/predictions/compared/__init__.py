@@ -1,0 +1,1 @@
+"""Pools that compare systems: what each of them predicts, one file for each kind of labels."""

@@ -1,0 +1,153 @@
+"""Several systems: what each of them predicts, and what they say together.
+
+The predictions of an item are kept as S codes in one column, the baseline's first.  Together the systems may
+give the item one probability of each class or tag.  The label model takes that as a guess, and the labels
+weigh it.  Where a measure is of probabilities, what each system gives each class is kept beside it.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.outcome_measures.registry import needs_probability
+from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.types import Array, Floats
+from assay.tasks.ledger.manifest import BY_SYSTEM, PREDICTED_NUMBERS, PREDICTIONS, PROBABILITIES
+from assay.tasks.pool.frozen import packed_bytes
+from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
+from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
+from assay.tasks.pool.predictions.gathered_items import OutcomeCut, kind_of, stack_of_spec
+from assay.tasks.pool.predictions.packed import PackedColumn, packed
+from assay.tasks.pool.predictions.protocol import Gathered, Reading
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.pool import columns_by_class
+from assay.tasks.spec.systems import System
+
+KEPT = {PREDICTIONS: "<i2", PREDICTED_NUMBERS: "<f8"}   # how codes of predictions are kept, by column
+
+
+def of_probabilities(spec: Spec) -> bool:
+    """Whether a measure needs what each system gives each class."""
+    kind = kind_of(spec)
+    return any(needs_probability(kind, choice.name) for choice in spec.measure)
+
+
+def codes_by_system(rows: pa.RecordBatch, systems: int) -> Array:
+    """(n, S) what each system predicts in checked rows."""
+    [name] = [name for name in KEPT if name in rows.schema.names]
+    return np.frombuffer(packed_bytes(rows.column(name)), KEPT[name]).reshape(-1, systems)
+
+
+class PredictionsOfSystems(OutcomePredictions):
+    """See the top of this module. A kind of labels says what a system predicts, and what is kept of it."""
+
+    column: ClassVar[str] = PREDICTED_NUMBERS   # the predictions of all systems: a key of KEPT
+
+    @property
+    def source_columns(self) -> Sequence[str]:
+        """Predictions, scores and probabilities of all systems."""
+        columns: list[str] = []
+        for system in self._systems.values():
+            by_class = columns_by_class(system.probability, self._parts)
+            one = [system.probability] if isinstance(system.probability, str) else []
+            columns += [name for name in (system.prediction, system.score) if name] + (by_class or one)
+        return list(dict.fromkeys(columns))
+
+    @property
+    def fields(self) -> Sequence[tuple[str, pa.DataType]]:
+        """What the baseline predicts, what all together give each class, and what each says."""
+        return [("prediction", self.type), *(
+            (name, pa.binary(np.dtype(dtype).itemsize * width)) for name, dtype, width in self._packed()
+        )]
+
+    def arrays(self, rows: Reading) -> list[Array]:
+        """See Predictions.arrays."""
+        codes = [self.predicted(rows, system) for system in self._systems.values()]
+        given = [
+            self.given(rows, system, code)
+            for system, code in zip(self._systems.values(), codes, strict=True)
+        ] if self.told else []
+        tables = {self.column: np.stack(codes, axis=1)}
+        if given:
+            tables |= {
+                PROBABILITIES: np.asarray(sum(given) / len(codes)),
+                BY_SYSTEM: np.concatenate(given, axis=1),
+            }
+        return [codes[0], *(packed(tables[name], dtype) for name, dtype, _ in self._packed())]
+
+    def gathered(self) -> Gathered:
+        """See Predictions.gathered."""
+        return _GatheredSystems(self._spec, self.column, list(self._packed()))
+
+    def predicted(self, rows: Reading, system: System) -> Array:
+        """(n,) codes of what a system predicts."""
+        return self.said(rows, str(system.prediction))
+
+    @property
+    def told(self) -> bool:
+        """Whether systems say how probable each class or tag is."""
+        return False
+
+    @abstractmethod
+    def given(self, rows: Reading, system: System, code: Array) -> Floats:
+        """(n, K) what one system, which predicts code (n,), gives each class or tag."""
+
+    @property
+    def _systems(self) -> Mapping[str, System]:
+        return self._spec.pool.compared
+
+    def _packed(self) -> Iterator[tuple[str, str, int]]:
+        """Name, type and length of what is kept of an item in one column."""
+        k, s = len(self._parts), len(self._systems)
+        if self.told:
+            yield PROBABILITIES, "<f4", k
+        yield self.column, KEPT[self.column], s
+        if of_probabilities(self._spec):
+            yield BY_SYSTEM, "<f4", s * k
+
+
+class _GatheredSystems(Gathered):
+    def __init__(self, spec: Spec, column: str, packed: Sequence[tuple[str, str, int]]) -> None:
+        self._spec, self._column, self._kind = spec, column, kind_of(spec)
+        self._rows = 0
+        self._predicted = np.zeros(len(self._kind.parts), np.int64)
+        self._differing = np.zeros(len(spec.pool.compared), np.int64)
+        self._packed = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
+
+    @property
+    def columns(self) -> list[str]:
+        """See Gathered.columns."""
+        return list(self._packed)
+
+    def add(self, table: pa.Table) -> None:
+        """See Gathered.add."""
+        for column in self._packed.values():
+            column.add(table)
+        start, self._rows = self._rows, self._rows + table.num_rows
+        new = np.asarray(self._packed[self._column].table(self._rows)[start:])
+        if len(self._predicted):
+            self._predicted += self._kind.phi(new[:, 0].astype(np.float64)).sum(axis=0).astype(np.int64)
+        self._differing += (new != new[:, :1]).sum(axis=0)
+
+    def counts(self) -> dict[str, Any]:
+        """See Gathered.counts."""
+        names = list(self._spec.pool.compared)[1:]
+        return {
+            "predicted": tuple(self._predicted.tolist()), "score_range": None,
+            "differing": dict(zip(names, self._differing[1:].tolist(), strict=True)),
+        }
+
+    def cut(self, method: str, tables: FrozenTables) -> tuple[OutcomeCut, bytes]:
+        """See Gathered.cut."""
+        wide = {name: column.table(self._rows) for name, column in self._packed.items()}
+        items = Items(
+            prediction=wide[self._column], probability=wide.get(PROBABILITIES), by_system=wide.get(BY_SYSTEM)
+        )
+        cut = outcome_method(method).cut(stack_of_spec(self._spec, self._rows), items)
+        for column in self._packed.values():
+            column.close()
+        return OutcomeCut(cells=cut.cells), rows_by_cell(cut.cell, cut.cells.n_cells)
