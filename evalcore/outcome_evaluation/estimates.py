@@ -16,6 +16,7 @@ from assay.evalcore.types import Diagnostic, Floats
 ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance
 
 _ROUNDING = 1e-9   # an interval narrower than this is exact
+_DECIMALS = 12     # of an exact value
 
 
 def estimates(question: Question, state: State) -> list[Estimate]:
@@ -53,6 +54,10 @@ def _present(
     ends: tuple[float, float], variance: float, exact: bool, comparison: Comparison | None,
     heavy: float | None, pull_variance: float,
 ) -> Estimate:
+    known = exact and not ends[1] - ends[0] > _ROUNDING
+    if known:
+        value = round(value, _DECIMALS)      # 0 and not 2.9e-16, which sums of shares come to
+        ends = value, value
     there = np.isfinite(value)
     reason = None
     if not there:
@@ -71,7 +76,7 @@ def _present(
         lower=lower,
         upper=upper,
         confidence=question.confidence,
-        interval="exact" if exact and not ends[1] - ends[0] > _ROUNDING else _kind(question, state),
+        interval="exact" if known else _kind(question, state),
         labels=state.labels,
         variance=variance if there and np.isfinite(variance) else None,
         diagnostics=diagnostics,

@@ -61,7 +61,7 @@ class Schedule(Part):
 class Drop(Part):
     """What counts as worse than before."""
 
-    by: float = Field(ge=0, lt=1, description="worse by more than this is a breach")
+    by: float = Field(ge=0, allow_inf_nan=False, description="worse by more than this is a breach")
     than: Literal["reference", "previous"] = Field(
         default="reference", description="reference (one window) or previous (the windows before)"
     )
@@ -170,6 +170,9 @@ class MonitorSpec(Spec):
             problems.append(("alerts.report_url", f"{link!r} must hold {{window}}, and may hold {{monitor}}: "
                              "a monitor's alert links to the page of its window, which has its verdict; the "
                              "report of an {evaluation} has none"))
+        if self.monitor.drop is not None and self.monitor.drop.by >= 1 and self.labels.shares:
+            problems.append(("monitor.drop.by", f"is {self.monitor.drop.by:g}, and such a measure cannot "
+                             "fall so far; give less than 1"))
         problems += self._wrong_windows()
         try:
             self._single_draws()

@@ -84,6 +84,7 @@ def test_label_everything_and_the_value_is_exact(kind, method):
     found = estimates(question, state)
     np.testing.assert_allclose([e.value for e in found], truth, atol=1e-9)
     assert {e.interval for e in found} == {"exact"}
+    assert all(e.lower == e.value == e.upper for e in found if e.value is not None)
     assert all(e.lower == pytest.approx(e.upper) for e in found)
 
 
