@@ -126,7 +126,7 @@ class BernoulliDesign(Method):
         """
         if self.draws == "systematic":
             return np.asarray(labels.new.sum(axis=(1, 2)))
-        return np.rint((design.left * design.unlabelled).sum(axis=1))
+        return np.asarray(np.rint((design.left * design.unlabelled).sum(axis=1)))
 
     def influence(
         self, pull: Floats, cells: Cells, positive_rate: Floats, measures: Sequence[Measure]
