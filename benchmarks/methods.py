@@ -3,8 +3,8 @@
     python -m benchmarks.methods --repeats 300 --cache methods.jsonl     # docs/methods.md
 
 A finished (pool, method, block of repeats) is a line of the cache, so the study can stop and go on.  The
-column of published figures holds what the peers' implementations, or trials from the papers, gave for the
-mean squared error of F1; where it is empty none is known.
+column of references holds what the authors' code, or a reconstruction from a paper, gave for the mean squared
+error of F1, and SOURCE says which; where it is empty none is known.
 """
 
 import argparse
@@ -23,7 +23,12 @@ from benchmarks.replay import BUDGETS, load
 
 OUT = Path(__file__).parent.parent / "docs" / "methods.md"
 SLOW = {"recalibrated": 100}  # repeats, where a block takes minutes
-PUBLISHED = {
+SOURCE = {   # whose code gave the references
+    "passive": "not recorded", "sawade": "rebuilt", "bernoulli": "rebuilt", "acis": "rebuilt",
+    "oasis": "authors", "dirichlet-flat": "authors", "static-is": "authors", "dirichlet-tree": "authors",
+    "recalibrated": "prototype",
+}
+REFERENCE = {
     ("abt-buy", "passive"): (3.5e-1, 3.5e-1, 3.4e-1, 3.3e-1, 3.1e-1, 2.7e-1, 1.9e-1),
     ("abt-buy", "sawade"): (1.4e-1, 1.4e-1, 1.2e-1, 1.1e-1, 8.1e-2, 4.4e-2, 2.1e-2),
     ("abt-buy", "bernoulli"): (1.4e-1, 1.4e-1, 1.3e-1, 1.2e-1, 9.9e-2, 6.1e-2, 3.0e-2),
@@ -43,17 +48,24 @@ PUBLISHED = {
     ("restaurant", "acis"): (5.7e-3, 3.1e-3, 1.2e-3, None, 2.7e-4, 3.3e-5, None),
     ("restaurant", "recalibrated"): (7.2e-4, 7.4e-4, 2.4e-4, None, None, None, None),
 }
-NOTES = """Where a difference from the published figures is large, it has a cause:
+NOTES = """\
+The papers plot these errors and print no figure. The column `reference` is what somebody's code gave on these
+pools, and `from` says whose: *authors* is the public code of the authors (activeeval for Marchant &
+Rubinstein 2021, oasis for OASIS); *rebuilt* is a reconstruction from the paper's text, made for this project
+(for `acis` with choices that the text leaves open); *prototype* is an earlier version of our own. Of
+`passive` it was not recorded.
+
+Where a difference from the reference is large, it has a cause:
 
 - **Bins.** `dirichlet-tree`, `dirichlet-flat` and `oasis` cut the score from the histogram rule's own bins.
-  The published runs on abt-buy fell back to 1,024 bins. Their strata of one or two items learn nothing from
-  each other. With 1,024 bins the published errors come back: for the tree ([benchmarks.md](benchmarks.md)),
+  The authors' code fell back to 1,024 bins on abt-buy. Its strata of one or two items learn nothing from
+  each other. With 1,024 bins the reference errors come back: for the tree ([benchmarks.md](benchmarks.md)),
   for `dirichlet-flat` (1.3e-1, 1.2e-1, 7.5e-2, 2.2e-2, 9.7e-3, 4.6e-3 at 50, 100, 200, 500, 1,000 and 2,000
   labels, R = 200), and mostly for `oasis`, which renews its proposal every round here and every draw in the
-  published runs.
+  authors' code.
 - **A variance of zero.** `bernoulli` and `sawade` report the whole range where their variance is zero; the
-  published coverage counts that as a miss. Counted as a miss, `bernoulli` covers 0.00, 0.00, 0.20 and 0.56
-  at 50, 100, 300 and 1,000 labels on abt-buy. The published figures are 0.00, 0.00, 0.23 and 0.57.
+  reconstructions counted that as a miss. Counted as a miss, `bernoulli` covers 0.00, 0.00, 0.20 and 0.56
+  at 50, 100, 300 and 1,000 labels on abt-buy. The reconstruction had 0.00, 0.00, 0.23 and 0.57.
   Independent coins and systematic draws give the same.
 - **`acis`** reports the whole range once everything above its cut is labelled. Its coverage of 1.00 there
   means nothing. The ACIS baselines report no interval.
@@ -67,10 +79,10 @@ replay costs: [using-methods.md](using-methods.md).
 **`dirichlet-flat`** follows the paper's M-step, which takes modes. Without a tree, a mode subtracts exactly
 one count of each class per stratum. An earlier version here added that count and did not subtract it. On
 restaurant the counts stood for 256 positives that do not exist: the errors from 200 labels on were half of
-the published ones (at 50 and 100 labels 1.7e-2 and 1.4e-2). With the mode, the error rises up to 200 labels
-and falls afterwards, as published. At 50 and 100 labels, one run in a hundred carries 52% and 27% of the
+those of the authors' code (at 50 and 100 labels 1.7e-2 and 1.4e-2). With the mode, the error rises up to 200
+labels and falls afterwards, as theirs. At 50 and 100 labels, one run in a hundred carries 52% and 27% of the
 squared error: averages of 200 of these runs lie between 4.1e-3 and 1.7e-2 and between 8.0e-3 and 2.0e-2
-(95% of choices). So the published 4.3e-3 lies at the lower end, and the published 7.0e-3 just below.
+(95% of choices). So their 4.3e-3 lies at the lower end, and their 7.0e-3 just below.
 
 **`stratified-online`** loses coverage at 2,000 labels. On restaurant, all five missed positives lie in one
 cell of 111 items. The allocation gives this cell 19 of 2,000 labels, because the bulk of 150,000 items has
@@ -129,15 +141,15 @@ def document(found: list[Line], wanted: list[str]) -> str:
         "# Every method, side by side\n",
         "Mean squared error of F1 over repeats on the two pools of record, with batches of 50 and "
         "probabilities expit(score). A repeat without an estimate counts as 0, as a miss and as width 1. "
-        "`in z` is the difference from the published figure in combined standard errors; the published "
-        "figure's standard error is taken to be as large as ours. Made by `make certify`.\n",
+        "`in z` is the difference from the reference in combined standard errors; the reference's standard "
+        "error is taken to be as large as ours. Made by `make certify`.\n",
         NOTES,
     ]
     for pool_name in ("abt-buy", "restaurant"):
         parts += [
             f"## {pool_name}\n",
-            "| method | labels | R | MSE | ± | published | in z | coverage of 95% | width |",
-            "|---|---|---|---|---|---|---|---|---|",
+            "| method | labels | R | MSE | ± | reference | from | in z | coverage of 95% | width |",
+            "|---|---|---|---|---|---|---|---|---|---|",
         ]
         for name in wanted:
             mine = [line for line in found if (line["pool"], line["method"]) == (pool_name, name)]
@@ -151,7 +163,7 @@ def rows(pool_name: str, name: str, mine: list[Line]) -> list[str]:
     error = np.concatenate([line["error"] for line in mine])
     covers = np.concatenate([line["covers"] for line in mine])
     width = np.concatenate([line["width"] for line in mine])
-    known = PUBLISHED.get((pool_name, name), (None,) * len(BUDGETS))
+    known = REFERENCE.get((pool_name, name), (None,) * len(BUDGETS))
     result = []
     for j, (budget, theirs) in enumerate(zip(BUDGETS, known, strict=True)):
         squared = error[:, j] ** 2
@@ -159,7 +171,7 @@ def rows(pool_name: str, name: str, mine: list[Line]) -> list[str]:
         z = "" if theirs is None or se == 0 else f"{(mse - theirs) / (np.sqrt(2) * se):+.1f}"
         result.append(
             f"| `{name}` | {budget} | {len(squared)} | {mse:.2e} | {se:.0e} "
-            f"| {'' if theirs is None else f'{theirs:.1e}'} | {z} "
+            f"| {'' if theirs is None else f'{theirs:.1e}'} | {'' if theirs is None else SOURCE[name]} | {z} "
             f"| {covers[:, j].mean():.2f} | {width[:, j].mean():.2f} |"
         )
     return result

@@ -158,7 +158,7 @@ def _label(
 def _batches(missing: Ints, batch_size: int) -> Iterator[Ints]:
     """Sizes (R,) of the rounds that lead to a budget from where each repeat stands."""
     while (missing > 0).any():
-        size = np.minimum(batch_size, missing)
+        size = np.clip(missing, 0, batch_size)      # a draw of random size may have gone beyond the budget
         yield size
         missing = missing - size
 

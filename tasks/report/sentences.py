@@ -8,6 +8,8 @@ from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
 
 _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
+    "student": "Student's t, importance-weighted draws",
+    "student-as-printed": "Student's t without the square of the mean weight, as the paper prints it",
     "delta-normal": "normal approximation, simple random sample",
     "effective-number": "difference estimate, exact binomial at the effective number of labels",
     "too few labels": "the whole range, for want of labels",

@@ -15,17 +15,20 @@ chances for the others.  An item not asked at b is asked at b' with probability 
 again a water-filling over the unlabelled, with h/(1 - b) for h; after every round the estimate is the
 published one at as many labels, whatever the batches.
 
-Never over budget: published Bernoulli batches have random size.  Here each batch is a systematic draw over
-cells in random order (`evalcore.design.systematic`), with the same b_n and exactly the size asked for.  Its
-error is at or slightly below eq. 28, which holds for independent coins.
+Never over budget: the paper's batches are independent coins, so their size is random.  By default each batch
+here is a systematic draw over cells in random order (`evalcore.design.systematic`), with the same b_n and
+exactly the size asked for.  Its error is at or slightly below eq. 28, which holds for independent coins.
+`draws=independent` is what the paper prints (`evalcore.design.coins`).
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from assay.evalcore.design.coins import coins, inclusion
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
@@ -70,25 +73,60 @@ def spread_influence(
     return np.where(relevant, mixed, 0.0)
 
 
+_EXACT_SIZE = "Every batch is a systematic draw of exactly the size asked for, so no budget is exceeded."
+_RANDOM_SIZE = (
+    "Those figures are of systematic draws. Here every item has a coin of its own, as in the paper, so the "
+    "size of a batch is random: a budget is met on average, and may be exceeded."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BernoulliDesign(Method):
-    """What the one-shot and the online method share: settings, cells, and batches of exact size."""
+    """What the one-shot and the online method share: settings, cells, and draws."""
 
     interval: ClassVar[str] = "beta"
+    covered: ClassVar[str]         # what its intervals were measured to cover
     capabilities: ClassVar[Capabilities] = Capabilities(
         reuses_labels=True, trusts_probabilities=True, weighting="pooled"
     )
 
     trust: Share = 0.9             # λ
     secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for
+    draws: Literal["systematic", "independent"] = "systematic"   # batches of exact size, or coins
+
+    @property
+    def interval_note(self) -> str:
+        """What is known of its intervals, and of the size of its batches."""
+        return self.covered + " " + (_EXACT_SIZE if self.draws == "systematic" else _RANDOM_SIZE)
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Fine strata: the design is meant item by item."""
         return fine_edges(scores)
 
     def draw(self, state: MethodState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
-        """A systematic draw of exactly `size` items at the design's probabilities."""
-        return without_replacement(systematic(design.left, design.unlabelled, rng))
+        """Exactly `size` items, or `size` on average, at the design's probabilities."""
+        if self.draws == "systematic":
+            return without_replacement(systematic(design.left, design.unlabelled, rng))
+        return without_replacement(coins(design.left, self.heads(state, size), rng))
+
+    @abstractmethod
+    def heads(self, state: Any, size: Ints) -> Floats:
+        """b (R, C) of one unlabelled item of each cell, for a batch of `size` (R,) on average."""
+
+    def chances(self, state: MethodState, size: Ints) -> Floats:
+        """π (R, C) of one unlabelled item to be in the batch."""
+        heads = self.heads(state, size)
+        return heads if self.draws == "systematic" else inclusion(state.left, heads)
+
+    def expected_size(self, design: Design, labels: RoundLabels) -> Ints | Floats:
+        """Labels (R,) by which a round is weighed: how many it has, or was to have where coins decide.
+
+        What the coins brought may not weigh them: a weight must be fixed before the draw.  Whole numbers,
+        so that it does not depend on the rounds before by way of P₀ (evalcore.design.coins).
+        """
+        if self.draws == "systematic":
+            return np.asarray(labels.new.sum(axis=(1, 2)))
+        return np.asarray(np.rint((design.left * design.unlabelled).sum(axis=1)))
 
     def influence(
         self, pull: Floats, cells: Cells, positive_rate: Floats, measures: Sequence[Measure]
@@ -104,13 +142,12 @@ class Bernoulli(BernoulliDesign):
     """The published design, one-shot in the paper, here in batches that add up to the same design."""
 
     name: str = "bernoulli"
-    interval_note: ClassVar[str] = (
+    covered: ClassVar[str] = (
         "The paper's beta interval. "
         + covered((24, 16, 96, 97), (100, 68, 98, 100))
         + " Most of these are the whole range, given where the items asked show no variation: with a "
         "variance of zero counted as a miss, 0%, 0%, 20% and 56% on the first pool. On a pool of 1,297 "
-        "digits with calibrated probabilities it covered 94% to 97%. Every batch is a systematic draw of "
-        "exactly the size asked for, so no budget is exceeded."
+        "digits with calibrated probabilities it covered 94% to 97%."
     )
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> BernoulliState:
@@ -125,14 +162,17 @@ class Bernoulli(BernoulliDesign):
             inclusion=np.zeros((repeats, cells.n_cells)),
         )
 
-    def propose(self, state: BernoulliState, size: Ints) -> Design:
+    def heads(self, state: BernoulliState, size: Ints) -> Floats:
         """Raise every b along μ h until `size` (R,) more items are expected."""
         rest = np.maximum(1 - state.inclusion, 1e-12)
         # an item that is certain has been labelled, unless it was set aside: no more water for it
         growth = np.where(state.inclusion < 1, state.influence / rest, 0.0)
-        inclusion = waterfill(growth, state.left, size)
+        return waterfill(growth, state.left, size)
+
+    def propose(self, state: BernoulliState, size: Ints) -> Design:
+        """As far along μ h as `size` (R,) labels go."""
         return fixed_size_design(
-            state, inclusion, model=state.positive_rate, gradient=state.slope, size=size
+            state, self.chances(state, size), model=state.positive_rate, gradient=state.slope, size=size
         )
 
     def observe(

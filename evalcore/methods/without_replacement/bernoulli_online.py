@@ -6,12 +6,14 @@ for the R estimated so far, and estimates both sums of a ratio R = Σ f / Σ g a
     F̂_t = Σ_labelled before f + Σ_asked in t f / π_t
 
 which is unbiased given everything before it: E[F̂_t | past] = F whatever the past made of π_t.  So any weights
-ω_t fixed before the round's labels keep Σ ω_t F̂_t / Σ ω_t unbiased (eq. 128), for f and g alike, and R̂ is the
-ratio of the two.  Here ω_t is the number of labels of the round (`plain`), √t (`square-root`), or the inverse
-of the variance that eq. 28 predicts (`inverse-variance`); the other table entries are combined the same way,
-so that every measure is served.  `assisted` replaces F̂_t by the difference estimator, with p_a for a model.
+ω_t fixed before the round's draw keep Σ ω_t F̂_t / Σ ω_t unbiased, for f and g alike, and R̂ is the ratio of
+the two.  ω_t is the number of labels of the round (`plain`), 1 (`equal`: eq. 128), √t (`square-root`), or the
+inverse of the variance that eq. 28 predicts (`inverse-variance`); the other table entries are combined the
+same way, so that every measure is served.  `assisted` replaces F̂_t by the difference estimator, with p_a for
+a model.
 
-Never over budget: a round is a systematic draw of exactly the size asked for (`evalcore.design.systematic`).
+Never over budget: by default a round is a systematic draw of exactly the size asked for
+(`evalcore.design.systematic`); with `draws=independent` every item has its own coin, as in the paper.
 """
 
 from collections.abc import Sequence
@@ -50,12 +52,11 @@ class BernoulliOnline(BernoulliDesign):
     """Rounds over the unlabelled rest, combined without bias."""
 
     name: str = "bernoulli-online"
-    interval_note: ClassVar[str] = (
+    covered: ClassVar[str] = (
         "The paper's beta interval. "
         + covered((33, 7, 21, 61), (99, 85, 42, 33))
         + " Do not rely on it where positives are rare and the supplied probabilities are not calibrated; on "
-        "a pool of 1,297 digits with calibrated ones it covered 93% to 98%. Every batch is a systematic draw "
-        "of exactly the size asked for, so no budget is exceeded."
+        "a pool of 1,297 digits with calibrated ones it covered 93% to 98%."
     )
     capabilities: ClassVar[Capabilities] = replace(BernoulliDesign.capabilities, weighting="rounds")
     combination: CombinationRule = "plain"
@@ -91,15 +92,19 @@ class BernoulliOnline(BernoulliDesign):
         risk = np.einsum("rfy,fyd->rd", table, measure.loss) / np.where(known, total, 1.0)[:, None]
         return centred_pull(measure, np.where(inside[:, None], risk, expected))
 
-    def propose(self, state: OnlineState, size: Ints) -> Design:
+    def heads(self, state: OnlineState, size: Ints) -> Floats:
         """Water-filling over the unlabelled rest."""
-        left = state.left
+        rate = np.broadcast_to(state.positive_rate, state.left.shape)
+        influence = self.influence(self._pull(state), state.cells, rate, state.measures)
+        return waterfill(influence, state.left, size)
+
+    def propose(self, state: OnlineState, size: Ints) -> Design:
+        """The chances of the unlabelled rest."""
         pull = self._pull(state)
-        rate = np.broadcast_to(state.positive_rate, left.shape)
-        influence = self.influence(pull, state.cells, rate, state.measures)
+        rate = np.broadcast_to(state.positive_rate, state.left.shape)
         slope = (pull[..., 1] - pull[..., 0])[:, state.cells.prediction]
         return fixed_size_design(
-            state, waterfill(influence, left, size), model=rate, gradient=slope, size=size
+            state, self.chances(state, size), model=rate, gradient=slope, size=size
         )
 
     def observe(
@@ -115,7 +120,7 @@ class BernoulliOnline(BernoulliDesign):
         weight = round_weight(
             self.combination,
             state.round + 1,
-            labels.new.sum(axis=(1, 2)),
+            self.expected_size(design, labels),
             predicted_error(influence, left, design.unlabelled) / cells.n_items**2,
         )
         return replace(

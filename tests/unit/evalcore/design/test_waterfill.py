@@ -38,6 +38,36 @@ def test_the_weights_after_the_saturated_are_those_of_the_corrected_line_13():
     assert pi[j:] == pytest.approx(tail * (12 - j) / tail.sum())
 
 
+def printed_algorithm_3(h, labels):
+    """Algorithm 3 of Yilmaz et al. (2021), line by line as it is printed; h in falling order."""
+    total, so_far, b = h.sum(), 0.0, np.zeros(len(h))
+    if labels * h[0] <= total:
+        return labels * h / total
+    for j in range(1, len(h) + 1):
+        so_far += h[j - 1]
+        if h[j - 1] * (labels - j) / (total - so_far) <= 1:
+            b[: j - 1] = 1
+            b[j - 1 :] = h[j - 1 :] * (labels - j) / (total - so_far)
+            return b
+    raise AssertionError("no j")
+
+
+@pytest.mark.parametrize(
+    ("h", "labels", "sum_of_b"),
+    [
+        ([4.0, 1, 1], 2, 1.0),                                # b = (1, 0, 0): two items are never drawn
+        ([10.0, 4, 3, 2, 1], 3, 8 / 3),
+        ([30.0, 20, 15, *np.linspace(6, 1, 17)], 12, 11.897),
+    ],
+)
+def test_the_printed_line_13_does_not_spend_the_labels(h, labels, sum_of_b):
+    printed, ours = printed_algorithm_3(np.array(h), labels), one(h, [1] * len(h), labels)
+    assert printed.sum() == pytest.approx(sum_of_b, abs=5e-4)
+    assert ours.sum() == pytest.approx(labels)
+    with np.errstate(divide="ignore"):
+        assert (np.array(h) ** 2 / ours).sum() < (np.array(h) ** 2 / printed).sum()
+
+
 def test_as_many_labels_as_items_make_all_certain_and_items_without_influence_get_none():
     assert one([3, 1, 2], [1, 1, 1], 3) == pytest.approx([1, 1, 1])
     assert one([3, 1, 2], [1, 1, 1], 9) == pytest.approx([1, 1, 1])

@@ -1,0 +1,164 @@
+"""Yilmaz et al. (2021) with independent coins and equal weights, against their formulas item by item."""
+
+import numpy as np
+import pytest
+from doubles.pools import synthetic_pool
+from scipy.stats import binom
+
+from assay.evalcore.design.draws import simulate_labels
+from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.evaluation.estimates import estimates
+from assay.evalcore.evaluation.observe import observe
+from assay.evalcore.evaluation.plan import plan
+from assay.evalcore.evaluation.state import Question, begin
+from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.base import draw_round
+from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.partition import build_partition
+from assay.evalcore.replay.pool import prepare
+from assay.evalcore.replay.run import run_block
+
+COINS = "bernoulli:draws=independent"
+EQUATION_128 = "bernoulli-online:draws=independent:combination=equal"
+
+
+def live(name, sizes, seed=1, n_items=400):
+    """Rounds of a live evaluation of F1: (π of each asked item, item), and the question and state after."""
+    pool = synthetic_pool(n_items, seed=5)
+    m = method(name)
+    partition, cell = build_partition(m, pool.score, pool.probability, pool.prediction)
+    order = np.argsort(cell, kind="stable")
+    offset = np.cumsum(partition.cells.size) - partition.cells.size
+    question = Question(
+        method=m, cells=partition.cells, measures=(measure("f1", None),), confidence=0.95, seed=seed,
+        evaluation="test",
+    )
+    state, rounds = begin(question), []
+    for size in sizes:
+        p = plan(question, state, size)
+        items = order[offset[p.cell] + p.rank]
+        rounds.append((p.probability, items, p.design.unlabelled[0][cell]))
+        state = observe(question, state, p, pool.label[items])
+    return pool, rounds, question, state
+
+
+def test_one_shot_is_equation_18_with_the_error_of_equation_28():
+    pool, ((b, asked, _),), question, state = live(COINS, [60])
+    (e,) = estimates(question, state)
+    f = (pool.prediction * pool.label)[asked]
+    g = ((pool.prediction + pool.label) / 2)[asked]
+    ratio = (f / b).sum() / (g / b).sum()
+    assert e.value == pytest.approx(ratio)
+    h2 = (1 / b - 1) * (f - ratio * g) ** 2
+    assert e.variance == pytest.approx((h2 / b).sum() / (g / b).sum() ** 2)
+
+
+def test_rounds_of_equal_weight_are_equation_128():
+    pool, rounds, question, state = live(EQUATION_128, [20, 60, 5, 35])
+    (e,) = estimates(question, state)
+    f, g = pool.prediction * pool.label, (pool.prediction + pool.label) / 2
+    before, sums = [], np.zeros(2)
+    for b, asked, _ in rounds:                                     # F̂_1:R of f and of g, item by item
+        sums += [sum(x[before]) + (x[asked] / b).sum() for x in (f, g)]
+        before += asked.tolist()
+    assert e.value == pytest.approx(sums[0] / sums[1])
+    assert len({len(asked) for _, asked, _ in rounds}) == 4
+
+
+def test_the_weights_of_labels_and_of_rounds_differ():
+    values = {
+        rule: estimates(question, state)[0].value
+        for rule in ("plain", "equal")
+        for _, _, question, state in [live(f"bernoulli-online:combination={rule}", [10, 80])]
+    }
+    assert values["plain"] != values["equal"]
+
+
+def test_an_item_not_asked_has_the_chance_that_the_design_says():
+    sizes, expected = [], []
+    for seed in range(100):
+        _, rounds, _, _ = live(COINS, [30], seed=seed, n_items=150)
+        sizes.append(len(rounds[0][1]))
+        expected.append(rounds[0][2])
+    b = expected[0]
+    assert all((x == b).all() for x in expected), "the first design does not depend on the coins"
+    assert b.sum() == pytest.approx(30)
+    # 4.9 standard errors: a false alarm in a million
+    assert abs(np.mean(sizes) - 30) < 4.9 * np.sqrt((b * (1 - b)).sum() / 100)
+    assert len(set(sizes)) > 5
+
+
+def two_rounds(name, sizes, repeats):
+    """The state after rounds of so many expected labels, and the pool's confusion counts."""
+    pool, rng = synthetic_pool(60, seed=3), np.random.default_rng(2)
+    m = method(name)
+    cells, by_label = prepare(m, pool)
+    state = m.start(cells, [measure("f1", None)], repeats)
+    for size in sizes:
+        design, draws = draw_round(m, state, np.full(repeats, size), rng)
+        labels = simulate_labels(draws, by_label - state.labelled, rng)
+        state = m.observe(state, design, labels, np.zeros_like(state.excluded))
+    return state, pool.confusion()
+
+
+@pytest.mark.parametrize("rule", ["equal", "plain", "square-root"])
+def test_the_table_of_two_adaptive_rounds_is_unbiased(rule):
+    state, truth = two_rounds(f"bernoulli-online:draws=independent:combination={rule}", (8, 12), 6_000)
+    found = state.totals.table / state.totals.weight[:, None, None]
+    error = found.std(axis=0) / np.sqrt(len(found))
+    # 4.9 standard errors: a false alarm in a million for each of the four numbers
+    assert (np.abs(found.mean(axis=0) - truth) < 4.9 * error).all()
+    assert np.ptp(state.totals.weight) == pytest.approx(0), "weights do not depend on the coins"
+
+
+def test_a_budget_is_right_on_average_and_exceeded_by_chance():
+    pool, m = synthetic_pool(60, seed=3), method(COINS)
+    cells, by_label = prepare(m, pool)
+    (trace,) = run_block(
+        m, cells, by_label, [measure("f1", None)], [8, 16], repeats=400, batch_size=16, confidence=0.95,
+        seed=1,
+    )
+    first = trace.labels[:, 0]
+    assert abs(first.mean() - 8) < 4.9 * first.std() / np.sqrt(len(first))
+    assert (first > 8).any()
+    assert (trace.labels[:, 1] >= first).all()
+
+
+def test_labelling_until_nothing_is_left_is_exact():
+    pool, _, question, state = live(COINS, [40] * 6, n_items=60)
+    (e,) = estimates(question, state)
+    assert state.exhausted
+    assert e.value == pytest.approx(float(measure("f1", None).of_confusion(pool.confusion())))
+    assert (e.lower, e.upper) == (e.value, e.value)
+
+
+def test_a_round_always_asks_somebody():
+    _, rounds, _, _ = live(EQUATION_128, [1] * 12)
+    assert min(len(asked) for _, asked, _ in rounds) == 1
+
+
+def test_settings_that_do_not_exist_are_refused():
+    with pytest.raises(BadInput, match="one of systematic, independent"):
+        method("bernoulli:draws=dice")
+    with pytest.raises(UnknownName, match="draws"):
+        method("bernoulli:coins=true")
+
+
+def test_a_report_says_which_draws_were_made():
+    assert "no budget is exceeded" in method("bernoulli").interval_note
+    assert "coin of its own" in method(COINS).interval_note
+    assert "no budget is exceeded" not in method(EQUATION_128).interval_note
+
+
+def test_the_bias_is_that_of_the_corrected_equation_24():
+    # 30 true positives (f = g = 1) and 50 errors on one side (f = 0, g = ½), b = 0.3: all sums can be had
+    b, hits, errors = 0.3, np.arange(31), np.arange(51)
+    chance = binom.pmf(hits, 30, b)[:, None] * binom.pmf(errors, 50, b)
+    below = hits[:, None] + errors / 2
+    estimate = np.divide(hits[:, None] + 0 * errors, below, out=np.zeros_like(below), where=below > 0)
+    truth, n_mu = 30 / 55, 55.0
+    bias = (chance * estimate).sum() - truth
+    printed = 30 * (1 / b - 1) / n_mu**2
+    corrected = -(30 * (1 - truth) + 50 * 0.5 * (0 - truth / 2)) * (1 / b - 1) / n_mu**2
+    assert bias == pytest.approx(corrected, rel=0.1)
+    assert (printed, corrected) == pytest.approx((0.0231, -0.0053), abs=5e-5)
