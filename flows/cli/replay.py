@@ -18,7 +18,8 @@ _FLAGS = {
 @click.command()
 @click.argument("pool", metavar="POOL")
 @click.option("--measure", "measures", default="f1", show_default=True, metavar="NAME[,NAME]",
-              help="Measures; the first drives the sampling. F-beta is fbeta(2), a curve pr_curve(0.2;0.5).")
+              help="Measures; the first drives the sampling (dirichlet-* and static-is: all). F-beta is "
+                   "fbeta(2), a curve pr_curve(0.2;0.5).")
 @click.option("--method", "methods", default="auto", show_default=True, metavar="NAME[,NAME]",
               help="Methods to compare, such as passive,dirichlet-tree.")
 @click.option("--budgets", default="50,100,200", show_default=True, metavar="N[,N]",

@@ -42,7 +42,7 @@ class ReplayRequest:
     """What to simulate on a labelled pool."""
 
     methods: tuple[str, ...]
-    measures: tuple[NamedMeasure, ...]   # the first drives the sampling
+    measures: tuple[NamedMeasure, ...]   # the first drives the sampling, or all: capability `serves_all`
     budgets: tuple[int, ...]             # rising numbers of distinct labelled items
     repeats: int                         # evaluations of each method
     seed: int = 1

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from assay.evalcore.measures.registry import named
+from assay.evalcore.methods.registry import method
 from assay.tasks.report import comparison, wording
 from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
 
@@ -191,6 +192,7 @@ def served(data: ReportData) -> str:
     drive = data.spec.get("drive")
     if drive:
         return f"The choice of items served {', '.join(map(wording.measure_name, drive))}."
-    if data.classes and data.systems is None:
+    alike = data.outcome is None and method(data.spec["method"]).capabilities.serves_all
+    if alike or (data.classes and data.systems is None):
         return "The choice of items served all of them."
     return "The first drove the choice of items."

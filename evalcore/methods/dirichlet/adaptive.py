@@ -21,7 +21,7 @@ from assay.evalcore.estimators.combination import CombinationRule, round_weight
 from assay.evalcore.estimators.importance import WeightSums, draws_of, estimate
 from assay.evalcore.estimators.joint_region import NoRegion, Region, confidence_region
 from assay.evalcore.label_models.dirichlet_tree import DirichletTree
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.base import Measure, served
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.options import Share
@@ -47,14 +47,15 @@ class AdaptiveTree(Method):
 
     interval: ClassVar[str] = "ais-normal"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        reuses_labels=True, joint_region=True, cuts_by_features=True, single_draws=True, weighting="draws",
+        reuses_labels=True, serves_several=True, serves_all=True, joint_region=True, cuts_by_features=True,
+        single_draws=True, weighting="draws",
     )
     flat: ClassVar[bool] = False  # all leaves directly below the root
 
     branching: int = 2
     depth: int = 8
     epsilon: Share = 1e-9        # ε_0 of the authors' experiments
-    secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for
+    secondary_mixing: Share = 0.1  # share drawn evenly when some of the measures do not drive
     combination: CombinationRule = "plain"
     self_normalised: bool = False  # the estimator: Σ w ℓ / Σ w instead of Σ w ℓ / n
     reuse: Share = 0.0           # δ: share of every proposal spread over the whole pool
@@ -77,7 +78,7 @@ class AdaptiveTree(Method):
 
     def mixing(self, measures: Sequence[Measure]) -> float:
         """The share of a proposal that is drawn evenly."""
-        return self.secondary_mixing if len(measures) > 1 else 0.0
+        return self.secondary_mixing if len(served(measures)) < len(measures) else 0.0
 
     def draw(self, state: TreeState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up."""
@@ -87,7 +88,10 @@ class AdaptiveTree(Method):
         """The sums with a round's draws, each of which counts what the combination rule says."""
         draws = draws_of(design, labels)
         each = np.maximum(draws, 1)
-        per_draw = predicted_draw_variance(state.measures[0], state.cells, state.labelled, design)
+        per_draw = np.asarray(sum(
+            predicted_draw_variance(one, state.cells, state.labelled, design)
+            for one in served(state.measures)
+        ))
         weight = round_weight(self.combination, state.round + 1, draws, per_draw / each)
         return state.sums.add(state.cells, design, labels, np.asarray(weight / each))
 

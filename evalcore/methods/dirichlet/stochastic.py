@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assay.evalcore.design.proposal import expected_risk, pull, replacement_design
+from assay.evalcore.design.proposal import replacement_design, total_pull, touched_cells
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums
 from assay.evalcore.label_models.dirichlet_tree import DirichletTree, dirichlet_tree, posterior
@@ -75,12 +75,11 @@ class DirichletTreeStochastic(AdaptiveTree):
 
     def propose(self, state: StochasticState, size: Ints) -> Design:
         """The stochastic form of Proposition 2; being labelled changes nothing for an item."""
-        cells, measure, left = state.cells, state.measures[0], state.left
+        cells, left = state.cells, state.left
         rate = state.tree.positive_rate(state.joint)
         everything = np.broadcast_to(cells.size, left.shape)
-        risk = expected_risk(measure, cells, np.zeros_like(state.labelled), everything, rate)
-        phi = pull(measure, risk)[:, cells.prediction]                          # (R, C, 2)
-        threshold = self.epsilon / (state.round + 1) * measure.touched()[cells.prediction]
+        phi, slope = total_pull(state.measures, cells, np.zeros_like(state.labelled), everything, rate)
+        threshold = self.epsilon / (state.round + 1) * touched_cells(state.measures, cells)
         p = np.stack([1 - rate, rate], axis=-1)
         weight = np.sqrt((p * np.maximum(phi**2, threshold)).sum(axis=-1))
         return replacement_design(
@@ -91,7 +90,7 @@ class DirichletTreeStochastic(AdaptiveTree):
             weight,
             np.broadcast_to(weight[..., None], state.labelled.shape),
             positive_rate=rate,
-            gradient=phi[..., 1] - phi[..., 0],
+            gradient=slope,
             size=size,
             mixing=self.mixing(state.measures),
             reuse=self.reuse,

@@ -44,10 +44,10 @@ class DirichletTreeMethod(AdaptiveTree):
         return (
             "Items were drawn by adaptive importance sampling (Marchant and Rubinstein 2021, “Dirichlet "
             f"tree”). The pool was cut into strata by {cut_by}; after each round the chance of drawing an "
-            "item was set anew, higher where a label was expected to tell more about the first measure, and "
-            "never zero where a label could change it. The chance of each draw was stored before anyone was "
-            "asked, and the estimate weights every draw by it, so that preferring some items does not bias "
-            "the result."
+            "item was set anew, higher where a label was expected to tell more about the measures it was to "
+            "serve, and never zero where a label could change one. The chance of each draw was stored before "
+            "anyone was asked, and the estimate weights every draw by it, so that preferring some items does "
+            "not bias the result."
         )
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> TreeState:
@@ -75,7 +75,7 @@ class DirichletTreeMethod(AdaptiveTree):
         )
 
     def propose(self, state: TreeState, size: Ints) -> Design:
-        """Proposition 2 for the first measure, mixed with an even share when there are more."""
+        """Proposition 2 for the measures that drive, mixed with an even share where others do not."""
         left = state.left
         return variance_minimising(
             state.measures,
