@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from assay.evalcore.measures.registry import named
-from assay.evalcore.methods.registry import method
 from assay.tasks.report import comparison, wording
 from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
 
 _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
+    "ais-normal-last-proposal": "normal approximation, importance-weighted draws, with the last "
+                                "proposal in the variance as Marchant and Rubinstein (2021) print it",
     "delta-normal": "normal approximation, simple random sample",
     "effective-number": "difference estimate, exact binomial at the effective number of labels",
     "too few labels": "the whole range, for want of labels",
@@ -192,7 +193,6 @@ def served(data: ReportData) -> str:
     drive = data.spec.get("drive")
     if drive:
         return f"The choice of items served {', '.join(map(wording.measure_name, drive))}."
-    alike = data.outcome is None and method(data.spec["method"]).capabilities.serves_all
-    if alike or (data.classes and data.systems is None):
+    if data.serves_all:
         return "The choice of items served all of them."
     return "The first drove the choice of items."

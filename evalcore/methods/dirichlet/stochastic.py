@@ -25,7 +25,7 @@ import numpy as np
 
 from assay.evalcore.design.proposal import replacement_design, total_pull, touched_cells
 from assay.evalcore.design.round import Design, RoundLabels
-from assay.evalcore.estimators.importance import WeightSums
+from assay.evalcore.estimators.importance import WeightSums, weight_of_draws
 from assay.evalcore.label_models.dirichlet_tree import DirichletTree, dirichlet_tree, posterior
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.coverage_note import covered
@@ -55,7 +55,7 @@ class DirichletTreeStochastic(AdaptiveTree):
     name: str = "dirichlet-tree-stochastic"
     interval_note: ClassVar[str] = (
         "The paper's nominal interval, with the proposal each draw was really made with. "
-        + covered((36, 10, 32, 89), (99, 72, 42, 37))
+        + covered((32, 11, 26, 85), (98, 75, 36, 40))
         + " Below a thousand labels on a rare class, do not rely on it."
     )
 
@@ -68,6 +68,7 @@ class DirichletTreeStochastic(AdaptiveTree):
             tree=tree,
             joint=posterior(tree, counts),
             sums=WeightSums.none(repeats),
+            weight=np.zeros((repeats, cells.n_cells, 2)),
             round=0,
             counts=counts,
             votes=np.zeros((repeats, cells.n_cells, 2, 2)),
@@ -108,11 +109,13 @@ class DirichletTreeStochastic(AdaptiveTree):
             drawn_known=_shared_out(labels.drawn_known, of_known),
             revised=None if revised is None else np.einsum("rcsy,rcyz->rcsz", revised, of_known),
         )
-        counts = state.counts + _by_leaf(state.tree, _weighted(state.cells, design, labels))
+        weight = weight_of_draws(state.cells, design, labels)
+        counts = state.counts + _by_leaf(state.tree, weight)
         return replace(
             state.with_labels(labels, excluded),
             joint=posterior(state.tree, counts),
             sums=self.weighed(state, design, labels),
+            weight=state.weight + weight,
             round=state.round + 1,
             counts=counts,
             votes=state.votes + votes,
@@ -135,15 +138,6 @@ def _mean_answers(votes: Floats, items: Ints) -> Floats:
 def _shared_out(drawn: Ints, mean: Floats) -> Any:
     """Draws (R, C, 2) by answer, from draws (R, C, 2) by label: each brings the mean answers of its items."""
     return np.asarray((drawn[..., None] * mean).sum(axis=2))
-
-
-def _weighted(cells: Cells, design: Design, labels: RoundLabels) -> Floats:
-    """Σ w (R, C, 2) of the round's draws by cell and label; a census is no sample."""
-    with np.errstate(divide="ignore"):
-        new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
-        known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
-    weighted = labels.drawn_new * new + labels.drawn_known * known
-    return np.asarray(weighted * ~design.census[:, None, None])
 
 
 def _by_leaf(tree: DirichletTree, by_cell: Floats) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.evalcore.design.proposal import variance_minimising
 from assay.evalcore.design.round import Design, RoundLabels
-from assay.evalcore.estimators.importance import WeightSums
+from assay.evalcore.estimators.importance import WeightSums, weight_of_draws
 from assay.evalcore.label_models.dirichlet_tree import dirichlet_tree, fit
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.capabilities import Capabilities
@@ -71,6 +71,7 @@ class DirichletTreeMethod(AdaptiveTree):
             # every repeat starts alike: settle the prior once
             joint=np.repeat(fit(tree, empty["labelled"][:1], tree.initial(1)), repeats, axis=0),
             sums=WeightSums.none(repeats),
+            weight=np.zeros((repeats, cells.n_cells, 2)),
             round=0,
         )
 
@@ -97,5 +98,6 @@ class DirichletTreeMethod(AdaptiveTree):
             state.with_labels(labels, excluded),
             joint=fit(state.tree, labelled, state.joint),
             sums=self.weighed(state, design, labels),
+            weight=state.weight + weight_of_draws(state.cells, design, labels),
             round=state.round + 1,
         )

@@ -101,6 +101,11 @@ class Statistics(ABC):
 
     @property
     @abstractmethod
+    def serves_all(self) -> bool:
+        """Whether every measure drives the choice of items, unless the spec says which."""
+
+    @property
+    @abstractmethod
     def codes(self) -> LabelCodes:
         """How labels stand in arrays."""
 

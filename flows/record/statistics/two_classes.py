@@ -57,6 +57,11 @@ class TwoClassStatistics(Statistics):
         return self.question.method.sampling_note
 
     @property
+    def serves_all(self) -> bool:
+        """See Statistics."""
+        return self.question.method.capabilities.serves_all
+
+    @property
     def codes(self) -> LabelCodes:
         """See Statistics."""
         return TWO_CLASSES
