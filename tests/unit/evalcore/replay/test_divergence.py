@@ -73,3 +73,30 @@ def test_a_replay_tells_the_distance_where_asked_and_changes_nothing_else():
     assert 0 < last.divergence < first.divergence == pytest.approx(told.divergence[:, 0].mean())
     (without,) = replay(method("passive"), pool, [f1], [25], divergences=True, **kwargs)
     assert summarise(without, 0.5, [25])[0].divergence is None
+
+
+def least_variance(measures):
+    """tr Σ of one draw under q*, item by item, when every label is known."""
+    best = best_proposal(measures, CELLS, BY_LABEL)
+    total = 0.0
+    for m in measures:
+        risk = np.einsum("cy,cyd->d", BY_LABEL, m.loss[CELLS.prediction]) / 12
+        phi = m.influence(risk)[CELLS.prediction]
+        drawn = best > 0
+        total += (BY_LABEL * phi**2)[drawn] @ (1 / best[drawn]) / 12**2 - (m.gradient(risk) @ risk) ** 2
+    return total
+
+
+def test_the_least_variance_of_recall_and_accuracy_is_that_of_appendix_d():
+    assert least_variance([measure("recall")]) == pytest.approx(4 * 0.6**2 * 0.4**2)       # example 5
+    assert least_variance([measure("accuracy")]) == pytest.approx(0, abs=1e-15)            # example 4
+
+
+def test_proposition_4_does_not_hold_for_two_measures():
+    # two items whose J ℓ is positive for both measures, as the proposition asks, but not in one direction
+    several = [measure("accuracy"), measure("accuracy")]
+    assert least_variance(several) == pytest.approx(0, abs=1e-15), "in one direction it holds"
+    a, b = np.array([1.0, 0.1]), np.array([0.1, 1.0])
+    mean = (a + b) / 2
+    least = np.mean([np.linalg.norm(a), np.linalg.norm(b)]) ** 2 - mean @ mean
+    assert least == pytest.approx(1.01 - 0.605)
