@@ -72,6 +72,7 @@ monitoring: setup
 # The papers' tables and figures beside ours. Minutes. Pages go to docs/papers/.
 reproduce: setup
 	$(BIN)/python -m benchmarks.reproduce.recycled_samples
+	$(BIN)/python -m benchmarks.reproduce.needle
 
 # Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/.
 certify: setup

@@ -53,7 +53,7 @@ class DirichletTreeStochastic(AdaptiveTree):
     """The published method for labels that vary."""
 
     name: str = "dirichlet-tree-stochastic"
-    interval_note: ClassVar[str] = (
+    measured: ClassVar[str] = (
         "The paper's nominal interval, with the proposal each draw was really made with. "
         + covered((32, 11, 26, 85), (98, 75, 36, 40))
         + " Below a thousand labels on a rare class, do not rely on it."

@@ -28,7 +28,7 @@ class DirichletTreeMethod(AdaptiveTree):
     """The published method for labels that do not vary."""
 
     name: str = "dirichlet-tree"
-    interval_note: ClassVar[str] = (
+    measured: ClassVar[str] = (
         "The paper's nominal interval, with the proposal each draw was really made with. At a nominal 95%, "
         "at 50, 100, 300 and 1,000 labels, it covered the truth in 51%, 80%, 89% and 91% of 300 runs on a "
         "product-matching pool, in 64%, 81%, 94% and 93% on a deduplication pool, but in 52%, 45%, 63% and "

@@ -116,6 +116,8 @@ def test_an_item_that_the_last_proposal_rules_out_leaves_the_variance_untold():
 def test_a_method_with_the_variance_as_printed_says_so_and_draws_the_same(name):
     printed, usual = method(f"{name}:variance=last-proposal:region-quantile=F"), method(name)
     assert (printed.interval, usual.interval) == ("ais-normal-last-proposal", "ais-normal")
+    assert "as printed" in printed.interval_note
+    assert "as printed" not in usual.interval_note
     pool, rng = synthetic_pool(400, seed=2), np.random.default_rng(1)
     cells, by_label = prepare(usual, pool)
     state = usual.start(cells, MEASURES, 1)
