@@ -74,6 +74,7 @@ reproduce: setup
 	$(BIN)/python -m benchmarks.reproduce.recycled_samples
 	$(BIN)/python -m benchmarks.reproduce.bernoulli_sampling
 	$(BIN)/python -m benchmarks.reproduce.active_f_measure
+	$(BIN)/python -m benchmarks.reproduce.needle
 
 # Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/.
 certify: setup
