@@ -44,7 +44,8 @@ def _as_fields(
         if named:
             if not inside and result and result[-1]:
                 result.append("")
-            result.append(f":{named[1].replace('*', chr(92) + '*')}: {named[2]}")
+            field = f"param {named[1]}" if named[1].isidentifier() else named[1].replace("*", "\\*")
+            result.append(f":{field}: {named[2]}")
         elif inside and line.startswith(" "):
             result.append("   " + line.strip())
         else:

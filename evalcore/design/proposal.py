@@ -1,13 +1,16 @@
 """The proposal that minimises the asymptotic variance of the importance-weighted estimate.
 
 Marchant & Rubinstein (2021), Proposition 2.  With φ(x, y) = ‖J(R) ℓ(x, y)‖ the influence of an item on the
-measure, the q of least variance is
+measures, the q of least total variance (the trace of the covariance of their estimates) is
 
     deterministic oracle    q(x) ∝ Σ_y p(y|x) max(φ(x, y), ε_t 1[ℓ(x, y) ≠ 0])
     stochastic oracle       q(x) ∝ √ Σ_y p(y|x) max(φ(x, y)², ε_t 1[ℓ(x, y) ≠ 0])
 
-J at the risk the label model expects.  The label of a labelled item is known, so its p is a point mass.  The
-threshold ε_t keeps the support right: an item with a loss is never ruled out.
+J at the risk the label model expects.  The norm is Euclidean: φ² is the sum of the squared influences on all
+measures that drive the sampling, each in units of its target.  The measures of two classes share one target:
+their squares are added as they are, and their order makes no difference.  The label of a labelled item is
+known, so its p is a point mass.  The threshold ε_t keeps the support right: an item with a loss is never
+ruled out.
 """
 
 from collections.abc import Sequence
@@ -16,7 +19,7 @@ import numpy as np
 
 from assay.evalcore.design.draws import LEAST_NEW_MASS, MAX_DRAWS_PER_ITEM
 from assay.evalcore.design.round import Design
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.base import Measure, served
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -41,6 +44,34 @@ def pull(measure: Measure, risk: Floats) -> Floats:
     return np.where(np.isfinite(influence), influence, measure.touched())
 
 
+def total_pull(
+    measures: Sequence[Measure], cells: Cells, labelled: Ints, left: Ints, positive_rate: Floats
+) -> tuple[Floats, Floats]:
+    """φ (R, C, 2) of an item of each cell by label, and what a label 1 instead of 0 changes, g (R, C).
+
+    Of the measures that drive the sampling (`served`), at the risk of `expected_risk`, whose arguments these
+    are.  Of several measures both are roots of sums of squares; of one measure g has its sign.
+    """
+    rows = [
+        pull(m, expected_risk(m, cells, labelled, left, positive_rate))[:, cells.prediction]
+        for m in served(measures)
+    ]
+    slopes = [row[..., 1] - row[..., 0] for row in rows]
+    if len(rows) == 1:
+        return np.abs(rows[0]), slopes[0]
+    return _root_of_squares(rows), _root_of_squares(slopes)
+
+
+def _root_of_squares(rows: Sequence[Floats]) -> Floats:
+    return np.asarray(np.sqrt(sum(row**2 for row in rows)))
+
+
+def touched_cells(measures: Sequence[Measure], cells: Cells) -> Floats:
+    """1[ℓ ≠ 0] (C, 2) of an item of each cell by label, ℓ the losses of all measures that drive."""
+    touched = np.max([m.touched() for m in served(measures)], axis=0)
+    return np.asarray(touched[cells.prediction])
+
+
 def relevant_cells(measures: Sequence[Measure], cells: Cells) -> Bools:
     """Cells (C,) in which a label can change at least one of the measures."""
     matters = np.any([measure.label_matters() for measure in measures], axis=0)
@@ -60,7 +91,7 @@ def variance_minimising(
     mixing: float = 0.0,
     reuse: float = 0.0,
 ) -> Design:
-    """The design of a round drawn with replacement, for the first of `measures`.
+    """The design of a round drawn with replacement, for the measures that drive the sampling.
 
     labelled (R, C, 2): items by cell and label; left (R, C): unlabelled items; positive_rate (R, C): of
     those, by the label model; size (R,): new items wanted; epsilon (R,): ε_t; mixing: the share of the
@@ -73,21 +104,19 @@ def variance_minimising(
     to reach `size` of them in MAX_DRAWS_PER_ITEM · size draws.  Neither biases, since draws are weighted by
     the q in force.
     """
-    first = measures[0]
-    risk = expected_risk(first, cells, labelled, left, positive_rate)
-    influence = pull(first, risk)[:, cells.prediction]                          # (R, C, 2)
-    threshold = epsilon[:, None, None] * first.touched()[cells.prediction]
+    phi, slope = total_pull(measures, cells, labelled, left, positive_rate)
+    threshold = epsilon[:, None, None] * touched_cells(measures, cells)
     p = np.stack([1 - positive_rate, positive_rate], axis=-1)
     if deterministic:
-        known = np.maximum(np.abs(influence), threshold)
+        known = np.maximum(phi, threshold)
         unknown = (p * known).sum(axis=-1)
     else:
-        squared = np.maximum(influence**2, threshold)
+        squared = np.maximum(phi**2, threshold)
         known, unknown = np.sqrt(squared), np.sqrt((p * squared).sum(axis=-1))
     return replacement_design(
         measures, cells, labelled, left, unknown, known,
         positive_rate=positive_rate,
-        gradient=influence[..., 1] - influence[..., 0],
+        gradient=slope,
         size=size,
         mixing=mixing,
         reuse=reuse,
@@ -112,8 +141,8 @@ def replacement_design(
 
     labelled (R, C, 2), left (R, C): items by cell, as in `variance_minimising`; unknown (R, C): relative
     probability of each unlabelled item; known (R, C, 2): of each item labelled y. These need not sum to one.
-    positive_rate (R, C), size (R,): also as there.  gradient (R, C): influence on the first measure of a
-    label 1 instead of 0.  The other parameters, and the rules that bound a round, are those of
+    positive_rate (R, C), size (R,): also as there.  gradient (R, C): the influence of a label 1 instead of 0
+    on what drives the sampling.  The other parameters, and the rules that bound a round, are those of
     `variance_minimising`; reuse is mixed in after mixing.
     """
     total = (left * unknown).sum(axis=1) + (labelled * known).sum(axis=(1, 2))

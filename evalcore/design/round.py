@@ -27,7 +27,7 @@ class Design:
     unlabelled: Floats   # (R, C) probability of each unlabelled item
     labelled: Floats     # (R, C, 2) q of each item already labelled y; 0 without replacement
     model: Floats        # (R, C) the label model's mean of p(y = 1) for an unlabelled item
-    gradient: Floats     # (R, C) influence on the first measure of a label 1 instead of 0, times N
+    gradient: Floats     # (R, C) influence of a label 1 instead of 0 on what drives the sampling, times N
     census: Bools        # (R,) every item whose label matters and is still missing is asked
     # (R, C) the items that a new label of the cell stands for, where items were drawn one at a time
     # (evalcore.design.one_at_a_time); None where the probabilities say it

@@ -9,8 +9,13 @@ combination of rounds: 1, or what the combination rule gives each draw of its ro
     Var(Ĝ) ≈ Σ a² (w J ℓ - J R̂)² / (Σ a)²             or   Σ a² w² (J ℓ - J R̂)² / (Σ a w)²,   J at R̂
 
 For a ratio g(R) = R₀/R₁ the two estimates are the same, and J R̂ = 0 makes the variances the same as well.
-The variance uses the q each draw was really made with; Marchant & Rubinstein's formula puts the last q
-in its place, which is wrong as long as the proposal still moves.
+The variance uses the q each draw was really made with.  Marchant & Rubinstein's formula puts the last q_N
+in the place of one of the two, for the q_∞ that the proposals approach (section 3.3.2, with N draws):
+
+    Var(Ĝ) ≈ ( Σ w (J ℓ)² / (M q_N) / N - (J R̂)² ) / N,   M the items of the pool
+
+As long as the proposal still moves, that is not the variance of the draws made; it is there as `last`, for
+whoever wants the interval as printed.
 ℓ depends on (f, y) only, so sums by (f, y) are all that has to be kept.
 """
 
@@ -98,6 +103,25 @@ def _by_prediction(cells: Cells, by_cell: Floats) -> Floats:
     return np.stack([by_cell[:, cells.prediction == f].sum(axis=1) for f in (0, 1)], axis=1)
 
 
+def weight_of_draws(cells: Cells, design: Design, labels: RoundLabels) -> Floats:
+    """Σ w (R, C, 2) of the round's draws by cell and label of now; a census is no sample."""
+    with np.errstate(divide="ignore"):
+        new = np.where(design.unlabelled > 0, 1 / (cells.n_items * design.unlabelled), 0.0)[..., None]
+        known = np.where(design.labelled > 0, 1 / (cells.n_items * design.labelled), 0.0)
+    weighted = labels.drawn_new * new + np.einsum("rcs,rcsy->rcy", known, labels.known_by_seen())
+    return np.asarray(weighted * ~design.census[:, None, None])
+
+
+def by_last_proposal(cells: Cells, weight: Floats, last: Design) -> Floats:
+    """Σ w / (M q_N) (R, 2, 2) by prediction and label, from the Σ w (R, C, 2) of all draws; last: q_N.
+
+    Infinite where q_N is 0 for an item that was drawn.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.where(weight > 0, weight / (cells.n_items * last.labelled), 0.0)
+    return _by_prediction(cells, each)
+
+
 def risk_of(measure: Measure, sums: WeightSums, *, self_normalised: bool = False) -> Floats:
     """R̂ (R, d); before the first draw NaN if self-normalised, else 0."""
     total = sums.weight.sum(axis=(1, 2)) if self_normalised else sums.say
@@ -113,8 +137,12 @@ def estimate(
     *,
     self_normalised: bool = False,
     interval: IntervalKind = "normal",
+    last: Floats | None = None,
 ) -> EstimateArrays:
     """The estimate of a measure with an interval of the kind asked for, cut to the measure's range.
+
+    last (R, 2, 2): what `by_last_proposal` gives, for the variance as printed by Marchant & Rubinstein, of
+    the importance-weighted estimate with draws that count alike; None for that of the draws made.
 
     Fewer than two draws, or draws that are all alike, do not tell the variance: then the interval is the
     measure's whole range.  `diagnostics`: the number of draws, and the effective sample size (Σw)² / Σw².
@@ -123,13 +151,16 @@ def estimate(
     value = np.where(sums.draws > 0, measure.value(risk), np.nan)
     influence = measure.influence(risk)
     with np.errstate(divide="ignore", invalid="ignore"):
-        second, centre, total = influence_moments(measure, sums, risk, influence, self_normalised)
+        if last is None:
+            second, centre, total = influence_moments(measure, sums, risk, influence, self_normalised)
+        else:
+            second, centre, total = _moments_by_last(measure, sums, risk, influence, last)
         variance = np.maximum(second - centre, 0.0) / total**2
         # a variance of 0 is not exactly 0 after rounding, least of all where the terms of J·ℓ cancel (a
         # recall of which no miss was drawn): it is compared with the size of the terms before they cancel
         terms = np.einsum("rd,fyd->rfy", np.abs(measure.gradient(risk)), np.abs(measure.loss))
         scale = (sums.squared * terms**2).sum(axis=(1, 2)) / total**2
-        told = (sums.draws >= 2) & (variance > 1e-12 * scale)
+        told = (sums.draws >= 2) & (variance > 1e-12 * scale) & np.isfinite(variance)
         effective = sums.weight.sum(axis=(1, 2)) ** 2 / sums.squared.sum(axis=(1, 2))
     value = np.clip(value, *measure.bounds)
     match interval:
@@ -146,6 +177,15 @@ def estimate(
         variance=np.where(told, variance, 0.0),
         diagnostics={"draws": sums.draws, "effective_draws": np.nan_to_num(effective)},
     )
+
+
+def _moments_by_last(
+    measure: Measure, sums: WeightSums, risk: Floats, influence: Floats, last: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The parts of the variance as printed, as `influence_moments` has them; 0 · ∞ counts as 0."""
+    pull = (measure.gradient(risk) * risk).sum(axis=-1)
+    terms = np.where(influence != 0, last * influence**2, 0.0)
+    return terms.sum(axis=(1, 2)), sums.say * pull**2, sums.say
 
 
 def influence_moments(

@@ -8,15 +8,21 @@ measures are jointly normal around G with covariance Σ; with the draws' influen
     region = { G : (G - Ĝ)ᵀ Σ⁻¹ (G - Ĝ) ≤ χ²_M(confidence) }
 
 an ellipsoid, smaller than the box of M intervals at the same joint confidence where measures move together.
+Marchant & Rubinstein print another one, which is there beside it (section 3.3.2): with the last proposal in
+Σ (`evalcore.estimators.importance`), and for n draws with (n - 1) M / (n - M) times the quantile of F with M
+and n - M degrees of freedom (Hotelling 1931).  That quantile belongs to draws that are alike and normal,
+which these are not; it approaches χ² as n grows.  A region says which of each it has.
+
 Where Σ is singular (a measure that does not vary, or one that follows from the others) the region is flat:
 the quantile has the rank of Σ for degrees of freedom, and directions without variance allow no deviation.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import chdtri
+from scipy.special import chdtri, fdtri
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.estimators.importance import WeightSums, risk_of
@@ -24,6 +30,9 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.types import Bools, Floats
 
 _NEGLIGIBLE = 1e-10  # eigenvalues below this share of the largest are rounding
+
+Quantile: TypeAlias = Literal["chi-squared", "F"]
+Variance: TypeAlias = Literal["each-draw", "last-proposal"]
 
 
 class NoRegion(AssayError):
@@ -44,6 +53,8 @@ class JointRegion:
     reach: tuple[float, ...]                # (M,) how far it extends from its center along each measure
     rank: int                               # dimensions in which it has any extent
     confidence: float
+    quantile: Quantile = "chi-squared"
+    variance: Variance = "each-draw"        # the probabilities that Σ is made with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,9 +64,11 @@ class Region:
     measures: tuple[str, ...]
     centre: Floats       # (M,) Ĝ
     covariance: Floats   # (M, M) Σ of the estimator
-    radius_squared: float  # the χ² quantile
+    radius_squared: float  # the χ² quantile, or that of F times its factor
     rank: int            # dimensions in which Σ has any extent
     confidence: float
+    quantile: Quantile = "chi-squared"
+    variance: Variance = "each-draw"
 
     def contains(self, points: Floats) -> Bools:
         """Whether each of the points (..., M) lies in the region: (...,)."""
@@ -79,6 +92,8 @@ class Region:
             reach=tuple(self.half_widths().tolist()),
             rank=self.rank,
             confidence=self.confidence,
+            quantile=self.quantile,
+            variance=self.variance,
         )
 
     def axes(self) -> tuple[Floats, Floats]:
@@ -98,11 +113,21 @@ class Region:
 
 
 def confidence_region(
-    measures: Sequence[Measure], sums: WeightSums, confidence: float, repeat: int = 0
+    measures: Sequence[Measure],
+    sums: WeightSums,
+    confidence: float,
+    repeat: int = 0,
+    *,
+    quantile: Quantile = "chi-squared",
+    last: Floats | None = None,
 ) -> Region:
     """The region of these measures from the draws of one repeat.
 
-    Raises NoRegion with fewer than two draws, or when a measure is undefined among the labels so far.
+    last (R, 2, 2): what `importance.by_last_proposal` gives, for Σ as printed; None for that of the draws
+    made.
+
+    Raises NoRegion with fewer than two draws (for F: not more draws than measures), or when a measure is
+    undefined among the labels so far.
     """
     if sums.draws[repeat] < 2:
         raise NoRegion(f"a joint region needs at least 2 draws, got {int(sums.draws[repeat])}")
@@ -116,13 +141,14 @@ def confidence_region(
         influences.append(m.influence(risk))
         pulls.append(float((m.gradient(risk) * risk).sum()))
     phi, pull = np.stack(influences), np.array(pulls)                          # (M, 2, 2), (M,)
-    cross = np.einsum("lfy,fy->l", phi, sums.crossed[repeat])
-    covariance = (
-        np.einsum("lfy,mfy,fy->lm", phi, phi, sums.squared[repeat])
-        - np.outer(cross, pull)
-        - np.outer(pull, cross)
-        + np.outer(pull, pull) * sums.say_squared[repeat]
-    ) / sums.say[repeat] ** 2
+    if last is None:
+        covariance = _covariance(phi, pull, sums, repeat)
+    else:
+        terms = np.where((phi != 0).any(axis=0), last[repeat], 0.0)
+        second = np.einsum("lfy,mfy,fy->lm", phi, phi, terms) / sums.say[repeat]
+        covariance = (second - np.outer(pull, pull)) / sums.say[repeat]
+    if not np.isfinite(covariance).all():
+        raise NoRegion("no joint region: the last proposal gives an item that was drawn no chance")
     covariance = (covariance + covariance.T) / 2
     eigenvalues = np.linalg.eigvalsh(covariance)
     rank = int((eigenvalues > _NEGLIGIBLE * max(float(eigenvalues.max()), 1e-300)).sum())
@@ -130,7 +156,31 @@ def confidence_region(
         measures=tuple(m.name for m in measures),
         centre=np.array(values),
         covariance=covariance,
-        radius_squared=float(chdtri(rank, 1 - confidence)) if rank else 0.0,
+        radius_squared=_radius_squared(quantile, rank, int(sums.draws[repeat]), confidence),
         rank=rank,
         confidence=confidence,
+        quantile=quantile,
+        variance="each-draw" if last is None else "last-proposal",
     )
+
+
+def _covariance(phi: Floats, pull: Floats, sums: WeightSums, repeat: int) -> Floats:
+    """Σ (M, M) of the draws made; phi (M, 2, 2), pull (M,)."""
+    cross = np.einsum("lfy,fy->l", phi, sums.crossed[repeat])
+    return np.asarray((
+        np.einsum("lfy,mfy,fy->lm", phi, phi, sums.squared[repeat])
+        - np.outer(cross, pull)
+        - np.outer(pull, cross)
+        + np.outer(pull, pull) * sums.say_squared[repeat]
+    ) / sums.say[repeat] ** 2)
+
+
+def _radius_squared(quantile: Quantile, rank: int, draws: int, confidence: float) -> float:
+    """The bound on (G - Ĝ)ᵀ Σ⁻¹ (G - Ĝ), Σ the covariance of Ĝ."""
+    if not rank:
+        return 0.0
+    if quantile == "chi-squared":
+        return float(chdtri(rank, 1 - confidence))
+    if draws <= rank:
+        raise NoRegion(f"a joint region of F needs more than {rank} draws, got {draws}")
+    return float((draws - 1) * rank / (draws - rank) * fdtri(rank, draws - rank, confidence))

@@ -32,7 +32,7 @@ class Question:
 
     method: Method
     cells: Cells
-    measures: tuple[Measure, ...]  # the first drives the sampling
+    measures: tuple[Measure, ...]  # which drive the sampling: see `MethodState.measures`
     confidence: float              # of the intervals, between 0 and 1
     seed: int
     evaluation: str                # its name: part of every random stream

@@ -13,14 +13,15 @@ unlabelled items are latent; EM fills them in.  The prior of the branches uses t
 The paper's M-step takes modes (eq. 11), with the number of leaves below each branch subtracted.  In the tree
 that may go negative; the branch posterior means used here stay positive, which Proposition 2 needs, and equal
 the modes of the prior with one more count a leaf, which is how the authors' experiments set it.  Without a
-tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing beside them.
+tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum gets nothing beside them.  The
+mode of θ has no 1 beside the counts either; the posterior mean of appendix H (`posterior`) has it.
 
     R repeats, L leaf slots (a power of the branching factor), depth D
     joint  (R, 2, L)   p(y, k) under the model
 Each EM step is one bottom-up sum and one top-down product over D levels of arrays: O(L), whatever N.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -140,11 +141,13 @@ def posterior(tree: DirichletTree, counts: Floats) -> Floats:
     """The joint (R, 2, L) given observed counts (R, 2, L) alone: no latent labels, so no EM.
 
     For an oracle that answers each draw anew; the counts are sums of importance weights (Marchant &
-    Rubinstein 2021, appendix H).
+    Rubinstein 2021, appendix H).  Eq. 14 has posterior means, so the 1 of α and the depth² of β stay, with a
+    tree or without.
     """
+    means = replace(tree, smoothing=1.0)
     nothing_missing = np.zeros((len(counts), counts.shape[2]))
-    branches = _branches(tree, len(counts))
-    return _em_step(tree, branches, counts, nothing_missing, np.ones_like(counts))[0]
+    branches = _branches(means, len(counts))
+    return _em_step(means, branches, counts, nothing_missing, np.ones_like(counts), one_a_class=1.0)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -178,13 +181,17 @@ def _branches(tree: DirichletTree, repeats: int) -> _Branches:
 
 
 def _em_step(
-    tree: DirichletTree, branches: _Branches, observed: Floats, missing: Floats, joint: Floats
+    tree: DirichletTree, branches: _Branches, observed: Floats, missing: Floats, joint: Floats,
+    one_a_class: float = 0.0,
 ) -> tuple[Floats, Floats]:
-    """One E- and M-step; also the log posterior (R,) up to a constant, at the new parameters."""
+    """One E- and M-step; also the log posterior (R,) up to a constant, at the new parameters.
+
+    one_a_class: 0 for the mode of θ, 1 for its mean, which keeps the 1 of α.
+    """
     in_leaf = joint.sum(axis=1, keepdims=True)
     responsibility = np.divide(joint, in_leaf, out=np.zeros_like(joint), where=in_leaf > 0)
     counts = observed + missing[:, None] * responsibility + tree.prior  # (R, 2, L)
-    totals = counts.sum(axis=2)
+    totals = counts.sum(axis=2) + one_a_class
     theta = totals / totals.sum(axis=1, keepdims=True)
     objective = (totals * np.log(theta)).sum(axis=1)
 

@@ -45,7 +45,7 @@ class Measure:
     monotone: tuple[int, int] | None = None
     # the form in which a mean decides about it, see `margin`; None for what is no ratio of means
     linear: Callable[[float], tuple[float, Floats]] | None = None
-    # whether it drives the sampling; None: where it is the first
+    # whether it drives the sampling; None: as the method has it, see `driving` and `served`
     drives: bool | None = None
 
     def margin(self, limit: float) -> tuple[float, Floats] | None:
@@ -78,6 +78,11 @@ class Measure:
 def driving(measures: Sequence[Measure]) -> list[int]:
     """Which measures drive the sampling: those that say so, or else the first."""
     return [i for i, one in enumerate(measures) if one.drives] or [0]
+
+
+def served(measures: Sequence[Measure]) -> list[Measure]:
+    """The measures that drive the sampling of a method that serves all: those that say so, or else all."""
+    return [one for one in measures if one.drives] or list(measures)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

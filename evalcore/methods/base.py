@@ -83,7 +83,8 @@ class Method(ABC):
 
     @abstractmethod
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> Any:
-        """The state before any label; the first measure drives the sampling."""
+        """The state before any label; the first measure drives the sampling, unless the measures or the
+        capability `serves_all` say otherwise."""
 
     @abstractmethod
     def propose(self, state: Any, size: Ints) -> Design:

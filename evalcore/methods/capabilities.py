@@ -20,6 +20,7 @@ class Capabilities:
     judges_systems: bool = False     # `further_systems`: judges several systems from the same labels
     reuses_labels: bool = False      # its labels answer for measures they were not drawn for: `reachable`
     serves_several: bool = False     # several measures may drive its sampling
+    serves_all: bool = False         # all that are listed do, unless the spec says which; else the first does
     joint_region: bool = False       # `region`: a joint confidence region of its measures
     audits: bool = False             # `audited`, `evidence`: spreads part of a batch evenly; a wide interval
     cuts_by_features: bool = False   # its setting `partition` may name a cut by features

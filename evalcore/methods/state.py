@@ -22,7 +22,7 @@ class MethodState:
     """What every method knows.  Methods add fields of their own by inheriting."""
 
     cells: Cells
-    measures: tuple[Measure, ...]  # the first drives the sampling
+    measures: tuple[Measure, ...]  # the first drives the sampling, or those that say so, or all
     labelled: Ints       # (R, C, 2) items labelled so far, by label
     excluded: Ints       # (R, C) items that people could not decide: neither labelled nor asked again
     gaps: bool = False   # a round was closed with items unanswered; kept where no weight of a draw says so

@@ -20,11 +20,13 @@ from assay.evalcore.errors import BadArgument
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method, draw_round
 from assay.evalcore.methods.exact import with_exact_values
+from assay.evalcore.methods.state import MethodState
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.randomness import stream
+from assay.evalcore.replay.divergence import best_proposal, divergence
 from assay.evalcore.replay.pool import Annotators, LabelledPool, annotators_of, prepare
 from assay.evalcore.replay.trace import Trace, join
-from assay.evalcore.types import Ints
+from assay.evalcore.types import Floats, Ints
 
 BLOCK = 50  # repeats that share a random stream
 _WIDE = ("wide_lower", "wide_upper")  # diagnostics that are intervals too
@@ -47,6 +49,7 @@ def replay(
     seed: int = 1,
     progress: Callable[[int], None] | None = None,
     people: int = 1,
+    divergences: bool = False,
 ) -> list[Trace]:
     """Run a method `repeats` times on a labelled pool; `progress` is told how many repeats are done.
 
@@ -62,7 +65,7 @@ def replay(
             run_block(
                 method, cells, by_label, measures, budgets,
                 repeats=size, batch_size=batch_size, confidence=confidence, seed=seed, block=block,
-                annotators=annotators,
+                annotators=annotators, divergences=divergences,
             )
         )
         done += size
@@ -84,12 +87,14 @@ def run_block(
     seed: int,
     block: int = 0,
     annotators: Annotators | None = None,
+    divergences: bool = False,
 ) -> list[Trace]:
     """Run `repeats` evaluations side by side up to the largest budget.
 
     by_label (C, 2): items of each cell by true label.  budgets: rising numbers of distinct labelled items; a
     batch is cut short to meet a budget exactly.  With `annotators` the labels are theirs, new ones in every
-    repeat.
+    repeat.  divergences: tell how far the next round's proposal is from the best one at each budget
+    (`evalcore.replay.divergence`), where labels do not vary.
 
     Returns a trace for each measure; then, from a method that judges several systems, for each measure of
     each further one.  Raises BadArgument for budgets that do not rise or exceed N, and for empty batches.
@@ -104,14 +109,26 @@ def run_block(
     state = method.start(cells, measures, repeats)
     counts: list[Ints] = []
     looks: list[list[EstimateArrays]] = []
+    distances: list[Floats] = []
     for budget in budgets:
         missing = budget - (counts[-1] if counts else np.zeros(repeats, np.int64))
         state = _label(method, state, missing, batch_size, oracle, rng)
         counts.append(state.labelled.sum(axis=(1, 2)))
         raw = method.estimate(state, confidence, stream(seed, purpose, block, f"at {budget}"))
         further = method.further_systems(state, confidence)
+        if divergences and annotators is None:
+            distances.append(_distance(method, state, by_label, batch_size))
         looks.append([*with_exact_values(state, raw), *(e for found in further for e in found)])
-    return _traces(measures, looks, np.stack(counts, axis=1))
+    distance = np.stack(distances, axis=1) if distances else None
+    return _traces(measures, looks, np.stack(counts, axis=1), distance)
+
+
+def _distance(method: Method, state: MethodState, by_label: Ints, batch_size: int) -> Floats:
+    """The divergence (R,) of the method's next proposal, for the measures that it serves."""
+    measures = state.measures if method.capabilities.serves_all else state.measures[:1]
+    best = best_proposal(measures, state.cells, by_label)
+    design = method.propose(state, np.full(len(state.labelled), batch_size))
+    return divergence(best, design, by_label, state.labelled)
 
 
 @dataclass(slots=True)
@@ -164,9 +181,10 @@ def _batches(missing: Ints, batch_size: int) -> Iterator[Ints]:
 
 
 def _traces(
-    measures: Sequence[Measure], looks: Sequence[Sequence[EstimateArrays]], labels: Ints
+    measures: Sequence[Measure], looks: Sequence[Sequence[EstimateArrays]], labels: Ints,
+    distance: Floats | None,
 ) -> list[Trace]:
-    """The estimates of all looks, by system and measure; labels (R, budgets)."""
+    """The estimates of all looks, by system and measure; labels, distance (R, budgets)."""
     return [
         Trace(
             measure=measures[i % len(measures)],
@@ -175,6 +193,7 @@ def _traces(
             upper=np.stack([e.upper for e in at], axis=1),
             labels=labels,
             system=i // len(measures),
+            divergence=distance,
             **{
                 end: np.stack([e.diagnostics[end] for e in at], axis=1)
                 for end in _WIDE if end in at[0].diagnostics

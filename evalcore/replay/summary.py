@@ -5,7 +5,7 @@ a miss in coverage and as width 1; it is never dropped.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,11 +29,16 @@ class BudgetSummary:
     width: float         # mean width of the intervals
     coverage_wide: float | None = None   # of the wide interval, of methods that report one
     width_wide: float | None = None
+    divergence: float | None = None      # mean KL(q* ‖ q) of the proposals, where asked and there is a q
 
 
 def summarise(trace: Trace, truth: float, budgets: Sequence[int]) -> list[BudgetSummary]:
     """Error, coverage and width of a trace at each of its budgets; truth: the pool's own value."""
-    return [_at(trace, truth, j, budget) for j, budget in enumerate(budgets)]
+    found = [_at(trace, truth, j, budget) for j, budget in enumerate(budgets)]
+    if trace.divergence is None or np.isnan(trace.divergence).any():
+        return found
+    means = trace.divergence.mean(axis=0)
+    return [replace(one, divergence=float(mean)) for one, mean in zip(found, means, strict=True)]
 
 
 def summarise_columns(

@@ -21,6 +21,7 @@ class Trace:
     system: int = 0      # whose measure it is: 0 for the pool's own predictions, else a further system
     wide_lower: Floats | None = None   # the wide interval, of methods that report one
     wide_upper: Floats | None = None
+    divergence: Floats | None = None   # of the proposal from the best one, where asked; NaN without a q
 
 
 def join(parts: Sequence[Trace]) -> Trace:
@@ -34,6 +35,7 @@ def join(parts: Sequence[Trace]) -> Trace:
         system=parts[0].system,
         wide_lower=_joined([p.wide_lower for p in parts]),
         wide_upper=_joined([p.wide_upper for p in parts]),
+        divergence=_joined([p.divergence for p in parts]),
     )
 
 

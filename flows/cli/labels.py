@@ -9,7 +9,7 @@ from assay.evalcore.errors import BadInput
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
 from assay.flows.cli.standing import estimate_line
 from assay.flows.record.opened import open_evaluation
-from assay.flows.weighted.estimate import NewQuestion, new_estimates
+from assay.flows.weighted.estimate import NewQuestion, new_estimates, reused_estimates
 from assay.flows.weighted.export import exported
 from assay.flows.weighted.sample import read_sample
 from assay.tasks.report import write_files
@@ -62,11 +62,13 @@ def export(
               help="Call positive what is above it in the pool's score, or at least it in its probability.")
 @click.option("--segment", default=None, metavar="COLUMN=VALUE", help="Of these items alone.")
 @click.option("--system", default=None, metavar="COLUMN", help="Of the predictions in this column.")
+@click.option("--reuse", is_flag=True,
+              help="By the method's own estimate and interval, every draw weighted by its chance.")
 @store_option
 @json_option
 def estimate(
     name: str, measures: str, threshold: float | None, segment: str | None, system: str | None,
-    where: str | None, as_json: bool,
+    reuse: bool, where: str | None, as_json: bool,
 ) -> int:
     """Estimate a new measure, threshold, segment or system from the labels of an evaluation.
 
@@ -77,6 +79,7 @@ def estimate(
     Example:
       assay estimate restaurant-dedup --measure recall,precision --threshold 0.7
       assay estimate restaurant-dedup --measure f1 --segment region=north --json
+      assay estimate restaurant-dedup --measure recall --reuse
     """
     asked = NewQuestion(
         measures=[part.strip() for part in measures.split(",") if part.strip()],
@@ -84,7 +87,7 @@ def estimate(
     )
     opened = open_evaluation(store_named(where), name)
     found = read_sample(opened)
-    answer = new_estimates(opened, found, asked)
+    answer = (reused_estimates if reuse else new_estimates)(opened, found, asked)
     if as_json:
         print_json({
             "evaluation": name, "labels": len(found.rows), "rounds": len(found.folded.closed),

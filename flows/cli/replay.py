@@ -18,7 +18,8 @@ _FLAGS = {
 @click.command()
 @click.argument("pool", metavar="POOL")
 @click.option("--measure", "measures", default="f1", show_default=True, metavar="NAME[,NAME]",
-              help="Measures; the first drives the sampling. F-beta is fbeta(2), a curve pr_curve(0.2;0.5).")
+              help="Measures; the first drives the sampling (dirichlet-* and static-is: all). F-beta is "
+                   "fbeta(2), a curve pr_curve(0.2;0.5).")
 @click.option("--method", "methods", default="auto", show_default=True, metavar="NAME[,NAME]",
               help="Methods to compare, such as passive,dirichlet-tree.")
 @click.option("--budgets", default="50,100,200", show_default=True, metavar="N[,N]",
@@ -43,6 +44,8 @@ _FLAGS = {
               help="People who answer about each item, where the pool has a label_probability.")
 @click.option("--audit", type=click.IntRange(min=0), default=0, show_default=True,
               help="Labels of the largest budget to spread evenly, against hidden positives.")
+@click.option("--divergence", is_flag=True,
+              help="Tell how far proposals are from the best one, of methods that draw with replacement.")
 @click.option("--processes", type=click.IntRange(min=1), default=None,
               help="Processes to use [default: one per processor]; the numbers do not depend on it.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
@@ -56,9 +59,9 @@ _FLAGS = {
 @click.option("--label", default="label", show_default=True, metavar="COLUMN",
               help="The column of true labels.")
 @click.option("--score", default=None, metavar="COLUMN", help="The column of scores, of two classes.")
-@click.option("--probability", default=None, metavar="COLUMN|PREFIX",
+@click.option("--probability", default=None, metavar="COLUMN",
               help="The column of probabilities; with --outcome, the confidence, or the start of several "
-                   "columns, such as p_.")
+                   "columns, such as `p_`.")
 @click.option("--judge", "judges", default="", metavar="COLUMN[,COLUMN]",
               help="With --outcome: columns that guess the label.")
 @click.option("--system", "named_systems", multiple=True, metavar="NAME=COLUMN",
@@ -69,9 +72,9 @@ _FLAGS = {
 def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
-    audit: int, processes: int | None, plot: Path | None, outcome: str | None, item_id: str, prediction: str,
-    label: str, score: str | None, probability: str | None, judges: str, named_systems: tuple[str, ...],
-    cluster: str | None, as_json: bool,
+    audit: int, divergence: bool, processes: int | None, plot: Path | None, outcome: str | None,
+    item_id: str, prediction: str, label: str, score: str | None, probability: str | None, judges: str,
+    named_systems: tuple[str, ...], cluster: str | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.
 
@@ -79,12 +82,12 @@ def replay(
     label_probability, the chance that an annotator calls the item positive); options name other columns.
     A method sees the labels of the items it draws and no others.
 
-    With --outcome, labels are classes, tags joined by |, or numbers: see docs/outcomes.md.
+    With --outcome, labels are classes, tags joined by bars, or numbers: see docs/outcomes.md.
 
     \b
     Example:
       assay replay pool.parquet --method passive,dirichlet-tree --budgets 50,100,200 --repeats 200
-      assay replay pool.parquet --outcome classes --probability p_ --measure accuracy,macro_f1
+      assay replay pool.parquet --outcome classes --probability sure --measure accuracy,macro_f1
     """
     from assay.tasks.replay.outcomes import asks_for_curves
 
@@ -92,6 +95,10 @@ def replay(
              "probability": probability}
     called = {role: column for role, column in given.items() if column not in (None, role)}
     if outcome is not None or cluster is not None or asks_for_curves(_listed(measures)):
+        if divergence:
+            raise BadInput(
+                "--divergence is for measures of two classes: leave out --outcome, --cluster and curves"
+            )
         _replay_outcomes(
             pool, outcome, measures, methods, budgets, repeats, seed, batch_size, confidence, half_widths,
             prediction, label, probability, judges, named_systems, cluster, positive, called, as_json,
@@ -118,6 +125,7 @@ def replay(
         people=annotators,
         half_widths=tuple(_number("--half-width", text) for text in _listed(half_widths)),
         audit=audit,
+        divergence=divergence,
     )
     with _naming_flags():
         if plot is not None:

@@ -67,6 +67,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         method=opened.statistics.method.name,
         interval_note=standing.interval_note,
         sampling_note=opened.statistics.sampling_note,
+        serves_all=opened.statistics.serves_all,
         budget=spec.budget.labels,
         seed=spec.seed,
         versions=opened.versions,

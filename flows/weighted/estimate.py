@@ -14,6 +14,7 @@ from assay.evalcore.weighted.estimate import NONE, Labelled, weighted_estimates
 from assay.evalcore.weighted.reach import depends_on, unreached
 from assay.flows.record.opened import Opened
 from assay.flows.weighted.sample import PoolSample
+from assay.tasks.replay.request import NamedMeasure
 from assay.tasks.report.data import EstimateRow
 from assay.tasks.spec.measure_text import named_measure
 from assay.tasks.spec.shortened import shortened
@@ -64,6 +65,20 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
         )
         rows += [_row(found, system, asked, e if reason is None else _withheld(e, reason)) for e in several]
     return NewAnswer(rows=rows, notes=_notes(opened, found, asked))
+
+
+def reused_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewAnswer:
+    """Every measure of the whole pool by the method's own estimate and interval, from the same draws.
+
+    Raises BadInput where the method has none of other measures, and for parts of the pool and for other
+    predictions: its sums are over predictions as they were frozen.
+    """
+    if asked.threshold is not None or asked.system is not None or asked.segment is not None:
+        raise BadInput("--reuse is of the whole pool and its own predictions: leave out --threshold, "
+                       "--system and --segment")
+    measures = [NamedMeasure.written(written).find() for written in asked.measures]
+    several = opened.statistics.reuse(found.folded.state, measures)
+    return NewAnswer(rows=[_row(found, None, asked, e) for e in several])
 
 
 def measure_of(

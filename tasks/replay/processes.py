@@ -95,6 +95,7 @@ def run_here(block: Block) -> BlockRun:
             seed=request.seed,
             block=block.index,
             annotators=block.annotators,
+            divergences=request.divergence,
         )
         seconds = time.perf_counter() - start
     arrays = [f.name for f in fields(Trace) if f.name != "measure"]

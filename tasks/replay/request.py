@@ -42,7 +42,7 @@ class ReplayRequest:
     """What to simulate on a labelled pool."""
 
     methods: tuple[str, ...]
-    measures: tuple[NamedMeasure, ...]   # the first drives the sampling
+    measures: tuple[NamedMeasure, ...]   # the first drives the sampling, or all: capability `serves_all`
     budgets: tuple[int, ...]             # rising numbers of distinct labelled items
     repeats: int                         # evaluations of each method
     seed: int = 1
@@ -52,6 +52,7 @@ class ReplayRequest:
     audit: int = 0                       # labels of the largest budget that are spread evenly
     people: int = 1                      # annotators who answer about each item, where they differ
     half_widths: tuple[float, ...] = (0.10, 0.05)   # of intervals, to which the labels are told
+    divergence: bool = False             # tell how far the proposals are from the best one
 
     def check(self) -> None:
         """Raises BadArgument for what makes no sense on any pool, and UnknownName for an unknown method.

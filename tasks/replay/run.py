@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadArgument, BadInput
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.replay.labels_to import LabelsTo, labels_to
@@ -34,9 +34,12 @@ def run_replay(
     progress is called in this process, once a block.
 
     Raises UnknownName for a method or measure there is none of, and BadInput for budgets that do not rise or
-    exceed the pool, or for a measure that has no value on this pool.
+    exceed the pool, or for a measure that has no value on this pool; BadArgument for a divergence where
+    annotators differ.
     """
     request.check()
+    if request.divergence and pool.label_probability is not None:
+        raise BadArgument("divergence", "needs one label an item, and the annotators of this pool differ")
     measures = [named.find() for named in request.measures]
     truth = _truth(pool, measures, request.systems, pool_name)
     total, done = request.repeats * len(request.methods), 0

@@ -33,12 +33,14 @@ def _by_budget(entry: MethodResult, result: ReplayResult) -> Iterator[str]:
         f"{1000 * entry.seconds_per_round:.1f} ms a round"
     )
     wide = any(b.coverage_wide is not None for b in entry.budgets)
-    yield _HEADINGS + ("  wide coverage  wide width" if wide else "")
+    far = any(b.divergence is not None for b in entry.budgets)
+    yield _HEADINGS + ("  wide coverage  wide width" if wide else "") + ("  divergence" if far else "")
     for b in entry.budgets:
         yield (
             f"  {b.labels:>8,} {b.mse:>10.6f} {b.mse_se:>9.6f} {b.bias:>9.4f} {b.coverage:>9.3f} "
             f"{b.width:>7.3f} {b.undefined:>9.3f}"
             + (f" {b.coverage_wide:>14.3f} {b.width_wide:>11.3f}" if wide else "")
+            + (f" {b.divergence:>11.3f}" if far else "")
         )
 
 

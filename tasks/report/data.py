@@ -183,6 +183,7 @@ class ReportData:
     positive: str = "positive"                   # the class names, as people saw them
     negative: str = "negative"
     sampling_note: str = ""                      # how items were chosen; empty: the method is named
+    serves_all: bool = False                     # every measure drives the choice, unless the spec says which
     outcomes: int | None = None                  # items whose label came by itself; None without a source
     known_before: int = 0                        # labels that were not bought
     undecided: int = 0                           # items people could not decide

@@ -31,6 +31,7 @@ class JointSection:
 
     confidence: str
     names: str
+    made: str                        # how, where the settings say so; empty for the usual region
     rows: tuple[JointLine, ...]
     figure: Picture | None           # of the first two measures; None where the region is flat along one
 
@@ -43,6 +44,7 @@ def joint_section(joint: JointRegion) -> JointSection:
     return JointSection(
         confidence=wording.percent(joint.confidence),
         names=", ".join(names[:-1]) + " and " + names[-1],
+        made=_made(joint),
         rows=tuple(
             JointLine(
                 name=name,
@@ -55,6 +57,15 @@ def joint_section(joint: JointRegion) -> JointSection:
         figure=region_figure((measures[0], measures[1]), joint.center[:2], [row[:2] for row in shape[:2]])
         if reach[0] > 0 and reach[1] > 0 else None,
     )
+
+
+def _made(joint: JointRegion) -> str:
+    parts = []
+    if joint.quantile == "F":
+        parts.append("the F distribution in place of χ²")
+    if joint.variance == "last-proposal":
+        parts.append("the last proposal in the covariance")
+    return f" Made as Marchant and Rubinstein (2021) print it, with {' and '.join(parts)}." if parts else ""
 
 
 def _correlation(shape: Sequence[Sequence[float]], i: int, j: int) -> str:

@@ -10,6 +10,8 @@ _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
     "student": "Student's t, importance-weighted draws",
     "student-as-printed": "Student's t without the square of the mean weight, as the paper prints it",
+    "ais-normal-last-proposal": "normal approximation, importance-weighted draws, with the last "
+                                "proposal in the variance as Marchant and Rubinstein (2021) print it",
     "delta-normal": "normal approximation, simple random sample",
     "effective-number": "difference estimate, exact binomial at the effective number of labels",
     "too few labels": "the whole range, for want of labels",
@@ -193,6 +195,6 @@ def served(data: ReportData) -> str:
     drive = data.spec.get("drive")
     if drive:
         return f"The choice of items served {', '.join(map(wording.measure_name, drive))}."
-    if data.classes and data.systems is None:
+    if data.serves_all:
         return "The choice of items served all of them."
     return "The first drove the choice of items."

@@ -191,7 +191,7 @@ class Spec(Part):
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures of two classes asked for, in order; the first drives sampling unless `drive` says."""
+        """The measures of two classes asked for, in order; `drive` or the method says which drive."""
         found = tuple(choice.of_two_classes() for choice in self.measure)
         if self.drive is None:
             return found

@@ -20,7 +20,7 @@ from pydantic import Field, Strict, ValidationError, field_validator, model_vali
 from pydantic_core import PydanticCustomError
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.methods.registry import AUTO, auto_in_monitors, is_auto, with_single_draws
+from assay.evalcore.methods.registry import AUTO, auto_in_monitors, is_auto, method, with_single_draws
 from assay.evalcore.monitoring.calendar import Kind, Window, kind_of, named
 from assay.evalcore.monitoring.days_off import DaysOff, days_off
 from assay.evalcore.monitoring.lifetime import HORIZON, Test
@@ -299,7 +299,8 @@ class MonitorSpec(Spec):
         data["method"] = self._single_draws()
         data["budget"] = self.budget.of(labels).model_dump(exclude_none=True)
         data["batch_size"] = min(self.batch_size, labels)
-        if self.labels.outcome is not None:   # a breach is called on the first measure
+        if self.labels.outcome is not None or method(data["method"]).capabilities.serves_all:
+            # a breach is called on the first measure
             data.setdefault("drive", [self.measure[0].name])
         for field in data["desk"].keys() & set(self.desk.by_window):
             data["desk"][field] = window.fill(data["desk"][field])

@@ -33,8 +33,9 @@ labels: {positive: match, negative: "no match"}
 # probability: {prefix: p_}, {class: column} or one column, the confidence; or none (docs/outcomes.md)
 
 @MEASURES@
-# or a list of them. The first drives the choice of items, or those under `drive: [recall]`; the others are
-# estimated from the same labels. Curves: {name: pr_curve, at: [0.2, 0.5]}, roc_auc (docs/outcomes.md).
+# or a list of them. The first drives the choice of items (with some methods all do: docs/price.md), or those
+# under `drive: [recall]`; the others are estimated from the same labels.
+# Curves: {name: pr_curve, at: [0.2, 0.5]}, roc_auc (docs/outcomes.md).
 measure: f1
 
 target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop when it is met,

@@ -175,6 +175,34 @@ def test_labels_that_cannot_carry_a_question_are_no_estimate(tmp_path, capsys):
         assert (code, "have no weights" in found["error"]["message"]) == (2, True)
 
 
+def test_draws_are_reused_by_the_methods_own_estimate(tmp_path, capsys):
+    where = small(tmp_path, method="dirichlet-tree:depth=4", measure=["f1", "recall"])
+    f1, recall = asked(capsys, where, "--measure", "f1,recall", "--reuse")
+    code, status = called(capsys, "status", "small", "--store", where)
+    assert code == 0
+    kept = ("measure", "value", "lower", "upper", "interval", "labels")
+    whole = [e for e in status["estimates"] if e["segment"] is None]
+    assert [[e[k] for k in kept] for e in (f1, recall)] == [[e[k] for k in kept] for e in whole]
+    (accuracy,) = asked(capsys, where, "--measure", "accuracy", "--reuse")
+    assert accuracy["interval"] == "ais-normal"
+    assert accuracy["lower"] < accuracy["value"] < accuracy["upper"]
+    for more, said in (["--threshold", "0.3"], "whole pool"), (["--measure", "f2"], "f2"):
+        code, found = called(
+            capsys, "estimate", "small", "--store", where, "--measure", "f1", "--reuse", *more
+        )
+        assert (code, said in found["error"]["message"]) == (2, True), found
+
+
+def test_draws_that_no_other_measure_can_reuse_are_refused(tmp_path, capsys):
+    where = small(tmp_path, method="dirichlet-tree:depth=4", measure="precision", budget={"labels": 20})
+    code, found = called(capsys, "estimate", "small", "--store", where, "--measure", "recall", "--reuse")
+    assert (code, "none could be drawn" in found["error"]["message"]) == (2, True)
+    folder = tmp_path / "shared"
+    where = small(folder, method="dirichlet-tree:depth=4:reuse=0.2", measure="precision")
+    (recall,) = asked(capsys, where, "--measure", "recall", "--reuse")
+    assert 0 <= recall["lower"] <= recall["value"] <= 1
+
+
 def test_nothing_is_said_before_the_first_label(tmp_path, capsys):
     predictions, labels = write_small_pool(tmp_path, n=60)
     where = str(tmp_path / "store")

@@ -17,7 +17,7 @@ class DirichletFlat(DirichletTreeMethod):
     """A tree of depth one."""
 
     name: str = "dirichlet-flat"
-    interval_note: ClassVar[str] = (
+    measured: ClassVar[str] = (
         "The paper's nominal interval, with the proposal each draw was really made with. "
         + covered((10, 26, 79, 87), (68, 21, 53, 81), runs=1000)
         + " Below a thousand labels on a rare class, do not rely on it."

@@ -45,13 +45,22 @@ class StaticImportance(Method):
 
     self_normalised: bool          # the estimator: Σ w ℓ / Σ w, or Σ w ℓ / n
     trust: Share = 1.0             # λ: how far the supplied probabilities are believed
-    secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for
+    secondary_mixing: Share = 0.1  # share drawn evenly when some of the measures do not drive
 
-    def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
-        """Relative probability (C,) of one item of each cell: √ Σ_y p φ², φ its influence; positive_rate p
-        (C,)."""
-        pull = centred_pull(measure, prior_risk(measure, cells, positive_rate))
+    def weights(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
+        """Relative probability (C,) of one item of each cell: √ Σ_y p φ², φ its influence on the first
+        measure; positive_rate p (C,)."""
+        pull = centred_pull(measures[0], prior_risk(measures[0], cells, positive_rate))
         return root_mean_square(pull, cells, positive_rate)
+
+    def slope(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
+        """Influence (C,) on the first measure of a label 1 instead of 0."""
+        pull = centred_pull(measures[0], prior_risk(measures[0], cells, positive_rate))
+        return np.asarray((pull[:, 1] - pull[:, 0])[cells.prediction])
+
+    def mixing(self, measures: Sequence[Measure]) -> float:
+        """The share of the proposal that is drawn evenly."""
+        return self.secondary_mixing if len(measures) > 1 else 0.0
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Fine strata: the proposal is meant item by item."""
@@ -63,15 +72,14 @@ class StaticImportance(Method):
         return ImportanceState(
             **unlabelled(cells, measures, repeats),
             positive_rate=rate,
-            weight=self.weights(measures[0], cells, rate),
+            weight=self.weights(measures, cells, rate),
             sums=WeightSums.none(repeats),
         )
 
     def propose(self, state: ImportanceState, size: Ints) -> Design:
         """The same q for every item of a cell, labelled or not."""
         cells, left = state.cells, state.left
-        pull = centred_pull(state.measures[0], prior_risk(state.measures[0], cells, state.positive_rate))
-        slope = (pull[:, 1] - pull[:, 0])[cells.prediction]
+        slope = self.slope(state.measures, cells, state.positive_rate)
         return replacement_design(
             state.measures,
             cells,
@@ -82,7 +90,7 @@ class StaticImportance(Method):
             positive_rate=np.broadcast_to(state.positive_rate, left.shape),
             gradient=np.broadcast_to(slope, left.shape),
             size=size,
-            mixing=self.secondary_mixing if len(state.measures) > 1 else 0.0,
+            mixing=self.mixing(state.measures),
         )
 
     def draw(self, state: ImportanceState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:

@@ -5,6 +5,7 @@ that is already labelled costs nothing, but the sample is worth less than one wi
 is no finite-population correction.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,6 +43,6 @@ class PassiveWithReplacement(StaticImportance):
         """One stratum: a uniform sample needs no more."""
         return np.empty(0), 1
 
-    def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
+    def weights(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
         """All alike."""
         return np.ones(cells.n_cells)

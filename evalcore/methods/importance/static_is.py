@@ -4,20 +4,22 @@ Marchant & Rubinstein (2021), remark 4: their best proposal needs the unknown p(
 supplied probabilities instead and never changes them.  In the deterministic form of Proposition 2, a pool
 whose labels do not change,
 
-    q(x) ∝ Σ_y p(y|x) max(|J(R)·ℓ(f, y)|, ε 1[ℓ ≠ 0]),   mixed with ε of the uniform distribution
+    q(x) ∝ Σ_y p(y|x) max(‖J(R) ℓ(f, y)‖, ε 1[ℓ ≠ 0]),   mixed with ε of the uniform distribution
 
-with the importance-weighted estimate and its normal interval.
+(the norm over all measures that drive the sampling, see `evalcore.design.proposal`) with the
+importance-weighted estimate and its normal interval.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from assay.evalcore.design.proposal import pull
-from assay.evalcore.design.supplied import prior_risk
+from assay.evalcore.design.proposal import total_pull, touched_cells
 from assay.evalcore.estimators.importance import IntervalKind
-from assay.evalcore.measures.base import Measure
+from assay.evalcore.measures.base import Measure, served
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.importance.fixed_proposal import StaticImportance
 from assay.evalcore.methods.options import Share
@@ -40,12 +42,34 @@ class StaticIS(StaticImportance):
     )
     epsilon: Share = 1e-9
 
-    def weights(self, measure: Measure, cells: Cells, positive_rate: Floats) -> Floats:
-        """Σ_y p(y|x) |J ℓ|, with the threshold, plus ε of the uniform distribution."""
-        touched = measure.touched()
-        phi = np.abs(pull(measure, prior_risk(measure, cells, positive_rate)))
-        phi = np.maximum(phi, self.epsilon * touched)[cells.prediction]
+    capabilities: ClassVar[Capabilities] = replace(
+        StaticImportance.capabilities, serves_several=True, serves_all=True
+    )
+
+    def weights(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
+        """Σ_y p(y|x) ‖J ℓ‖, with the threshold, plus ε of the uniform distribution."""
+        phi = self._pull(measures, cells, positive_rate)[0]
+        phi = np.maximum(phi, self.epsilon * touched_cells(measures, cells))
         p = np.stack([1 - positive_rate, positive_rate], axis=-1)
         weight = (p * phi).sum(axis=-1)
         share = weight / max(float((cells.size * weight).sum()), 1e-300)
         return np.asarray((1 - self.epsilon) * share + self.epsilon / cells.n_items)
+
+    def slope(self, measures: Sequence[Measure], cells: Cells, positive_rate: Floats) -> Floats:
+        """That of the first measure centred, where one drives; of several, as `total_pull` has it."""
+        if len(served(measures)) == 1:
+            return StaticImportance.slope(self, served(measures), cells, positive_rate)
+        return self._pull(measures, cells, positive_rate)[1]
+
+    def mixing(self, measures: Sequence[Measure]) -> float:
+        """Only where some of the measures do not drive."""
+        return self.secondary_mixing if len(served(measures)) < len(measures) else 0.0
+
+    @staticmethod
+    def _pull(
+        measures: Sequence[Measure], cells: Cells, positive_rate: Floats
+    ) -> tuple[Floats, Floats]:
+        """‖J ℓ‖ (C, 2), and the change (C,) that a label 1 instead of 0 makes, before any label."""
+        nothing = np.zeros((1, cells.n_cells, 2), np.int64)
+        phi, slope = total_pull(measures, cells, nothing, cells.size[None], positive_rate[None])
+        return phi[0], slope[0]

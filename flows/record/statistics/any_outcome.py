@@ -55,6 +55,11 @@ class OutcomeStatistics(Statistics):
         return self.question.method.says
 
     @property
+    def serves_all(self) -> bool:
+        """See Statistics. With systems, those of the first measure drive."""
+        return all(self.question.stack.drive)
+
+    @property
     def codes(self) -> LabelCodes:
         """See Statistics."""
         return ANY_OUTCOME

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from assay.evalcore.annotators.quality import Correctable
+from assay.evalcore.errors import BadInput
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.evaluation.estimates import Estimate
 from assay.evalcore.evaluation.label_codes import LabelCodes
@@ -17,6 +18,7 @@ from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.outlook import Outlook
+from assay.evalcore.measures.base import Measure
 from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Array, Bools, Floats
@@ -98,6 +100,11 @@ class Statistics(ABC):
     @abstractmethod
     def sampling_note(self) -> str:
         """How items are chosen, in a sentence; empty: the method is named."""
+
+    @property
+    @abstractmethod
+    def serves_all(self) -> bool:
+        """Whether every measure drives the choice of items, unless the spec says which."""
 
     @property
     @abstractmethod
@@ -215,6 +222,14 @@ class Statistics(ABC):
     def region(self, state: State) -> JointRegion | None:
         """Of several measures, where the method has one."""
         return None
+
+    def reuse(self, state: State, measures: Sequence[Measure]) -> tuple[Estimate, ...]:
+        """Other measures from the same draws, by the method's own estimate.
+
+        Raises BadInput where the method has none.
+        """
+        raise BadInput("only evaluations of a positive and a negative class reuse draws by the method's own "
+                       "estimate; leave out --reuse")
 
     def sensitivity(self, as_if: AsIf) -> tuple[Sensitivity, ...]:
         """Each measure if all undecided items were of one class; nothing without `as_if`."""

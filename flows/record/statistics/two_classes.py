@@ -16,12 +16,13 @@ from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import response
 from assay.evalcore.evaluation.observe import observe
 from assay.evalcore.evaluation.plan import plan
-from assay.evalcore.evaluation.reuse import reported_region
+from assay.evalcore.evaluation.reuse import reported_region, reuse
 from assay.evalcore.evaluation.revision import RevisedRound, as_if_decided, revised_state
 from assay.evalcore.evaluation.state import UNDECIDED, Question, RoundPlan, State, begin
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.outlook import Outlook, outlook
+from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.monitoring.evidence.two_classes import TwoClassSample
@@ -55,6 +56,11 @@ class TwoClassStatistics(Statistics):
     def sampling_note(self) -> str:
         """See Statistics."""
         return self.question.method.sampling_note
+
+    @property
+    def serves_all(self) -> bool:
+        """See Statistics."""
+        return self.question.method.capabilities.serves_all
 
     @property
     def codes(self) -> LabelCodes:
@@ -156,6 +162,10 @@ class TwoClassStatistics(Statistics):
     def region(self, state: Any) -> JointRegion | None:
         """See Statistics."""
         return reported_region(self.question, state)
+
+    def reuse(self, state: Any, measures: Sequence[Measure]) -> tuple[Estimate, ...]:
+        """See Statistics."""
+        return tuple(reuse(self.question, state, measures))
 
     def sensitivity(self, as_if: AsIf) -> tuple[Sensitivity, ...]:
         """See Statistics."""

@@ -1,0 +1,123 @@
+"""Errors, divergences and coverage of the paper's methods on its pools."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import method
+from assay.evalcore.randomness import stream
+from assay.evalcore.replay.pool import LabelledPool
+from assay.evalcore.replay.run import replay
+from assay.evalcore.replay.summary import BudgetSummary, summarise
+from assay.tasks.replay.labelled_pool import read_labelled_pool
+from benchmarks.reproduce.needle.curves import Sampler, curve_errors, cut
+
+POOLS = {"abt-buy": (53_753, 1075, 0.595), "restaurant": (149_747, 3328, 0.899)}   # as Table 3 prints them
+METHODS = {
+    "Passive": "passive-with-replacement", "Stratified": "stratified", "IS": "static-is", "OASIS": "oasis",
+    "Ours-1": "dirichlet-flat", "Ours-8": "dirichlet-tree",
+}
+SAMPLERS: Mapping[str, Sampler] = {"Passive": "passive", "IS": "static", "Ours-1": "flat", "Ours-8": "tree"}
+BUDGETS, REPEATS, BATCH = (50, 100, 200, 500, 1000, 2000), 200, 25
+CURVE_BUDGETS, CURVE_REPEATS, THRESHOLDS = (500, 1000, 2000, 5000), 50, 1024
+
+Drawn: TypeAlias = Mapping[str, tuple[list[float], list[float]]]   # errors and divergences by method
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convergence:
+    """One panel: every method at every budget."""
+
+    pool: str
+    measure: str
+    by_method: Mapping[str, Sequence[BudgetSummary]]
+
+    def error(self, name: str, labels: int) -> float:
+        """The mean squared error of a method."""
+        return next(at.mse for at in self.by_method[name] if at.labels == labels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Everything:
+    """What the page is made of, by pool."""
+
+    repeats: int
+    curve_repeats: int
+    pools: Mapping[str, LabelledPool]
+    f1: Mapping[str, Convergence]
+    accuracy: Mapping[str, Convergence]
+    curves: Drawn                             # of abt-buy
+    covered: Mapping[str, Sequence[float]]    # with the variance as printed
+
+
+def run(repeats: int = REPEATS, curve_repeats: int = CURVE_REPEATS) -> Everything:
+    """All of it."""
+    pools = {name: read(name) for name in POOLS}
+    without = [name for name in METHODS if name != "OASIS"]
+    return Everything(
+        repeats=repeats,
+        curve_repeats=curve_repeats,
+        pools=pools,
+        f1={name: convergence(name, pool, "f1", METHODS, BUDGETS, repeats) for name, pool in pools.items()},
+        accuracy={
+            name: convergence(name, pool, "accuracy", without, BUDGETS, repeats)
+            for name, pool in pools.items()
+        },
+        curves=curves(pools["abt-buy"], CURVE_BUDGETS, curve_repeats),
+        covered={name: printed_coverage(pool, BUDGETS, repeats) for name, pool in pools.items()},
+    )
+
+
+def read(pool: str) -> LabelledPool:
+    """One of the pools.  Raises BadInput where the folder in ASSAY_POOLS lacks its file."""
+    return read_labelled_pool(str(Path(os.environ.get("ASSAY_POOLS", "../shared/pools")) / f"{pool}.parquet"))
+
+
+def convergence(
+    name: str, pool: LabelledPool, of: str, names: Iterable[str], budgets: Sequence[int], repeats: int
+) -> Convergence:
+    """The errors and divergences of these methods."""
+    chosen = measure(of)
+    truth = float(chosen.of_confusion(pool.confusion()))
+    found = {}
+    for called in names:
+        (trace,) = replay(
+            method(METHODS[called]), pool, [chosen], budgets, repeats=repeats, batch_size=BATCH, seed=1,
+            divergences=True,
+        )
+        found[called] = summarise(trace, truth, budgets)
+    return Convergence(pool=name, measure=of, by_method=found)
+
+
+def curves(pool: LabelledPool, budgets: Sequence[int], repeats: int) -> Drawn:
+    """Errors and divergences of the precision-recall curve by method."""
+    at = cut(pool, THRESHOLDS)
+    found = {}
+    for called, sampler in SAMPLERS.items():
+        rng = stream(1, f"benchmarks/curves/{sampler}")
+        errors, distances = curve_errors(at, sampler, list(budgets), repeats, rng)
+        found[called] = errors.tolist(), distances.tolist()
+    return found
+
+
+def printed_coverage(pool: LabelledPool, budgets: Sequence[int], repeats: int) -> list[float]:
+    """How often the interval of F1 covers with the variance as printed."""
+    f1, chosen = measure("f1"), method("dirichlet-tree:variance=last-proposal")
+    (trace,) = replay(chosen, pool, [f1], budgets, repeats=repeats, batch_size=BATCH, seed=1)
+    truth = float(f1.of_confusion(pool.confusion()))
+    return [at.coverage for at in summarise(trace, truth, budgets)]
+
+
+def agreement(found: Convergence, labels: int) -> float:
+    """Spearman's correlation over methods of divergence and error at a budget."""
+    at = [
+        (one.divergence, one.mse) for several in found.by_method.values() for one in several
+        if one.labels == labels and one.divergence is not None
+    ]
+    ranks = np.argsort(np.argsort(np.array(at), axis=0), axis=0)
+    return float(np.corrcoef(ranks.T)[0, 1])
