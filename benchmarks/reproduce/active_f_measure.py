@@ -1,6 +1,6 @@
 """Figures 1 to 3 of Sawade et al. (2010): `python -m benchmarks.reproduce.active_f_measure`.
 
-One to two minutes on a core of its own.  Pools come from ASSAY_POOLS.
+One minute on a core of its own.  Pools come from ASSAY_POOLS.
 """
 
 from collections.abc import Iterator, Sequence
@@ -191,8 +191,8 @@ leaves such experiments out).
 
 | what the paper says | here |
 |---|---|
-| 800 passive labels are matched by fewer than 150, 200 and 100 active ones (recall, F, precision) | 318, 151 \
-and 34: recall saves less, as this classifier is much worse than a spam filter (table 1) |
+| 800 passive labels are matched by fewer than 150, 200 and 100 active ones (recall, F, precision) | 318, \
+151 and 34: less is saved for recall (table 1); our classifier is far worse than a spam filter |
 | active F is ahead of passive for every share of positives, and most for rare ones | yes: 1.1 times at 50% \
 positive, 4.9 times at 1%; 734 and 56 labels do what 800 do (table 2) |
 | it is ahead of active err for imbalanced classes, and equal for balanced ones | yes (tables 2 and 4) |
@@ -241,8 +241,8 @@ _REST = """\
 - The emails, the news texts and the digits of the paper, and its kernel logistic regression; absolute errors
   are therefore not comparable with the figures.
 - The online appendix (proof of Lemma 1, digits).
-- A drift as strong as that of the emails, whose likelihood falls from 0.9 to 0.6: the census hardly changes
-  over its four years, and shuffled labels stand in for drift.
+- A drift as strong as that of the emails (the axis of figure 2 runs from a likelihood of 0.9 down to 0.6): the
+  census hardly changes over its four years, and shuffled labels stand in for drift.
 - An active learner behind the text model: our classifier was trained on all its labels.
 """
 
