@@ -241,8 +241,8 @@ _REST = """\
 - The emails, the news texts and the digits of the paper, and its kernel logistic regression; absolute errors
   are therefore not comparable with the figures.
 - The online appendix (proof of Lemma 1, digits).
-- A drift as strong as that of the emails (the axis of figure 2 runs from a likelihood of 0.9 down to 0.6): the
-  census hardly changes over its four years, and shuffled labels stand in for drift.
+- A drift as strong as that of the emails (the axis of figure 2 runs from a likelihood of 0.9 down to 0.6):
+  the census hardly changes over its four years, and shuffled labels stand in for drift.
 - An active learner behind the text model: our classifier was trained on all its labels.
 """
 
