@@ -1,6 +1,6 @@
 """Figures 1 to 3 of Sawade et al. (2010): `python -m benchmarks.reproduce.active_f_measure`.
 
-Ten minutes on one core.  Pools come from ASSAY_POOLS.
+One minute on a core of its own.  Pools come from ASSAY_POOLS.
 """
 
 from collections.abc import Iterator, Sequence
@@ -189,6 +189,17 @@ All draws serve the first metric alone (`secondary-mixing=0`). Labels are distin
 |error| over {repeats} runs, with a standard error of about 4%; an undefined estimate counts as 0 (the paper
 leaves such experiments out).
 
+| what the paper says | here |
+|---|---|
+| 800 passive labels are matched by fewer than 150, 200 and 100 active ones (recall, F, precision) | 318, \
+151 and 34: less is saved for recall (table 1); our classifier is far worse than a spam filter |
+| active F is ahead of passive for every share of positives, and most for rare ones | yes: 1.1 times at 50% \
+positive, 4.9 times at 1%; 734 and 56 labels do what 800 do (table 2) |
+| it is ahead of active err for imbalanced classes, and equal for balanced ones | yes (tables 2 and 4) |
+| under drift it stays ahead, by less the further the data move | yes: from 2.6 to 2.2 times (table 3) |
+| its intervals are approximate, and exact in the limit | no: as printed they cover 1% to 69% of the time; \
+with E[w]² they cover 91% to 96% (table 2) |
+
 ## 1. Labels saved, by measure (figure 1)
 
 The paper's emails cannot be had here. In their place: 33,296 census records, employed or not, of which 5%
@@ -230,6 +241,8 @@ _REST = """\
 - The emails, the news texts and the digits of the paper, and its kernel logistic regression; absolute errors
   are therefore not comparable with the figures.
 - The online appendix (proof of Lemma 1, digits).
+- A drift as strong as that of the emails (the axis of figure 2 runs from a likelihood of 0.9 down to 0.6):
+  the census hardly changes over its four years, and shuffled labels stand in for drift.
 - An active learner behind the text model: our classifier was trained on all its labels.
 """
 

@@ -102,6 +102,32 @@ def without_replacement(counts: Ints) -> Draws:
     return Draws(cell=cell, ordinal=ordinal, known=np.zeros((n_repeats, n_cells, 2), np.int64))
 
 
+def independent(design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+    """`size` (R,) draws with replacement from all items, each of which is asked anew.
+
+    Ordinals number the draws of a cell, not its items: the same item may stand behind several.
+    """
+    mass = design.left * design.unlabelled
+    share = mass / mass.sum(axis=1, keepdims=True)
+    counts = [rng.multinomial(n, p) for n, p in zip(size, share, strict=True)]
+    return without_replacement(np.array(counts, np.int64))
+
+
+def simulate_anew(draws: Draws, rate: Floats, rng: np.random.Generator) -> RoundLabels:
+    """Answers to independent draws, positive at the mean rate (C,) of their cell; they label no item.
+
+    A draw takes an item of its cell by chance and its answer by the item's own rate, so it is positive at the
+    mean rate, whatever was drawn before.
+    """
+    counts = np.zeros(draws.known.shape[:2], np.int64)
+    for r, cell in enumerate(draws.cell):
+        counts[r] = np.bincount(cell[cell >= 0], minlength=counts.shape[1])
+    positive = rng.binomial(counts, rate)
+    nothing = np.zeros(draws.known.shape, np.int64)
+    answers = np.stack([counts - positive, positive], axis=-1)
+    return RoundLabels(new=nothing, drawn_new=answers, drawn_known=nothing)
+
+
 def first_draws(draws: Draws) -> Bools:
     """Whether (R, T) a draw is the first of its item in the round; False for padding."""
     n_repeats, width = draws.cell.shape

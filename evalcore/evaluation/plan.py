@@ -17,8 +17,11 @@ def plan(question: Question, state: State, size: int) -> RoundPlan:
     """The next round, of at most `size` newly asked items.
 
     Depends on the question and the closed rounds only, so whoever plans the same round plans the same draws.
-    Raises BadInput for a size below 1.
+    Raises BadInput for a size below 1, and for a method that asks about items anew.
     """
+    if question.method.asks_anew:
+        raise BadInput(f"method {question.method.name!r} asks about an item whenever it is drawn, which only "
+                       "a replay does; leave out requery")
     if size < 1:
         raise BadInput(f"a round needs at least one item, got {size}")
     rng = stream(question.seed, question.evaluation, state.round + 1, "plan")

@@ -110,6 +110,11 @@ class Method(ABC):
         """Whether the items of a batch are drawn one after the other (`evalcore.design.one_at_a_time`)."""
         return False
 
+    @property
+    def asks_anew(self) -> bool:
+        """Whether every draw asks about its item, labelled before or not, and counts as a label bought."""
+        return False
+
     def start_from(
         self, cells: Cells, measures: Sequence[Measure], repeats: int, evidence: Floats
     ) -> Any:
@@ -160,7 +165,13 @@ class Method(ABC):
 def draw_round(
     method: Method, state: MethodState, size: Ints, rng: np.random.Generator
 ) -> tuple[Design, Draws]:
-    """One round of at most `size` (R,) new items: the method's draw, or all that is left."""
+    """One round of at most `size` (R,) new items: the method's draw, or all that is left.
+
+    Of exactly `size` draws where the method asks anew.
+    """
+    if method.asks_anew:
+        design = method.propose(state, size)
+        return design, method.draw(state, design, size, rng)
     wanted = state.wanted
     census = wanted.sum(axis=1) <= size
     design = replace(method.propose(state, size), census=census)

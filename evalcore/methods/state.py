@@ -33,6 +33,11 @@ class MethodState:
         return np.asarray(self.cells.size - self.labelled.sum(axis=2) - self.excluded)
 
     @property
+    def bought(self) -> Ints:
+        """Labels (R,) that were paid for: those of distinct items, unless every draw asks anew."""
+        return np.asarray(self.labelled.sum(axis=(1, 2)))
+
+    @property
     def wanted(self) -> Ints:
         """Unlabelled items (R, C) whose label can change a measure."""
         return np.asarray(self.left * relevant_cells(self.measures, self.cells))

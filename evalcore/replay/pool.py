@@ -51,6 +51,10 @@ class Annotators:
         """The shares (K,) of positive answers that an item can have."""
         return np.arange(self.people + 1) / self.people
 
+    def mean_rate(self, size: Ints) -> Floats:
+        """The chance (C,) that the answer to a draw from each cell is positive; size (C,): its items."""
+        return np.asarray(np.bincount(self.cell, weights=self.probability, minlength=len(size)) / size)
+
     def answer(self, n_cells: int, repeats: int, rng: np.random.Generator) -> Ints:
         """Items (R, C, K) of each cell by the share of positive answers about them, new in each repeat."""
         counts = np.zeros((repeats, n_cells, self.people + 1), np.int64)

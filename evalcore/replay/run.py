@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, simulate_answers, simulate_labels
+from assay.evalcore.design.draws import Draws, simulate_anew, simulate_answers, simulate_labels
 from assay.evalcore.design.round import EstimateArrays, RoundLabels
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.measures.base import Measure
@@ -91,10 +91,10 @@ def run_block(
 ) -> list[Trace]:
     """Run `repeats` evaluations side by side up to the largest budget.
 
-    by_label (C, 2): items of each cell by true label.  budgets: rising numbers of distinct labelled items; a
-    batch is cut short to meet a budget exactly.  With `annotators` the labels are theirs, new ones in every
-    repeat.  divergences: tell how far the next round's proposal is from the best one at each budget
-    (`evalcore.replay.divergence`), where labels do not vary.
+    by_label (C, 2): items of each cell by true label.  budgets: rising numbers of distinct labelled items, or
+    of answers where every draw asks anew; a batch is cut short to meet a budget exactly.  With `annotators`
+    the labels are theirs, new ones in every repeat.  divergences: tell how far the next round's proposal is
+    from the best one at each budget (`evalcore.replay.divergence`), where labels do not vary.
 
     Returns a trace for each measure; then, from a method that judges several systems, for each measure of
     each further one.  Raises BadArgument for budgets that do not rise or exceed N, and for empty batches.
@@ -103,7 +103,9 @@ def run_block(
     purpose = f"replay/{method.name}"
     rng = stream(seed, purpose, block, "draws")
     oracle: _Oracle = _Truth(by_label)
-    if annotators is not None:
+    if method.asks_anew:
+        oracle = _Anew(_rate(by_label, cells, annotators))
+    elif annotators is not None:
         answers = annotators.answer(cells.n_cells, repeats, stream(seed, purpose, block, "answers"))
         oracle = _Answers(answers, annotators)
     state = method.start(cells, measures, repeats)
@@ -113,7 +115,7 @@ def run_block(
     for budget in budgets:
         missing = budget - (counts[-1] if counts else np.zeros(repeats, np.int64))
         state = _label(method, state, missing, batch_size, oracle, rng)
-        counts.append(state.labelled.sum(axis=(1, 2)))
+        counts.append(state.bought)
         raw = method.estimate(state, confidence, stream(seed, purpose, block, f"at {budget}"))
         further = method.further_systems(state, confidence)
         if divergences and annotators is None:
@@ -156,7 +158,27 @@ class _Answers:
         return labels
 
 
-_Oracle = _Truth | _Answers
+@dataclass(slots=True)
+class _Anew:
+    """A new answer to every draw, by one annotator, whoever was asked about the item before."""
+
+    rate: Floats     # (C,) the chance that it is positive
+
+    def label(self, draws: Draws, labelled: Ints, rng: np.random.Generator) -> RoundLabels:
+        """The answers of a round."""
+        return simulate_anew(draws, self.rate, rng)
+
+
+def _rate(by_label: Ints, cells: Cells, annotators: Annotators | None) -> Floats:
+    """The chance (C,) of a positive answer about an item drawn from each cell."""
+    if annotators is None:
+        return np.asarray(by_label[:, 1] / cells.size)
+    if annotators.people > 1:
+        raise BadArgument("people", "is 1 where every draw asks anew: each answer is a draw of its own")
+    return annotators.mean_rate(cells.size)
+
+
+_Oracle = _Truth | _Answers | _Anew
 
 
 def _label(

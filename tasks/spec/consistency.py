@@ -129,6 +129,10 @@ def _of_method(
 ) -> list[tuple[str, str]]:
     chosen = method(method_name)
     found = _of_audit(method_name, pool, budget)
+    if chosen.asks_anew:
+        found.append(("method", f"is {method_name!r}, which asks about an item whenever it is drawn; only a "
+                                "replay does: leave out requery, and set desk.annotators_per_item for "
+                                "several answers about an item"))
     if warm_start is not None and not chosen.capabilities.starts_warm:
         found.append(("warm_start", f"cannot be used by method {method_name!r}: its label model takes no "
                                     f"earlier labels; use {' or '.join(methods_that('starts_warm'))}, or "

@@ -9,6 +9,11 @@ sum to about n), and the posterior follows without EM.  The proposal is Proposit
 
 for labelled and unlabelled items alike.
 
+With `requery=true` every draw asks about its item anew, as the appendix has it: the answer is another draw
+from p(y|x), each costs a label, and no item is ever done with.  A replay does so.  A live evaluation asks
+about an item once, of as many people as `annotators_per_item` says: the same person asked twice gives no
+independent answer.
+
 Several annotators of an item are several labels of it: a draw of an item with k answers counts each answer
 for w / k, in the model and in the estimate.  Draws of items that were labelled before, in this round or in
 earlier ones, use the answers on record; they fall evenly on the items of a cell and a label, so each brings
@@ -23,6 +28,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from assay.evalcore.design.draws import Draws, independent, with_replacement
 from assay.evalcore.design.proposal import replacement_design, total_pull, touched_cells
 from assay.evalcore.design.round import Design, RoundLabels
 from assay.evalcore.estimators.importance import WeightSums, weight_of_draws
@@ -41,6 +47,12 @@ class StochasticState(TreeState):
 
     counts: Floats       # (R, 2, L) Σ w of the draws, by answer and leaf
     votes: Floats        # (R, C, 2, 2) of the labelled items, by label: Σ share of their answers 0 and 1
+    queries: Ints        # (R,) draws that were asked anew
+
+    @property
+    def bought(self) -> Ints:
+        """Labels (R,) that were paid for, those of items asked anew included."""
+        return np.asarray(self.labelled.sum(axis=(1, 2)) + self.queries)
 
     @property
     def answered(self) -> Floats:
@@ -59,6 +71,19 @@ class DirichletTreeStochastic(AdaptiveTree):
         + " Below a thousand labels on a rare class, do not rely on it."
     )
 
+    requery: bool = False      # ask about an item whenever it is drawn; for replays
+
+    @property
+    def asks_anew(self) -> bool:
+        """Where the setting says so."""
+        return self.requery
+
+    def draw(self, state: TreeState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
+        """With replacement, until `size` new items have come up; `size` draws where each asks anew."""
+        if self.requery:
+            return independent(design, size, rng)
+        return with_replacement(design, state.labelled, size, rng)
+
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> StochasticState:
         """The prior: the supplied probabilities, worth one draw a stratum."""
         tree = dirichlet_tree(cells, branching=self.branching, flat=self.flat)
@@ -72,6 +97,7 @@ class DirichletTreeStochastic(AdaptiveTree):
             round=0,
             counts=counts,
             votes=np.zeros((repeats, cells.n_cells, 2, 2)),
+            queries=np.zeros(repeats, np.int64),
         )
 
     def propose(self, state: StochasticState, size: Ints) -> Design:
@@ -83,7 +109,7 @@ class DirichletTreeStochastic(AdaptiveTree):
         threshold = self.epsilon / (state.round + 1) * touched_cells(state.measures, cells)
         p = np.stack([1 - rate, rate], axis=-1)
         weight = np.sqrt((p * np.maximum(phi**2, threshold)).sum(axis=-1))
-        return replacement_design(
+        design = replacement_design(
             state.measures,
             cells,
             state.labelled,
@@ -92,16 +118,21 @@ class DirichletTreeStochastic(AdaptiveTree):
             np.broadcast_to(weight[..., None], state.labelled.shape),
             positive_rate=rate,
             gradient=slope,
-            size=size,
+            size=np.zeros_like(size) if self.requery else size,   # no number of new items is to be reached
             mixing=self.mixing(state.measures),
             reuse=self.reuse,
         )
+        if not self.requery:
+            return design
+        # no item is labelled, so an item that was asked has the chance of any other
+        return replace(design, labelled=np.repeat(design.unlabelled[..., None], 2, axis=-1))
 
     def observe(
         self, state: StochasticState, design: Design, labels: RoundLabels, excluded: Ints
     ) -> StochasticState:
         """Weigh every draw, in the model and in the estimate alike."""
         votes = _answers(labels)
+        queries = labels.drawn_new.sum(axis=(1, 2)) if self.requery else np.zeros(len(votes), np.int64)
         of_known, revised = _mean_answers(state.votes, state.labelled), labels.revised
         labels = replace(
             labels,
@@ -119,6 +150,7 @@ class DirichletTreeStochastic(AdaptiveTree):
             round=state.round + 1,
             counts=counts,
             votes=state.votes + votes,
+            queries=state.queries + queries,
         )
 
 

@@ -26,6 +26,10 @@ def pool(tmp_path):
         (["--half-width", "0.1,-1"], "--half-width: must be positive numbers, got [0.1, -1.0]"),
         (["--half-width", "narrow"], "--half-width: 'narrow' is not a number; write them with commas"),
         (["--plot", "plot.pdf"], "--plot: plot.pdf: the name must end in .svg or .png"),
+        (["--divergence"], "--divergence: needs one label an item, and the annotators of this pool differ"),
+        (["--divergence", "--cluster", "item_id"], "--divergence is for measures of two classes: leave out"),
+        (["--annotators", "3", "--method", "dirichlet-tree-stochastic:requery=true"],
+         "--annotators: is 1 where every draw asks anew"),
         (["--systems", "prediction"], "--systems: need the method 'recycle' alone"),
     ],
 )

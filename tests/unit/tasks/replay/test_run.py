@@ -120,6 +120,20 @@ def test_where_annotators_differ_there_is_no_oracle(pool):
     assert "oracle knows" not in as_text(result)
 
 
+def test_divergences_are_told_where_asked_of_methods_that_have_a_proposal(pool):
+    request = replace(
+        REQUEST, methods=("static-is", "passive"), measures=(F1,), budgets=(20,), repeats=2, divergence=True
+    )
+    result = run_replay(pool, request, pool_name="made", processes=1)
+    proposed, without = (entry["budgets"][0] for entry in result.to_json()["methods"])
+    assert proposed["divergence"] > 0
+    assert "divergence" not in without
+    static_is, passive, *_ = as_text(result).split("\n\n")[1:]
+    assert static_is.splitlines()[1].endswith("no value  divergence")
+    assert float(static_is.split()[-1]) == pytest.approx(proposed["divergence"], abs=5e-4)
+    assert "divergence" not in passive
+
+
 def test_the_text_has_a_row_for_every_method_and_the_oracle(result):
     text = as_text(result)
     assert "passive, f1 (true value " in text

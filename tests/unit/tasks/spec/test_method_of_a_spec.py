@@ -6,6 +6,7 @@ import pytest
 from doubles.small_pool import spec_json
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.measures.base import served
 from assay.evalcore.methods.registry import auto, methods_that
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
@@ -21,6 +22,32 @@ def _spec(segments=(), **changes):
 
 def test_auto_is_the_certified_method():
     assert _spec(method="auto").choice == auto()
+
+
+@pytest.mark.parametrize("name", ["dirichlet-tree", "static-is"])
+def test_a_method_that_serves_all_may_be_told_whom_to_serve(name):
+    both = _spec(measure=["precision", "recall"], method=name)
+    assert [m.name for m in served(both.measures)] == ["precision", "recall"]
+    one = _spec(measure=["precision", "recall"], method=name, drive=["recall"])
+    assert [m.name for m in served(one.measures)] == ["recall"]
+    with pytest.raises(BadInput, match="cannot be used by method 'sawade'"):
+        _spec(measure=["precision", "recall"], method="sawade", drive=["recall"])
+
+
+def test_a_monitor_serves_the_measure_that_it_watches():
+    for name, drives in (("dirichlet-tree", [True, False]), ("passive", [None, None])):
+        data = spec_json(
+            Path("p-{date}.csv"), Path("l.csv"), threshold={"min": 0.5}, method=name,
+            measure=["precision", "recall"],
+        )
+        spec = MonitorSpec.from_data(data | {"monitor": MONITOR}, "test")
+        opened = spec.evaluation(spec.first, "watch-1", 50, None, 0.0)
+        assert [m.drives for m in opened.measures] == drives
+
+
+def test_a_live_evaluation_asks_about_no_item_again():
+    with pytest.raises(BadInput, match=r"method.*only a replay does: leave out requery.*annotators_per_item"):
+        _spec(method="dirichlet-tree-stochastic:requery=true")
 
 
 def test_with_segments_auto_is_a_method_that_estimates_them():
