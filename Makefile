@@ -15,7 +15,7 @@ JOBS ?= 2
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost label-studio up down lock clean
+.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost docs label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -60,6 +60,10 @@ test: lint label-studio
 # What takes minutes: the whole local stack, once.
 test-slow: label-studio
 	ASSAY_SLOW=1 $(BIN)/pytest tests/end_to_end/test_local_stack.py
+
+# The documentation site, in .cache/site. A warning is an error; notebooks are run.
+docs: setup
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs .cache/site
 
 bench: setup
 	$(BIN)/python -m benchmarks

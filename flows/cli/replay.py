@@ -52,11 +52,16 @@ _FLAGS = {
               help="Draw error and coverage against labels, as .svg or .png.")
 @click.option("--outcome", type=click.Choice(["classes", "tags", "number"]), default=None,
               help="What a label is, where it is not one of two classes.")
-@click.option("--prediction", default="prediction", metavar="COLUMN",
-              help="With --outcome: the column of predictions; empty for none.")
-@click.option("--label", default="label", metavar="COLUMN", help="With --outcome: the column of true labels.")
-@click.option("--probability", default=None, metavar="COLUMN|PREFIX",
-              help="With --outcome: the confidence, or the start of several columns, such as p_.")
+@click.option("--id", "item_id", default="item_id", show_default=True, metavar="COLUMN",
+              help="The column that names each item.")
+@click.option("--prediction", default="prediction", show_default=True, metavar="COLUMN",
+              help="The column of predictions; with --outcome, empty for none.")
+@click.option("--label", default="label", show_default=True, metavar="COLUMN",
+              help="The column of true labels.")
+@click.option("--score", default=None, metavar="COLUMN", help="The column of scores, of two classes.")
+@click.option("--probability", default=None, metavar="COLUMN",
+              help="The column of probabilities; with --outcome, the confidence, or the start of several "
+                   "columns, such as `p_`.")
 @click.option("--judge", "judges", default="", metavar="COLUMN[,COLUMN]",
               help="With --outcome: columns that guess the label.")
 @click.option("--system", "named_systems", multiple=True, metavar="NAME=COLUMN",
@@ -68,24 +73,27 @@ def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
     audit: int, divergence: bool, processes: int | None, plot: Path | None, outcome: str | None,
-    prediction: str, label: str, probability: str | None, judges: str, named_systems: tuple[str, ...],
-    cluster: str | None, as_json: bool,
+    item_id: str, prediction: str, label: str, score: str | None, probability: str | None, judges: str,
+    named_systems: tuple[str, ...], cluster: str | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.
 
     POOL is Parquet, CSV or JSONL with the columns item_id, score and/or probability, prediction and label (or
-    label_probability, the chance that an annotator calls the item positive).
+    label_probability, the chance that an annotator calls the item positive); options name other columns.
     A method sees the labels of the items it draws and no others.
 
-    With --outcome, labels are classes, tags joined by |, or numbers: see docs/outcomes.md.
+    With --outcome, labels are classes, tags joined by bars, or numbers: see docs/outcomes.md.
 
     \b
     Example:
       assay replay pool.parquet --method passive,dirichlet-tree --budgets 50,100,200 --repeats 200
-      assay replay pool.parquet --outcome classes --probability p_ --measure accuracy,macro_f1
+      assay replay pool.parquet --outcome classes --probability sure --measure accuracy,macro_f1
     """
     from assay.tasks.replay.outcomes import asks_for_curves
 
+    given = {"item_id": item_id, "prediction": prediction, "label": label, "score": score,
+             "probability": probability}
+    called = {role: column for role, column in given.items() if column not in (None, role)}
     if outcome is not None or cluster is not None or asks_for_curves(_listed(measures)):
         if divergence:
             raise BadInput(
@@ -93,8 +101,8 @@ def replay(
             )
         _replay_outcomes(
             pool, outcome, measures, methods, budgets, repeats, seed, batch_size, confidence, half_widths,
-            prediction, label, probability, judges, named_systems, cluster, positive, as_json, processes,
-            plot,
+            prediction, label, probability, judges, named_systems, cluster, positive, called, as_json,
+            processes, plot,
         )
         return 0
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
@@ -123,7 +131,7 @@ def replay(
         if plot is not None:
             check_plot_path(plot)
         labelled = read_labelled_pool(
-            pool, positive=positive, features=_listed(features), systems=_listed(systems)
+            pool, positive=positive, features=_listed(features), systems=_listed(systems), called=called
         )
         with _counting() as tell:
             result = run_replay(labelled, request, pool_name=pool, processes=processes, progress=tell)
@@ -141,7 +149,7 @@ def _replay_outcomes(
     pool: str, outcome: str | None, measures: str, methods: str, budgets: str, repeats: int, seed: int,
     batch_size: int, confidence: float, half_widths: str, prediction: str, label: str,
     probability: str | None, judges: str, named_systems: tuple[str, ...], cluster: str | None,
-    positive: str | None, as_json: bool, processes: int | None, plot: Path | None,
+    positive: str | None, called: dict[str, str], as_json: bool, processes: int | None, plot: Path | None,
 ) -> None:
     """The replay of any kind of outcome; of a positive and a negative class where `outcome` is None."""
     from assay.tasks.replay.convergence_plot import check_plot_path, write_convergence_plot
@@ -165,7 +173,7 @@ def _replay_outcomes(
         if plot is not None:
             check_plot_path(plot)
         labelled = read_outcome_pool(pool, columns) if columns else \
-            of_two_classes(pool, read_labelled_pool(pool, positive=positive), cluster)
+            of_two_classes(pool, read_labelled_pool(pool, positive=positive, called=called), cluster)
         with _counting() as tell:
             result = run_outcome_replay(
                 labelled, request, pool_name=pool, processes=processes, progress=tell

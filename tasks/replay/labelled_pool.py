@@ -1,6 +1,6 @@
 """Reading a labelled pool: predictions whose true labels are known, for `assay replay` and for tests.
 
-Columns, in Parquet, CSV or JSONL:
+Columns, in Parquet, CSV or JSONL, by these names or by those the caller gives:
 
     item_id       names the item; each once
     score         any real number, higher is more positive; and/or
@@ -46,17 +46,19 @@ def read_labelled_pool(
     positive: str | None = None,
     features: Sequence[str] = (),
     systems: Sequence[str] = (),
+    called: Mapping[str, str] | None = None,
 ) -> LabelledPool:
     """The pool in a file, with every row checked.
 
     positive: the positive class, when `prediction` and `label` hold class names and it is known; features:
     columns of numbers, for methods that cut the pool by them; systems: columns with the predictions of
-    further systems, in the words of `prediction`.
+    further systems, in the words of `prediction`; called: the column of each role that has another name
+    than its role (`item_id`, `score`, `probability`, `prediction`, `label`).
 
     Raises BadInput naming the file, the column and the first bad rows.
     """
     path = str(path)
-    columns = _read(path, [*features, *systems])
+    columns = _read(path, [*features, *systems], called or {})
     if not columns or not len(columns["item_id"]):
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
     check_ids(path, columns["item_id"])
@@ -80,26 +82,33 @@ def read_labelled_pool(
     )
 
 
-def _read(path: str, further: Sequence[str]) -> dict[str, pa.Array]:
-    """The columns a pool needs, by name, with the further ones; none where the file is empty."""
+def _read(path: str, further: Sequence[str], called: Mapping[str, str]) -> dict[str, pa.Array]:
+    """The columns a pool needs, by role, with the further ones; none where the file is empty."""
     if is_local(path) and not Path(path).is_file():
         raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
     source = open_source(path)
     present = column_names(source)
     if not present:
         return {}
-    truth = next((name for name in _TRUTHS if name in present), _TRUTHS[0])
-    missing = [name for name in (*further, *_NEEDED, truth) if name not in present]
-    scored = [name for name in _SCORED if name in present]
+    truth = next((role for role in _TRUTHS if role in called or role in present), _TRUTHS[0])
+    named = [role for role in _SCORED if role in called]
+    scored = named or [role for role in _SCORED if role in present]
+    roles = list(dict.fromkeys([*_NEEDED, truth, *scored, *further]))
+    columns = [called.get(role, role) for role in roles]
+    missing = [column for column in columns if column not in present]
     if missing or not scored:
         none = "neither a column 'score' nor a column 'probability'"
         raise BadInput(
             f"{path}: {f'no column {missing[0]!r}' if missing else none}; a labelled pool has item_id, "
-            "prediction, label, and score or probability or both"
+            "prediction, label, and score or probability or both; --id, --prediction, --label, --score and "
+            "--probability name columns that are called otherwise"
         )
-    wanted = list(dict.fromkeys([*_NEEDED, truth, *scored, *further]))
-    batches = [batch.columns for batch in source.batches(wanted)]
-    return {name: _joined([b.column(i) for b in batches]) for i, name in enumerate(wanted)}
+    batches = [batch.columns for batch in source.batches(list(dict.fromkeys(columns)))]
+    place = {column: i for i, column in enumerate(dict.fromkeys(columns))}
+    return {
+        role: _joined([batch.column(place[column]) for batch in batches])
+        for role, column in zip(roles, columns, strict=True)
+    }
 
 
 def _joined(chunks: Sequence[pa.Array]) -> pa.Array:
