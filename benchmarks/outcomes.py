@@ -42,6 +42,7 @@ class Case:
     methods: tuple[str, ...]
     reference: str           # the row that errors are compared with
     versus: bool = False     # the difference of the second system from the first
+    budgets: tuple[int, ...] = BUDGETS
 
 
 def _path(name: str) -> str:
@@ -63,6 +64,15 @@ def _classes() -> Iterator[Case]:
                                items=Items(prediction=pool.items.prediction, probability=table))
         for measure in ("accuracy", "macro_f1"):
             yield Case(name, pool, measure, methods, "stratified-neyman")
+
+
+def _trees() -> Iterator[Case]:
+    methods = ("dirichlet-tree", "dirichlet-tree-stochastic", "recalibrated", "static-is", "passive")
+    for name, prefix in (("goemotions-classes", "p_"), ("card-choice-multiclass", "probability_")):
+        pool = read_outcome_pool(_path(name), OutcomeColumns(outcome="classes", probability=prefix))
+        for measure in ("accuracy", "macro_f1"):
+            yield Case(f"{name}, Dirichlet trees", pool, measure, methods, "passive",
+                       budgets=(50, 100, 200, 500))
 
 
 def _tags() -> Iterator[Case]:
@@ -208,7 +218,7 @@ def rows(case: Case, repeats: int) -> Iterator[str]:
     """The lines of a case's table."""
     stack = _stack(case)
     truth = float(case.pool.truth(stack)[0])
-    budgets = tuple(b for b in BUDGETS if b < len(case.pool.items))
+    budgets = tuple(b for b in case.budgets if b < len(case.pool.items))
     found: dict[str, tuple[Floats, Floats | None, Floats | None]] = {}
     for name in case.methods:
         if name == "ppi++":
@@ -243,8 +253,10 @@ def _log_error(mse: Floats) -> float:
     return float(np.log(np.maximum(mse, LEAST)).mean())
 
 
-CASES = {"classes": _classes, "tags": _tags, "grades": _grades, "numbers": _numbers, "systems": _systems,
-         "other-systems": _other_systems}
+CASES = {
+    "classes": _classes, "trees": _trees, "tags": _tags, "grades": _grades, "numbers": _numbers,
+    "systems": _systems, "other-systems": _other_systems,
+}
 
 
 def main() -> None:

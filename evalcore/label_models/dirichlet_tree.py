@@ -1,4 +1,4 @@
-"""The Dirichlet-tree label model, for an oracle that always gives an item the same label.
+"""The Dirichlet-tree label model, for an oracle that always gives an item the same label, and K classes.
 
 Marchant & Rubinstein (2021), section 4 and appendix F.  Strata are the leaves of a complete tree; a class
 deals its items to the leaves by walking down, with a Dirichlet prior on the branches of every node:
@@ -17,7 +17,7 @@ tree every branch is a leaf, and the mode is s(y|k) plus the counts: a stratum g
 mode of θ has no 1 beside the counts either; the posterior mean of appendix H (`posterior`) has it.
 
     R repeats, L leaf slots (a power of the branching factor), depth D
-    joint  (R, 2, L)   p(y, k) under the model
+    joint  (R, K, L)   p(y, k) under the model
 Each EM step is one bottom-up sum and one top-down product over D levels of arrays: O(L), whatever N.
 """
 
@@ -39,22 +39,27 @@ class DirichletTree:
     occupied: Bools      # (L,) slots that hold items
     slot: Ints           # (C,) slot of each cell
     slot_size: Floats    # (L,) items in the slot
-    prior: Floats        # (2, L) s(y|k) · strength, 0 in empty slots
+    prior: Floats        # (K, L) s(y|k) · strength, 0 in empty slots
     smoothing: float     # what a branch has beside s: times the square of its child's depth
     tolerance: float     # EM stops when the log posterior changes by less than this share of itself
     max_steps: int
 
     def initial(self, repeats: int) -> Floats:
-        """The joint (R, 2, L) before any label: the supplied probabilities as they are."""
+        """The joint (R, K, L) before any label: the supplied probabilities as they are."""
         with np.errstate(invalid="ignore"):
             conditional = np.nan_to_num(self.prior / self.prior.sum(axis=0))
         joint = conditional * self.slot_size / self.slot_size.sum()
         return np.broadcast_to(joint, (repeats, *joint.shape)).copy()
 
     def positive_rate(self, joint: Floats) -> Floats:
-        """p(y = 1 | cell) of an unlabelled item, (R, C), from the joint (R, 2, L)."""
+        """p(y = 1 | cell) of an unlabelled item, (R, C), from the joint (R, 2, L) of two classes."""
         at_cells = joint[:, :, self.slot]
         return np.asarray(at_cells[:, 1] / at_cells.sum(axis=1))
+
+    def chances(self, joint: Floats) -> Floats:
+        """p(y | cell) of an unlabelled item, (R, C, K), from the joint (R, K, L)."""
+        at_cells = np.moveaxis(joint[:, :, self.slot], 1, 2)
+        return np.asarray(at_cells / at_cells.sum(axis=2, keepdims=True))
 
 
 def dirichlet_tree(
@@ -108,7 +113,7 @@ def dirichlet_tree(
 
 
 def fit(tree: DirichletTree, labelled: Ints, joint: Floats) -> Floats:
-    """Run EM from `joint` (R, 2, L) until it settles; labelled (R, C, 2) counts by cell and label.
+    """Run EM from `joint` (R, K, L) until it settles; labelled (R, C, K) counts by cell and label.
 
     Returns the new joint.  Each repeat stops on its own, so its result does not depend on its neighbours.
     """
@@ -138,13 +143,13 @@ def fit(tree: DirichletTree, labelled: Ints, joint: Floats) -> Floats:
 
 
 def posterior(tree: DirichletTree, counts: Floats) -> Floats:
-    """The joint (R, 2, L) given observed counts (R, 2, L) alone: no latent labels, so no EM.
+    """The joint (R, K, L) given observed counts (R, K, L) alone: no latent labels, so no EM.
 
     For an oracle that answers each draw anew; the counts are sums of importance weights (Marchant &
     Rubinstein 2021, appendix H).  Eq. 14 has posterior means, so the 1 of α and the depth² of β stay, with a
     tree or without.
     """
-    means = replace(tree, smoothing=1.0)
+    means = tree if tree.smoothing else replace(tree, smoothing=1.0)
     nothing_missing = np.zeros((len(counts), counts.shape[2]))
     branches = _branches(means, len(counts))
     return _em_step(means, branches, counts, nothing_missing, np.ones_like(counts), one_a_class=1.0)[0]
@@ -154,7 +159,7 @@ def posterior(tree: DirichletTree, counts: Floats) -> Floats:
 class _Branches:
     """All branches of the tree in one row, so that a step treats them at once: the root's come first.
 
-    Those of a level are a block, and lie in it as an array (R, 2, branches of the level).
+    Those of a level are a block, and lie in it as an array (R, K, branches of the level).
     """
 
     blocks: list[tuple[slice, tuple[int, int, int]]]   # of each level: where its branches lie, their shape
@@ -167,14 +172,16 @@ def _branches(tree: DirichletTree, repeats: int) -> _Branches:
     for _ in range(tree.depth - 1):
         alive.append(np.asarray(alive[-1].reshape(-1, tree.branching).any(axis=-1)))
     alive.reverse()
-    ends = np.cumsum([0, *(repeats * 2 * len(level) for level in alive)]).tolist()
+    rows = repeats * len(tree.prior)
+    ends = np.cumsum([0, *(rows * len(level) for level in alive)]).tolist()
     return _Branches(
         blocks=[
-            (slice(ends[i], ends[i + 1]), (repeats, 2, len(level))) for i, level in enumerate(alive)
+            (slice(ends[i], ends[i + 1]), (repeats, len(tree.prior), len(level)))
+            for i, level in enumerate(alive)
         ],
-        alive=np.concatenate([np.tile(level, repeats * 2) for level in alive]),
+        alive=np.concatenate([np.tile(level, rows) for level in alive]),
         smoothing=np.concatenate([
-            np.full(repeats * 2 * len(level), tree.smoothing * depth**2)
+            np.full(rows * len(level), tree.smoothing * depth**2)
             for depth, level in enumerate(alive, start=1)
         ]),
     )
@@ -190,7 +197,7 @@ def _em_step(
     """
     in_leaf = joint.sum(axis=1, keepdims=True)
     responsibility = np.divide(joint, in_leaf, out=np.zeros_like(joint), where=in_leaf > 0)
-    counts = observed + missing[:, None] * responsibility + tree.prior  # (R, 2, L)
+    counts = observed + missing[:, None] * responsibility + tree.prior  # (R, K, L)
     totals = counts.sum(axis=2) + one_a_class
     theta = totals / totals.sum(axis=1, keepdims=True)
     objective = (totals * np.log(theta)).sum(axis=1)

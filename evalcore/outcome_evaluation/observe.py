@@ -31,15 +31,18 @@ def observe(question: Question, state: State, plan: RoundPlan, codes: Floats, it
     if len(codes) != asked or len(items) != asked or np.isnan(codes).any():
         raise BadInput(f"give one outcome, and what the pool says, for each of {plural(asked, 'item')}")
     labelled, undecided, unanswered = is_outcome(codes), codes == UNDECIDED, codes == UNANSWERED
-    inner = _without(question, state.inner, plan.cell[undecided], items.at(undecided))
+    inner = state.inner
     before = 0 if inner.table is None else len(inner.table.loss)
     new = loss_table(question.stack, items.at(labelled), codes[labelled])
     count = int(labelled.sum())
-    inner = inner.plus(
+    inner = question.method.observe(
+        inner, plan.design,
         item=np.arange(before, before + count)[None],
         cell=plan.cell[labelled][None],
         table=new if inner.table is None else inner.table.plus(new),
+        asked=None if labelled.all() else plan.cell[None],
     )
+    inner = _without(question, inner, plan.cell[undecided], items.at(undecided))
     return State(
         round=state.round + 1,
         labels=state.labels + count,

@@ -37,6 +37,11 @@ class Hit(Loss):
         return 1
 
     @property
+    def perfect(self) -> Floats:
+        """1."""
+        return np.ones(1)
+
+    @property
     def blocks(self) -> tuple[int, ...]:
         """One share."""
         return (1,)

@@ -45,6 +45,14 @@ class Loss(ABC):
         """Lengths of runs of components that are shares: one a class, or one alone; () for others."""
         return ()
 
+    @property
+    def perfect(self) -> Floats:
+        """(d,) the loss of an item that is predicted right, where it is the same for all such items; else 0.
+
+        Importance sampling looks at how far a loss is from it, so that right items need no labels.
+        """
+        return np.zeros(self.size)
+
     @abstractmethod
     def of(self, items: Items, phi: Floats) -> Floats:
         """ℓ (n, d) of items whose outcomes are φ (n, P), or the expected loss where φ is expected."""

@@ -88,6 +88,11 @@ class Stack:
         """ℓ (n, D); written to `into` where it is given."""
         return np.concatenate([loss.of(items, phi) for loss in self.losses], axis=1, out=into)
 
+    @cached_property
+    def perfect(self) -> Floats:
+        """(D,) what a right prediction gives (`Loss.perfect`)."""
+        return np.concatenate([loss.perfect for loss in self.losses])
+
     def known(self, items: Items) -> Floats:
         """(n, D_k)."""
         return np.concatenate([loss.known(items) for loss in self.losses], axis=1)

@@ -64,6 +64,17 @@ class OutcomeMethod(ABC):
         """The state before any label; table: of the whole pool, in a replay."""
         return unlabelled(stack, cells, repeats, table)
 
+    def observe(
+        self, state: SampleState, design: OutcomeDesign, item: Ints, cell: Ints,
+        table: LossTable | None = None, asked: Ints | None = None,
+    ) -> SampleState:
+        """The state with the labels of a round that was drawn from `design`.
+
+        item, cell (R, b): rows of the table, and cells, of the newly labelled items; table: replaces the
+        table, where it has grown; asked (R, .): the cells of all the items asked, where some have no label.
+        """
+        return state.plus(item=item, cell=cell, table=table)
+
     @abstractmethod
     def share(self, state: SampleState) -> Floats:
         """(R, C) how much one item of each cell should be asked for, up to a factor."""

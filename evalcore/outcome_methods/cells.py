@@ -27,6 +27,9 @@ class OutcomeCells:
     said: Floats        # (C, S, w) what each system predicts of the items (`OutcomeKind.said`)
     known_sizes: Ints   # the length of each loss's part of `known`
     first: Floats       # (B,) the weights of the guesses before any label
+    # of methods with a Dirichlet tree (`outcome_methods.dirichlet.leaves`); None for the others
+    chance: Floats | None = None      # (C, K) the mean supplied probability of each class
+    by_class: Floats | None = None    # (3, n) losses by class
 
     @property
     def known(self) -> Floats:
@@ -45,9 +48,10 @@ class OutcomeCells:
 
     def to_arrays(self) -> dict[str, Array]:
         """Plain arrays, for whoever stores them."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: values for name, values in named.items() if values is not None}
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, Array]) -> "OutcomeCells":
         """The inverse of `to_arrays`."""
-        return OutcomeCells(**{f.name: np.asarray(arrays[f.name]) for f in fields(OutcomeCells)})
+        return OutcomeCells(**{name: np.asarray(values) for name, values in arrays.items()})

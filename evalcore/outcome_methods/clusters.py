@@ -26,11 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.outcome_methods.reading import Reading, sums
+from assay.evalcore.outcome_methods.reading import sums
+from assay.evalcore.outcome_methods.slopes import slopes_of_known
 from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.types import Bools, Floats
-
-_STEP = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,17 +48,23 @@ class Between:
         return both, np.where(below > 0, both**2 / np.where(below > 0, below, 1.0), df)
 
 
-def between(state: SampleState, reading: Reading, risk: Floats, slopes: Floats) -> Between | None:
-    """B; None where the items come in no clusters.  risk (R, D + D_k), slopes (R, Q, D)."""
+def between(
+    state: SampleState, stands: Floats, total: Floats, risk: Floats, slopes: Floats
+) -> Between | None:
+    """B; None where the items come in no clusters.
+
+    stands (R, n): items that each label stands for, total (R,): those of the pool, risk (R, D + D_k), slopes
+    (R, Q, D).
+    """
     table = state.table
     if table is None or table.cluster is None:
         return None
     z = np.einsum("rnd,rqd->rnq", table.loss[state.item] - risk[:, None, : state.stack.size], slopes)
     z = z + np.einsum("rnd,rqd->rnq", table.known[state.item] - risk[:, None, state.stack.size :],
-                      _slopes_of_known(state, risk))
+                      slopes_of_known(state.stack, state.cells.known_sizes.tolist(), risk))
     numbers, cluster = np.unique(table.cluster, return_inverse=True)
     where = cluster.ravel()[state.item]
-    stands = reading.stands[..., None]
+    stands = stands[..., None]
     parts = sums(where, stands * z, len(numbers))
     items = sums(where, stands, len(numbers))
     m = (items > 0).sum(axis=1)                                     # (R, 1)
@@ -67,19 +72,8 @@ def between(state: SampleState, reading: Reading, risk: Floats, slopes: Floats) 
     squares = (parts**2).sum(axis=1) * m / np.maximum(m - 1, 1)
     own = (stands * z**2).sum(axis=1)
     found = np.maximum(squares - (stands * (stands - 1) * z**2).sum(axis=1), own)
-    total = reading.items[:, None]
+    total = total[:, None]
     return Between(
         variance=found / total**2, df=np.maximum(size - 1, 0.5), alone=m < 2, parts=parts / total[..., None]
     )
 
-
-def _slopes_of_known(state: SampleState, risk: Floats) -> Floats:
-    """(R, Q, D_k) how the numbers move with the known part of the risk, by central differences."""
-    sizes, columns = state.cells.known_sizes.tolist(), []
-    for j in range(state.stack.size, risk.shape[1]):
-        step = np.zeros(risk.shape[1])
-        step[j] = _STEP
-        up, down = (state.stack.value(risk + sign * step, sizes) for sign in (1, -1))
-        columns.append(np.nan_to_num((up - down) / (2 * _STEP)))
-    empty = np.zeros((len(risk), len(state.stack.parts), 0))
-    return np.stack(columns, axis=-1) if columns else empty

@@ -103,6 +103,12 @@ def cut(stack: Stack, items: Items, found: Profile, group: Ints, score: Floats, 
 
     Every cell holds relevant items only, or irrelevant ones only.
     """
+    cell = numbered(found, group, score, n_cells)[0]
+    return Cut(cells=sums(stack, items, found, cell), cell=cell)
+
+
+def numbered(found: Profile, group: Ints, score: Floats, n_cells: int) -> tuple[Ints, Ints]:
+    """The cell (N,) of each item, and its group (N,) with irrelevant items in groups of their own."""
     groups = np.unique(np.stack([~found.relevant, group]), axis=1, return_inverse=True)[1].ravel()
     order = np.lexsort((np.arange(len(score)), score, groups))
     mass = found.pull[order] + 1e-12
@@ -119,7 +125,7 @@ def cut(stack: Stack, items: Items, found: Profile, group: Ints, score: Floats, 
     number = np.cumsum(new) - 1
     cell = np.empty(len(order), np.int64)
     cell[order] = number
-    return Cut(cells=sums(stack, items, found, cell), cell=cell)
+    return cell, groups
 
 
 def sums(stack: Stack, items: Items, found: Profile, cell: Ints) -> OutcomeCells:

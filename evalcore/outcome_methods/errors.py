@@ -1,11 +1,11 @@
 """The errors of the numbers asked for: variances with all that adds to them, and where nothing is known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.evalcore.outcome_methods import interval
-from assay.evalcore.outcome_methods.clusters import between
+from assay.evalcore.outcome_methods.clusters import Between, between
 from assay.evalcore.outcome_methods.reading import Reading
 from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.types import Bools, Floats
@@ -31,17 +31,23 @@ def errors(
     apart = risk[:, : state.stack.size] - (reading.modelled / reading.items[:, None] + reading.correction)
     variance = variance + np.einsum("rqd,rd->rq", slopes, apart) ** 2
     variance = np.where(exact[:, None], 0.0, variance)
-    unknown = ~exact[:, None] & ~_enough(state)
-    clusters = between(state, reading, risk, slopes)
+    found = Errors(
+        variance=variance, df=df, skew=skew, parts=parts, unknown=~exact[:, None] & ~enough(state)
+    )
+    return with_clusters(found, between(state, reading.stands, reading.items, risk, slopes))
+
+
+def with_clusters(found: Errors, clusters: Between | None) -> Errors:
+    """The errors, with what clusters add to them."""
     if clusters is None:
-        return Errors(variance=variance, df=df, skew=skew, parts=parts, unknown=unknown)
-    variance, df = clusters.joined(variance, df)
-    return Errors(
-        variance=variance, df=df, skew=skew, parts=clusters.parts, unknown=unknown | clusters.alone
+        return found
+    variance, df = clusters.joined(found.variance, found.df)
+    return replace(
+        found, variance=variance, df=df, parts=clusters.parts, unknown=found.unknown | clusters.alone
     )
 
 
-def _enough(state: SampleState) -> Bools:
+def enough(state: SampleState) -> Bools:
     """(R, Q) whether the labels are as many as each number needs for an interval."""
     if state.table is None or not any(m.least for m in state.stack.measures):
         return np.ones((len(state.labelled), len(state.stack.parts)), np.bool_)

@@ -51,14 +51,24 @@ def variances(
     v = np.einsum("rg,rgq->rq", factor, spread) / reading.items[:, None] ** 2
     each = factor / np.maximum(n_g[..., 0], 1)
     terms = np.take_along_axis(each, reading.group, axis=1)[..., None] * square
-    second, fourth = terms.sum(axis=1) ** 2, (terms**2).sum(axis=1)
-    most = max(state.n - 1.0, LEAST_DF)
-    excess = np.maximum(fourth - second / max(state.n, 1), 2 * second / most)
-    df = 2 * second / np.where(excess > 0, excess, 1.0)
+    df = degrees_of_freedom(terms, state.n)
     signed = np.take_along_axis(np.sqrt(each), reading.group, axis=1)[..., None] * (pull - centre)
+    return v, df, skewness(signed), signed
+
+
+def degrees_of_freedom(terms: Floats, labels: int) -> Floats:
+    """(R, Q) of a variance that is the sum of terms (R, n, Q) (Satterthwaite 1946)."""
+    second, fourth = terms.sum(axis=1) ** 2, (terms**2).sum(axis=1)
+    most = max(labels - 1.0, LEAST_DF)
+    excess = np.maximum(fourth - second / max(labels, 1), 2 * second / most)
+    df = 2 * second / np.where(excess > 0, excess, 1.0)
+    return np.clip(np.where(excess > 0, df, most), LEAST_DF, most)
+
+
+def skewness(signed: Floats) -> Floats:
+    """(R, Q) of an error that is the sum of what each label adds to it (R, n, Q)."""
     squares = (signed**2).sum(axis=1)
-    skew = (signed**3).sum(axis=1) / np.where(squares > 1e-200, squares, np.inf) ** 1.5
-    return v, np.clip(np.where(excess > 0, df, most), LEAST_DF, most), skew, signed
+    return np.asarray((signed**3).sum(axis=1) / np.where(squares > 1e-200, squares, np.inf) ** 1.5)
 
 
 def scaled_prior(state: SampleState, reading: Reading, total: Floats) -> Floats:

@@ -11,12 +11,18 @@ from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.registry import names
 from assay.evalcore.outcome_methods.base import SINGLE, OutcomeMethod
 from assay.evalcore.outcome_methods.baselines import Bernoulli, Passive, Stratified, StratifiedNeyman
+from assay.evalcore.outcome_methods.dirichlet.stochastic import DirichletTreeStochastic
+from assay.evalcore.outcome_methods.dirichlet.tree import DirichletTreeMethod
 from assay.evalcore.outcome_methods.importance import StaticIS
 from assay.evalcore.outcome_methods.recalibrated import Recalibrated
+from assay.evalcore.outcomes.base import OutcomeKind
 
 METHODS: Mapping[str, OutcomeMethod] = {
     method.name: method
-    for method in (Recalibrated(), Passive(), Stratified(), StratifiedNeyman(), Bernoulli(), StaticIS())
+    for method in (
+        Recalibrated(), Passive(), Stratified(), StratifiedNeyman(), Bernoulli(), StaticIS(),
+        DirichletTreeMethod(), DirichletTreeStochastic(),
+    )
 }
 AUTO = "auto"   # means the first
 
@@ -32,6 +38,18 @@ def outcome_method(name: str) -> OutcomeMethod:
         hint = f"did you mean {near[0]!r}?" if near else f"known methods: {', '.join([AUTO, *METHODS])}"
         raise UnknownName(f"unknown method {name!r} for this kind of outcome; {hint}")
     return METHODS[name]
+
+
+def outcome_method_for(name: str, kind: OutcomeKind) -> OutcomeMethod:
+    """The method of this name.  Raises UnknownName, and BadInput where it cannot do outcomes of this kind."""
+    chosen = outcome_method(name)
+    if kind.name not in chosen.kinds:
+        able = ", ".join(other for other, one in METHODS.items() if kind.name in one.kinds)
+        raise BadInput(
+            f"method {name!r} is for {' and '.join(chosen.kinds)}, not for {kind.name}; "
+            f"methods that are: {able}"
+        )
+    return chosen
 
 
 def with_single_draws(name: str) -> str:

@@ -16,12 +16,12 @@ import numpy as np
 from assay.evalcore.design.one_at_a_time import draw_one_at_a_time
 from assay.evalcore.design.one_at_a_time import weights as draw_weights
 from assay.evalcore.design.waterfill import waterfill
-from assay.evalcore.outcome_methods import interval, tails
+from assay.evalcore.outcome_methods import tails
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcome_methods.composite import shrunken
 from assay.evalcore.outcome_methods.errors import errors
 from assay.evalcore.outcome_methods.reading import LEAST, Reading, read
-from assay.evalcore.outcome_methods.simultaneous import together
+from assay.evalcore.outcome_methods.reported import bounds_of, nothing_yet, reported
 from assay.evalcore.outcome_methods.state import ItemWeights, OutcomeDesign, OutcomeEstimates, SampleState
 from assay.evalcore.types import Floats, Ints
 
@@ -100,42 +100,13 @@ class Sampled(OutcomeMethod):
     def estimate(self, state: SampleState, confidence: float) -> OutcomeEstimates:
         """The difference estimate, with Student's interval by linearisation."""
         exact = np.asarray(~state.wanted.any(axis=1))
-        q = len(state.stack.parts)
-        bounds = np.array([state.stack.measures[m].bounds for m, _ in state.stack.parts]).T
         if not state.n:
-            nothing = np.full((len(exact), q), np.nan)
-            return OutcomeEstimates(
-                value=nothing, lower=nothing, upper=nothing, variance=nothing, exact=exact
-            )
+            return nothing_yet(state.stack, exact)
         reading = read(state, self.meant(state, state.n), self.modelled, self.least)
         risk, known = self.risk(state, reading), state.cells.known_sizes.tolist()
-        value = state.stack.value(risk, known)
-        value = np.where(np.isfinite(value), np.clip(value, *bounds), np.nan)
         slopes = state.stack.slopes(risk, known)
         error = errors(state, reading, risk, slopes, exact)
-        slack, unbounded = state.stack.slack(risk, known), np.isinf(bounds).any(axis=0)
+        unbounded = np.isinf(bounds_of(state.stack)).any(axis=0)
         pull = tails.off_centre(reading, slopes) if unbounded.any() else None
-        out = None if pull is None else tails.further(pull, unbounded)
-
-        def ends(level: Floats) -> tuple[Floats, Floats]:
-            """At these confidences (R, Q)."""
-            lower, upper = interval.ends(
-                value, error.variance, error.df, error.skew, level, (bounds[0], bounds[1])
-            )
-            if out is not None:
-                lower, upper = tails.moved_out(value, lower, upper, out)
-            lower, upper = np.minimum(lower, value - slack), np.maximum(upper, value + slack)
-            return (np.where(error.unknown, bounds[0], np.maximum(lower, bounds[0])),
-                    np.where(error.unknown, bounds[1], np.minimum(upper, bounds[1])))
-
-        level = np.full(value.shape, confidence)
-        lower, upper = ends(level)
-        for curve in state.stack.curves:
-            level[:, curve] = together(error.parts[..., curve], confidence)[:, None]
-        return OutcomeEstimates(
-            value=value, lower=lower, upper=upper, variance=error.variance, exact=exact, ends=ends,
-            band=ends(level) if state.stack.curves else None,
-            largest=None if pull is None else np.where(
-                unbounded, tails.largest_share(reading, pull), np.nan
-            ),
-        )
+        largest = None if pull is None else np.where(unbounded, tails.largest_share(reading, pull), np.nan)
+        return reported(state.stack, risk, known, error, exact, confidence, pull, largest)

@@ -23,6 +23,7 @@ class LossTable:
     gram: Floats     # (M, d', B, B)  products of guesses, of φ or of the losses
     cross: Floats    # (M, d', B)     guesses times the truth
     square: Floats   # (M, d')        the truth squared
+    code: Floats     # (M,) of the outcome
     cluster: Floats | None = None   # (M,) the cluster of each item, where items come in clusters
 
     def plus(self, other: "LossTable") -> "LossTable":
@@ -66,6 +67,6 @@ def loss_table(stack: Stack, items: Items, codes: Floats) -> LossTable:
         cross = np.einsum("nbd,nd->ndb", guess, loss)
         square = loss**2
     return LossTable(
-        loss=loss, guess=guess, known=stack.known(items), gram=gram, cross=cross, square=square,
+        loss=loss, guess=guess, known=stack.known(items), gram=gram, cross=cross, square=square, code=codes,
         cluster=None if items.cluster is None else items.cluster[:, 0],
     )

@@ -112,13 +112,13 @@ def _round(
     rng: np.random.Generator,
 ) -> SampleState:
     """One round: the items of each cell come in the repeat's own random order."""
-    _, counts = draw_round(method, state, size, rng)
+    design, counts = draw_round(method, state, size, rng)
     cell = np.stack([np.repeat(np.arange(counts.shape[1]), row) for row in counts])
     first = np.cumsum(counts, axis=1) - counts
     within = np.arange(cell.shape[1])[None] - np.take_along_axis(first, cell, axis=1)
     at = start[cell] + np.take_along_axis(state.labelled, cell, axis=1) + within
     item = np.take_along_axis(shuffled, at, axis=1)
-    return state.plus(item=item, cell=cell)
+    return method.observe(state, design, item, cell)
 
 
 def _shuffled(cell: Ints, repeats: int, rng: np.random.Generator) -> Ints:

@@ -17,7 +17,7 @@ from assay.evalcore.outcome_measures.difference import difference
 from assay.evalcore.outcome_measures.registry import needs_grid, of_scores, outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.base import OutcomeMethod
-from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.outcome_methods.registry import outcome_method, outcome_method_for
 from assay.evalcore.outcome_replay.pool import OutcomePool
 from assay.evalcore.outcome_replay.run import OutcomeTrace, Prepared, join, prepare, run_block
 from assay.evalcore.outcomes.score_grid import grids
@@ -60,7 +60,7 @@ def run_outcome_replay(
     measures drive the sampling.  Raises UnknownName, BadInput and BadArgument as the parts do.
     """
     check_request(request.methods, request.measures, request.repeats, request.confidence)
-    methods = [outcome_method(name) for name in request.methods]
+    methods = [outcome_method_for(name, pool.kind) for name in request.methods]
     stack = _stack(pool, request)
     truth = pool.truth(stack)
     total, entries = request.repeats * len(methods), []

@@ -82,7 +82,7 @@ class OutcomeCut:
     def from_json(data: Mapping[str, Any]) -> "OutcomeCut":
         """The inverse of `to_json`."""
         cells = OutcomeCells.from_arrays({
-            name: np.asarray(data[name], type) for name, type in _TYPES.items()
+            name: np.asarray(data[name], type) for name, type in _TYPES.items() if name in data
         })
         return OutcomeCut(cells=cells, grids={
             int(part): Grid(edges=tuple(one["edges"]), tied=tuple(one["tied"]))
@@ -92,7 +92,8 @@ class OutcomeCut:
 
 _TYPES = {
     "size": np.int64, "guess": np.float64, "spread": np.float64, "relevant": np.bool_, "told": np.float64,
-    "said": np.float64, "known_sizes": np.int64, "first": np.float64,
+    "said": np.float64, "known_sizes": np.int64, "first": np.float64, "chance": np.float64,
+    "by_class": np.float64,
 }
 
 

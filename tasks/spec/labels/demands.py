@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.registry import FAMILIES
-from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.outcome_methods.registry import outcome_method_for
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
@@ -28,7 +28,8 @@ def contradictions_of_outcome(
         *_of_measures(kind, pool, measures),
         *contradictions_of_systems(labels, kind, pool, measures),
         *_of_threshold(kind, pool, measures, threshold),
-        *_of_two_classes_only(pool, method_name, budget, desk, warm_start),
+        *_of_method(kind, method_name),
+        *_of_two_classes_only(pool, budget, desk, warm_start),
         *_of_two_answers(labels, pool),
         *(("desk." + key, text) for key, text in desk.unlike(labels.answers)),
     ]
@@ -104,18 +105,21 @@ def _of_threshold(
         )
 
 
+def _of_method(kind: OutcomeKind, name: str) -> Iterator[Problem]:
+    try:
+        outcome_method_for(name, kind)
+    except (UnknownName, BadInput) as error:
+        yield "method", str(error)
+
+
 def _of_two_classes_only(
-    pool: Pool, method_name: str, budget: Budget, desk: DeskChoice, warm_start: WarmStart | None
+    pool: Pool, budget: Budget, desk: DeskChoice, warm_start: WarmStart | None
 ) -> Iterator[Problem]:
     """What only a positive and a negative class can have so far."""
     needs = "cannot be used where systems are compared" if pool.compares else \
         "cannot be used with curves or clusters" if pool.task == "scored" else \
         "needs labels: {positive: ..., negative: ...}"
     only = f"{needs} so far; leave it out"
-    try:
-        outcome_method(method_name)
-    except UnknownName as error:
-        yield "method", str(error)
     if pool.segments and pool.compares:
         yield "pool.segments", "cannot be used where systems are compared so far; leave them out"
     elif pool.segments and (pool.task == "scored" or pool.cluster is not None):

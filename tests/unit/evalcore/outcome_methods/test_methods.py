@@ -10,7 +10,6 @@ from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.reading import grouped
 from assay.evalcore.outcome_methods.registry import METHODS, capabilities_table, outcome_method
-from assay.evalcore.outcome_methods.state import unlabelled
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 
@@ -42,7 +41,7 @@ def test_a_draw_has_exactly_the_size_and_keeps_the_inclusion_probabilities(name)
     method = METHODS[name]
     cut = method.cut(stack, ITEMS)
     repeats = 2000
-    design = method.propose(unlabelled(stack, cut.cells, repeats, None), 40)
+    design = method.propose(method.start(stack, cut.cells, repeats), 40)
     counts = method.draw(design, np.random.default_rng(1))
     assert (counts.sum(axis=1) == 40).all()
     assert (counts <= design.left).all()

@@ -1,0 +1,1 @@
+"""Adaptive importance sampling with a Dirichlet-tree label model of K classes."""

@@ -1,0 +1,81 @@
+"""Evaluations of classes by the Dirichlet tree: from the spec to the report, verified, and the same again."""
+
+import json
+
+import numpy as np
+import pytest
+from doubles.classes import spec_of_classes, write_pool
+from doubles.outcomes import spec_of, write_pairs
+
+from assay.flows.cli.main import run_command_line
+from assay.flows.evaluation.begin import begin
+from assay.flows.evaluation.drive import Patience, drive
+from assay.flows.record.fold import fold, not_begun
+from assay.flows.record.opened import open_evaluation
+from assay.flows.report.gather import report_data
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger.checkpoints.values import read, written
+from assay.tasks.report import render_report
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.testing import MemoryStore
+
+AT_ONCE = Patience(first=0.0, longest=0.0, in_all=0.0)
+
+
+def run(data):
+    store, spec = MemoryStore(), Spec.from_json(data)
+    begin(store, spec)
+    return store, drive(store, spec.name, patience=AT_ONCE)
+
+
+@pytest.mark.parametrize("changes", [
+    {"method": "dirichlet-tree"},
+    {"method": "dirichlet-tree-stochastic", "pool_probability": None, "measure": ["f1", "cohen_kappa"]},
+    {"method": "dirichlet-tree", "pool_probability": "sure", "pool_cluster": "text", "measure": "macro_f1"},
+])
+def test_a_run_is_verified_reported_and_the_same_again(tmp_path, changes):
+    write_pool(tmp_path, n=120)
+    data = spec_of_classes(tmp_path, **changes)
+    store, standing = run(data)
+    assert (standing.stopped_by, standing.labels, standing.rounds) == ("budget", 40, 2)
+    rows = [row for row in standing.rows() if row.value is not None]
+    assert rows
+    assert all(row.lower <= row.value <= row.upper for row in rows)
+    assert {row.interval.split(",")[0] for row in rows if row.segment is None} == {"importance and model"}
+    assert verify(store, "classes").differences == ()
+    page = render_report(report_data(open_evaluation(store, "classes"), standing))["report.html"].decode()
+    assert "Adaptive importance sampling" in page
+    assert run(data)[1].to_json() == standing.to_json()
+
+
+def test_preferences_can_be_judged_by_it(tmp_path):
+    write_pairs(tmp_path)
+    store, standing = run(spec_of("preference", tmp_path, method="dirichlet-tree"))
+    assert standing.labels == 40
+    assert verify(store, "preference").differences == ()
+
+
+def test_from_the_command_line_a_run_is_estimated_from_and_verified(tmp_path):
+    write_pool(tmp_path, n=120)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(json.dumps(spec_of_classes(tmp_path, method="dirichlet-tree")), encoding="utf-8")
+    store = f"file://{tmp_path}/ledger"
+    assert run_command_line(["run", str(spec), "--store", store]) == 0
+    assert run_command_line(["doctor", str(spec), "--store", store]) == 0
+    assert run_command_line(["estimate", "classes", "--measure", "mcc", "--store", store, "--json"]) == 0
+    assert run_command_line(["verify", "classes", "--store", store]) == 0
+
+
+def test_what_is_known_between_rounds_fits_a_checkpoint(tmp_path):
+    write_pool(tmp_path, n=120)
+    store, spec = MemoryStore(), Spec.from_json(spec_of_classes(tmp_path, method="dirichlet-tree"))
+    begin(store, spec)
+    drive(store, spec.name, patience=AT_ONCE)
+    opened = open_evaluation(store, spec.name)
+    begun = not_begun(opened.statistics)
+    state, first = fold(opened.ledger, opened.statistics, begun).state, begun.state
+    blob, runs = written(state, 2, first)
+    back = read(blob, runs.__getitem__, first)
+    assert back.inner.by_class is first.inner.by_class
+    np.testing.assert_array_equal(back.inner.joint, state.inner.joint)
+    np.testing.assert_array_equal(back.inner.chance, state.inner.chance)
