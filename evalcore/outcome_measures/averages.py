@@ -3,6 +3,7 @@
     macro      the plain mean over the classes that are there
     weighted   the mean weighted by the share of each class among the labels
     micro      of the totals over classes (tags; for classes it is the accuracy)
+    of means   F1 of the mean precision and the mean recall (Yilmaz et al. 2021, eq. 101 and 102)
 
 A class is there if it is predicted of some item or is the label of one; a class that is neither is left out,
 as scikit-learn does.  A class that is there and has no value (precision of a class never predicted) counts
@@ -52,6 +53,22 @@ def _macro(rate: Rate, there: There) -> tuple[Callable[[Floats], Floats], Callab
         count = np.maximum(here.sum(axis=-1, keepdims=True), 1)
         slopes = [np.where(here, np.nan_to_num(slope), 0.0) / count for slope in (by_t, by_y)]
         return np.asarray(np.concatenate(slopes, axis=-1)[..., None, :])
+
+    return value, gradient
+
+
+def _of_means(there: There) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+    """The harmonic mean of the macro precision and the macro recall; 0 where nothing is hit."""
+    (mean_p, slope_p), (mean_r, slope_r) = _macro(precision, there), _macro(recall, there)
+
+    def value(risk: Floats) -> Floats:
+        p, r = mean_p(risk), mean_r(risk)
+        return np.where(p + r == 0, 0.0, 2 * p * r / np.where(p + r == 0, 1.0, p + r))
+
+    def gradient(risk: Floats) -> Floats:
+        p, r = mean_p(risk)[..., None], mean_r(risk)[..., None]
+        square = np.where(p + r == 0, 1.0, p + r) ** 2
+        return np.asarray(2 * (r**2 * slope_p(risk) + p**2 * slope_r(risk)) / square)
 
     return value, gradient
 
@@ -177,6 +194,7 @@ def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str,
             "labelled": lambda: _macro(rate, lambda y, _: present(y, np.zeros_like(y), asked.pool_size)),
             "weighted": lambda: _weighted(rate),
             "micro": lambda: _micro(rate),
+            "of means": lambda: _of_means(lambda y, f: present(y, f, asked.pool_size)),
         }[how]()
         if how == "labelled" and asked.kind.counted is not None:
             value = _of_all(value, asked.pool_size)
@@ -184,7 +202,7 @@ def _make(name: str, title: str, meaning: str, kinds: tuple[str, ...], how: str,
         return OutcomeMeasure(
             name=name, title=title, meaning=meaning, undefined_when="no class is there", bounds=(0.0, 1.0),
             losses=(loss(asked.kind, asked.system),), value=value, gradient=gradient, system=asked.system,
-            labels_of="every" if how in ("macro", "labelled") else "",
+            labels_of="every" if how in ("macro", "labelled", "of means") else "",
             margin=_MARGINS.get((how, name)),
         )
 
@@ -200,6 +218,8 @@ FAMILIES = (
     ),
     _make("macro_specificity", "Macro specificity", "macro average of specificity over classes",
           ("classes", "tags"), "macro", specificity),
+    _make("macro_f1_of_means", "Macro F1 of means", "F1 of the mean precision and the mean recall of classes",
+          ("classes", "tags"), "of means", f_beta(1.0)),
     _make("balanced_accuracy", "Balanced accuracy", "mean recall of the classes", ("classes",), "labelled",
           recall),
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
+from assay.evalcore.bernoulli_tags import deviations
 from assay.evalcore.errors import BadInput, UnknownName
 from assay.evalcore.outcome_measures.base import numerical_gradient
 from assay.evalcore.outcome_measures.difference import difference
@@ -85,6 +86,19 @@ TAGS = {
     "sample_f1": lambda: metrics.f1_score(TRUE, SAID, average="samples", zero_division=1),
     "recall": lambda: metrics.recall_score(TRUE, SAID, average=None),
 }
+
+
+def test_macro_f1_of_means_is_the_harmonic_mean_of_the_averages():
+    p, r = (score(TRUE, SAID, average="macro") for score in (metrics.precision_score, metrics.recall_score))
+    of_tags = _of("macro_f1_of_means", Tags(NAMES), TAG_ITEMS, TRUE @ 2.0 ** np.arange(K))
+    np.testing.assert_allclose(of_tags, 2 * p * r / (p + r))
+    hits, said, true = ((TRUE & SAID).sum(axis=0), SAID.sum(axis=0), TRUE.sum(axis=0))
+    np.testing.assert_allclose(of_tags, deviations.macro_f1(hits, said, true))
+
+
+def test_macro_f1_of_means_is_0_where_nothing_is_hit():
+    wrong = Items(prediction=((Y + 1) % K).astype(float)[:, None])
+    assert _of("macro_f1_of_means", Classes(NAMES), wrong) == [0]
 
 
 @pytest.mark.parametrize("name", TAGS)
