@@ -164,5 +164,8 @@ def allowed(low: float | None, high: float | None) -> str | None:
 
 
 def moment(text: str) -> str:
-    """A recorded time to the minute: 2026-11-22 16:49 UTC."""
-    return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    """A recorded time to the minute: 2026-11-22 16:49 UTC; anything else as it is."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return text
