@@ -32,7 +32,7 @@ from assay.evalcore.types import Bools, Floats
 _NEGLIGIBLE = 1e-10  # eigenvalues below this share of the largest are rounding
 
 Quantile: TypeAlias = Literal["chi-squared", "F"]
-Variance: TypeAlias = Literal["each-draw", "last-proposal"]
+Variance: TypeAlias = Literal["corrected", "printed"]
 
 
 class NoRegion(AssayError):
@@ -54,7 +54,7 @@ class JointRegion:
     rank: int                               # dimensions in which it has any extent
     confidence: float
     quantile: Quantile = "chi-squared"
-    variance: Variance = "each-draw"        # the probabilities that Σ is made with
+    variance: Variance = "corrected"        # the probabilities that Σ is made with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,7 +68,7 @@ class Region:
     rank: int            # dimensions in which Σ has any extent
     confidence: float
     quantile: Quantile = "chi-squared"
-    variance: Variance = "each-draw"
+    variance: Variance = "corrected"
 
     def contains(self, points: Floats) -> Bools:
         """Whether each of the points (..., M) lies in the region: (...,)."""
@@ -160,7 +160,7 @@ def confidence_region(
         rank=rank,
         confidence=confidence,
         quantile=quantile,
-        variance="each-draw" if last is None else "last-proposal",
+        variance="corrected" if last is None else "printed",
     )
 
 

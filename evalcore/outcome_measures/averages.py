@@ -92,7 +92,7 @@ def _mean(values: Floats, here: Bools) -> Floats:
 def _weighted(rate: Rate) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     def value(risk: Floats) -> Floats:
         t, y, f = split(risk)
-        total = y.sum(axis=-1)
+        total = np.where(y.sum(axis=-1) > 1e-12, y.sum(axis=-1), 0.0)
         above = (y * np.nan_to_num(rate(t, y, f)[0])).sum(axis=-1)
         return np.where(total > 0, above / np.where(total > 0, total, 1.0), np.nan)[..., None]
 

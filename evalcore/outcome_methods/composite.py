@@ -16,6 +16,9 @@ estimated from all classes together, and the best linear estimate is (Fay & Herr
 What is missing to the total is given to the classes that were shrunken most (benchmarking).  As labels come,
 v falls to 0 and the corrections are the design's.
 
+No estimate is moved by more than MOST of its standard errors (limited translation: Efron & Morris 1972), so
+what was thought impossible is believed once labels show it, and what is labelled in full is exact.
+
     v   the labels' own variance, drawn towards what shares of m would have: a class that no label showed
         has no spread among the labels, and is not known to be absent
 """
@@ -30,6 +33,7 @@ NEAR, FAR, DOUBTED = 0.2, 1.0, 0.4
 PRIOR_TAU = 0.4     # relative error of a class before any label
 PRIOR_WORTH = 4.0   # classes that the prior counts for
 STEPS = 4
+MOST = 3.0          # standard errors
 OWN = 4.0           # labels of a class that its own variance must rest on to count for half
 
 
@@ -45,18 +49,23 @@ def shrunken(state: SampleState, reading: Reading, correction: Floats) -> Floats
         seen = np.asarray((state.table.loss[..., block] > 0)[state.item], np.float64)
         whole, off = m.sum(axis=1), delta.sum(axis=1)
         likely = np.clip((whole + off) / whole, 0.25, 4.0)[:, None, None]
-        total = _total(
-            off, whole,
-            _noise(state, reading, e.sum(axis=2, keepdims=True), likely * cell.sum(axis=2, keepdims=True),
-                   seen.max(axis=2, keepdims=True))[:, 0],
-        )
+        noise = _noise(state, reading, e.sum(axis=2, keepdims=True), likely * cell.sum(axis=2, keepdims=True),
+                       seen.max(axis=2, keepdims=True))[:, 0]
+        total = _near(off, _total(off, whole, noise), noise)
         if m.shape[1] == 1:
             after[:, block] = total[:, None]
         else:
-            drawn = _each(delta, m, _noise(state, reading, e, cell, seen), total)
+            noise = _noise(state, reading, e, cell, seen)
+            drawn = _near(delta, _each(delta, m, noise, total), noise)
             # what no item can be (a hit of a class never predicted) is known to be none
             after[:, block] = np.where(reading.modelled[:, block] > 0, drawn, delta)
     return after
+
+
+def _near(delta: Floats, drawn: Floats, v: Floats) -> Floats:
+    """What is drawn, no further than MOST standard errors from δ."""
+    most = MOST * np.sqrt(v)
+    return np.asarray(np.clip(drawn, delta - most, delta + most))
 
 
 def _total(delta: Floats, m: Floats, v: Floats) -> Floats:

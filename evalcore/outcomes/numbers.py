@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel, Regression
 from assay.evalcore.outcomes.base import Likely, OutcomeKind
+from assay.evalcore.outcomes.codes import LARGEST
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
@@ -57,6 +58,8 @@ class Numbers(OutcomeKind):
         outside = ~((codes >= self.low) & (codes <= self.high) & np.isfinite(codes))
         if outside.any():
             raise BadInput(f"{codes[outside][0]:g} is not between {self.low:g} and {self.high:g}")
+        if (np.abs(codes) > LARGEST).any():
+            raise BadInput(f"{codes[np.abs(codes) > LARGEST][0]:g} is beyond ±{LARGEST:g}")
         return codes
 
     def decode(self, code: float) -> str:

@@ -63,7 +63,7 @@ def _made(joint: JointRegion) -> str:
     parts = []
     if joint.quantile == "F":
         parts.append("the F distribution in place of χ²")
-    if joint.variance == "last-proposal":
+    if joint.variance == "printed":
         parts.append("the last proposal in the covariance")
     return f" Made as Marchant and Rubinstein (2021) print it, with {' and '.join(parts)}." if parts else ""
 

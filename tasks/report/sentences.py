@@ -10,7 +10,7 @@ _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
     "student": "Student's t, importance-weighted draws",
     "student-as-printed": "Student's t without the square of the mean weight, as the paper prints it",
-    "ais-normal-last-proposal": "normal approximation, importance-weighted draws, with the last "
+    "ais-normal-as-printed": "normal approximation, importance-weighted draws, with the last "
                                 "proposal in the variance as Marchant and Rubinstein (2021) print it",
     "delta-normal": "normal approximation, simple random sample",
     "effective-number": "difference estimate, exact binomial at the effective number of labels",

@@ -123,7 +123,7 @@ runs). The stratified sample is left out.
 _COVERAGE = """## Section 3.3.2: the interval
 
 The paper measures no coverage. This is how often the nominal 95% interval of F1 covers, by `dirichlet-tree`,
-with the last proposal in its variance as printed (`variance=last-proposal`) and with the one each draw was
+with the last proposal in its variance as printed (`variance=printed`) and with the one each draw was
 made with (the default). The [errata page](errata.md) has the reason.
 """
 _REST = """## Figures by hand

@@ -107,7 +107,7 @@ def curves(pool: LabelledPool, budgets: Sequence[int], repeats: int) -> Drawn:
 
 def printed_coverage(pool: LabelledPool, budgets: Sequence[int], repeats: int) -> list[float]:
     """How often the interval of F1 covers with the variance as printed."""
-    f1, chosen = measure("f1"), method("dirichlet-tree:variance=last-proposal")
+    f1, chosen = measure("f1"), method("dirichlet-tree:variance=printed")
     (trace,) = replay(chosen, pool, [f1], budgets, repeats=repeats, batch_size=BATCH, seed=1)
     truth = float(f1.of_confusion(pool.confusion()))
     return [at.coverage for at in summarise(trace, truth, budgets)]

@@ -11,6 +11,7 @@ import numpy as np
 from assay.evalcore.annotators.adjudication import latest_answers
 from assay.evalcore.annotators.agreement import Agreement, Spread, interval_alpha, spread_of
 from assay.evalcore.annotators.answers.base import AnswerKind, Answers, RuleName
+from assay.evalcore.outcomes.codes import LARGEST
 
 _DIGITS = 6   # significant ones of what a simulated person answers
 
@@ -37,12 +38,12 @@ class NumberAnswers(AnswerKind):
         return " ".join(["a number", *ends])
 
     def meaning(self, text: str) -> str | None:
-        """The number in its shortest exact form; None outside the bounds."""
+        """The number in its shortest exact form; None outside the bounds, and beyond LARGEST."""
         try:
             number = float(text) if "_" not in text else None
         except ValueError:
             return None
-        if number is None or not isfinite(number) or not self.low <= number <= self.high:
+        if number is None or not abs(number) <= LARGEST or not self.low <= number <= self.high:
             return None
         return repr(number + 0.0)   # not -0.0
 

@@ -73,20 +73,20 @@ class AdaptiveTree(Method):
     secondary_mixing: Share = 0.1  # share drawn evenly when some of the measures do not drive
     combination: CombinationRule = "plain"
     self_normalised: bool = False  # the estimator: Σ w ℓ / Σ w instead of Σ w ℓ / n
-    variance: Variance = "each-draw"   # the probabilities that variances are made with
+    variance: Variance = "corrected"   # the probabilities that variances are made with
     region_quantile: Quantile = "chi-squared"   # of the joint region
     reuse: Share = 0.0           # δ: share of every proposal spread over the whole pool
     partition: PartitionKind = "csf"   # how the pool is cut
 
     @property
     def interval(self) -> str:
-        """`ais-normal`, or with the variance as the paper prints it `ais-normal-last-proposal`."""
-        return "ais-normal" if self.variance == "each-draw" else f"ais-normal-{self.variance}"
+        """`ais-normal`, or with the variance as the paper prints it `ais-normal-as-printed`."""
+        return "ais-normal" if self.variance == "corrected" else "ais-normal-as-printed"
 
     @property
     def interval_note(self) -> str:
         """What the interval of these settings was measured to cover."""
-        return self.measured if self.variance == "each-draw" else _AS_PRINTED
+        return self.measured if self.variance == "corrected" else _AS_PRINTED
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """branching ** depth strata; by default of equal cumulative √frequency. Raises BadInput for a tree
@@ -95,9 +95,9 @@ class AdaptiveTree(Method):
             raise BadInput(
                 f"a tree of depth {self.depth}, branching {self.branching}, is not one of 2 to 65,536 strata"
             )
-        if self.variance == "last-proposal" and (self.self_normalised or self.combination != "plain"):
+        if self.variance == "printed" and (self.self_normalised or self.combination != "plain"):
             raise BadInput(
-                "variance=last-proposal belongs to the paper's estimate: leave out self-normalised=true and "
+                "variance=printed belongs to the paper's estimate: leave out self-normalised=true and "
                 "combination"
             )
         n_slots = self.branching**self.depth
@@ -139,7 +139,7 @@ class AdaptiveTree(Method):
 
     def _by_last_proposal(self, state: TreeState) -> Floats | None:
         """What the variance as printed needs; None for that of the draws made."""
-        if self.variance == "each-draw":
+        if self.variance == "corrected":
             return None
         nobody = np.zeros(len(state.labelled), np.int64)
         return by_last_proposal(state.cells, state.weight, self.propose(state, nobody))

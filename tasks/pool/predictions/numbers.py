@@ -1,7 +1,9 @@
 """Numbers: a predicted number lies within the bounds of the labels, what a judge says is any number."""
 
+import numpy as np
 import pyarrow as pa
 
+from assay.evalcore.outcomes.codes import LARGEST
 from assay.evalcore.types import Array
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
 from assay.tasks.pool.predictions.protocol import Reading
@@ -14,11 +16,14 @@ class NumberPredictions(OutcomePredictions):
 
     def said(self, rows: Reading, name: str) -> Array:
         """See OutcomePredictions.said."""
-        numbers, (low, high) = rows.numbers(name), self._spec.labels.answers.bounds
+        numbers, (low, high) = self.judged(rows, name), self._spec.labels.answers.bounds
         rows.refuse(name, (numbers < low) | (numbers > high), f"are not between {low:g} and {high:g}",
                     "these are the bounds under `labels`; widen them, or correct the predictions")
         return numbers
 
     def judged(self, rows: Reading, name: str) -> Array:
         """See OutcomePredictions.judged."""
-        return rows.numbers(name)
+        numbers = rows.numbers(name)
+        rows.refuse(name, np.abs(numbers) > LARGEST, f"are beyond ±{LARGEST:g}",
+                    "such a number stands for a missing one: drop these rows, or give them a real one")
+        return numbers

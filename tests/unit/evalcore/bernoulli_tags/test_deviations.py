@@ -82,6 +82,19 @@ def test_macro_deviations_are_the_mean_square_over_all_label_sets_and_as_printed
     assert not np.allclose(ours, printed)
 
 
+def test_what_the_products_make_of_the_variance():
+    # two tags that always come together, with known labels: (2 ψ)² and not 2 ψ²
+    known = (RNG.random((60, 1)) < 0.5).astype(float)
+    twice, said = np.repeat(known, 2, axis=1), np.repeat(RNG.random((60, 1)) < 0.5, 2, axis=1)
+    printed = macro_squares(said, twice, printed=True)
+    assert macro_squares(said, twice) == pytest.approx(2 * printed)
+    # six independent tags whose probabilities are right
+    rng = np.random.default_rng(1)
+    p = rng.beta(0.3, 2, (300, 6))
+    ratio = macro_squares(p > 0.4, p).sum() / macro_squares(p > 0.4, p, printed=True).sum()
+    assert ratio == pytest.approx(1.009, abs=5e-4)
+
+
 def test_one_tag_has_no_products():
     one = PREDICTED[:, :1], P[:, :1]
     assert macro_squares(*one) == pytest.approx(macro_squares(*one, printed=True))

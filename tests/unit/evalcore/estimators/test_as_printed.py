@@ -87,9 +87,9 @@ def test_the_region_as_printed_has_hotellings_bound():
     assert region.radius_squared == pytest.approx((n - 1) * k / (n - k) * f_distribution.ppf(0.9, k, n - k))
     assert region.radius_squared > confidence_region(MEASURES, sums, 0.9).radius_squared
     plain = region.in_plain_numbers()
-    assert (plain.quantile, plain.variance) == ("F", "last-proposal"), "it says what it is"
+    assert (plain.quantile, plain.variance) == ("F", "printed"), "it says what it is"
     usual = confidence_region(MEASURES, sums, 0.9).in_plain_numbers()
-    assert (usual.quantile, usual.variance) == ("chi-squared", "each-draw")
+    assert (usual.quantile, usual.variance) == ("chi-squared", "corrected")
 
 
 def test_no_more_draws_than_measures_give_no_region_of_f():
@@ -114,8 +114,8 @@ def test_an_item_that_the_last_proposal_rules_out_leaves_the_variance_untold():
 
 @pytest.mark.parametrize("name", ["dirichlet-tree", "dirichlet-flat", "dirichlet-tree-stochastic"])
 def test_a_method_with_the_variance_as_printed_says_so_and_draws_the_same(name):
-    printed, usual = method(f"{name}:variance=last-proposal:region-quantile=F"), method(name)
-    assert (printed.interval, usual.interval) == ("ais-normal-last-proposal", "ais-normal")
+    printed, usual = method(f"{name}:variance=printed:region-quantile=F"), method(name)
+    assert (printed.interval, usual.interval) == ("ais-normal-as-printed", "ais-normal")
     assert "as printed" in printed.interval_note
     assert "as printed" not in usual.interval_note
     pool, rng = synthetic_pool(400, seed=2), np.random.default_rng(1)
@@ -130,13 +130,13 @@ def test_a_method_with_the_variance_as_printed_says_so_and_draws_the_same(name):
         assert a.value == b.value
         assert 0 < b.variance[0] != a.variance[0] > 0
     region = printed.region(state, 0.95)
-    assert (region.quantile, region.variance) == ("F", "last-proposal")
+    assert (region.quantile, region.variance) == ("F", "printed")
     np.testing.assert_allclose(np.diagonal(region.covariance), [b.variance[0] for b in theirs])
 
 
 def test_the_variance_as_printed_belongs_to_the_printed_estimate():
     for other in ("self-normalised=true", "combination=square-root"):
-        m = method(f"dirichlet-tree:variance=last-proposal:{other}")
+        m = method(f"dirichlet-tree:variance=printed:{other}")
         with pytest.raises(BadInput, match="leave out"):
             m.edges(np.arange(10.0), np.zeros(10))
-    assert replace(method("dirichlet-tree"), variance="last-proposal").edges(np.arange(10.0), np.zeros(10))
+    assert replace(method("dirichlet-tree"), variance="printed").edges(np.arange(10.0), np.zeros(10))

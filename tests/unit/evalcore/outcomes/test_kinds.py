@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from assay.evalcore.annotators.answers.numbers import NumberAnswers
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.classes import Classes
-from assay.evalcore.outcomes.codes import UNANSWERED, UNDECIDED, is_outcome
+from assay.evalcore.outcomes.codes import LARGEST, UNANSWERED, UNDECIDED, is_outcome
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.outcomes.tags import Tags
@@ -81,3 +82,10 @@ def test_what_is_expected_of_an_outcome_is_0_of_what_is_no_class():
     codes = np.array([2.0, UNDECIDED, 3.0])
     assert np.array_equal(Classes(("a", "b", "c")).phi(codes), [[0, 0, 1], [0, 0, 0], [0, 0, 0]])
     assert np.array_equal(Classes(("a", "b", "c")).at(phi, codes), [0.5, 0, 0])
+
+
+def test_numbers_whose_squares_would_overflow_are_refused():
+    assert Numbers().encode([str(LARGEST)]) == [LARGEST]
+    with pytest.raises(BadInput, match=r"2e\+30 is beyond ±1e\+30"):
+        Numbers().encode(["1", "-2", "2e30"])
+    assert NumberAnswers().meaning("2e30") is None
