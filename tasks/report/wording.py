@@ -5,6 +5,7 @@ printed comparison with a threshold never contradicts the verdict.
 """
 
 import re
+from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
 
@@ -160,3 +161,11 @@ def allowed(low: float | None, high: float | None) -> str | None:
     if low is not None:
         return f"at least {plain(low)}"
     return None if high is None else f"at most {plain(high)}"
+
+
+def moment(text: str) -> str:
+    """A recorded time to the minute: 2026-11-22 16:49 UTC; anything else as it is."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return text

@@ -165,7 +165,7 @@ def test_the_page_says_everything_a_decision_rests_on():
         "most 0.05).",
         "Inconclusive The interval for F1 reaches across the threshold (at least 0.8). About 300 more labels "
         "would decide.",
-        "of which 120 are “match”",
+        "of which 120 are predicted “match”",
         "People could not decide 2 items",
         "One copy was merged.",
         "undefined: " + REASON,
