@@ -15,7 +15,8 @@ from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.types import Floats, Ints
 
 BRANCHING = 2
-STEPS = 20          # of EM after a round: it goes on from where it was
+STEPS = 20          # of EM after a round at most: it goes on from where it was
+WORK = 2 * 10**6    # classes times leaves times steps, where that makes fewer; 4 at least
 TOLERANCE = 1e-5
 
 
@@ -69,7 +70,8 @@ def tree_of(cells: OutcomeCells) -> DirichletTree:
     prior[:, slot], size[slot] = np.maximum(chance, 1e-12).T, cells.size
     return DirichletTree(
         branching=BRANCHING, depth=depth, occupied=size > 0, slot=slot, slot_size=size, prior=prior,
-        smoothing=2 / (classes * np.log2(classes) ** 2), tolerance=TOLERANCE, max_steps=STEPS,
+        smoothing=2 / (classes * np.log2(classes) ** 2), tolerance=TOLERANCE,
+        max_steps=int(np.clip(WORK // (classes * slots), 4, STEPS)),
     )
 
 
