@@ -48,6 +48,8 @@ def accepted(kind: str, method: str, *, monitor: bool = False, **more: Any) -> b
     """
     labels, columns, measure, _ = _KINDS[kind]
     pool = {"source": "pool.parquet", "id": "id", "display": ["t"]} | columns
+    if method in OUTCOME_METHODS and OUTCOME_METHODS[method].needs_clusters:
+        pool["cluster"] = "document"
     pool |= {key.removeprefix("pool_"): value for key, value in more.items() if key.startswith("pool_")}
     pool = {key: value for key, value in pool.items() if value is not None}
     data: dict[str, Any] = {

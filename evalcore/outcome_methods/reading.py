@@ -103,7 +103,7 @@ def read(state: SampleState, meant: Floats, modelled: bool, least: float = LEAST
     return Reading(
         weights=weights,
         modelled=(weights * guessed).sum(axis=1) + idle,
-        residual=_residuals(state, weights, modelled),
+        residual=residuals(state, weights, modelled),
         group_of=group_of,
         group=group,
         share=share,
@@ -133,7 +133,8 @@ def fitted(state: SampleState, stands: Floats) -> Floats:
     )
 
 
-def _residuals(state: SampleState, weights: Floats, modelled: bool) -> Floats:
+def residuals(state: SampleState, weights: Floats, modelled: bool) -> Floats:
+    """e (R, n, D): the losses, less what the weighted guesses expect where they are modelled."""
     if state.table is None:
         return np.zeros((len(weights), 0, state.stack.size))
     e = state.table.loss[state.item]

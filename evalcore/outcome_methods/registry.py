@@ -15,13 +15,14 @@ from assay.evalcore.outcome_methods.dirichlet.stochastic import DirichletTreeSto
 from assay.evalcore.outcome_methods.dirichlet.tree import DirichletTreeMethod
 from assay.evalcore.outcome_methods.importance import StaticIS
 from assay.evalcore.outcome_methods.recalibrated import Recalibrated
+from assay.evalcore.outcome_methods.whole_clusters.method import WholeClusters
 from assay.evalcore.outcomes.base import OutcomeKind
 
 METHODS: Mapping[str, OutcomeMethod] = {
     method.name: method
     for method in (
         Recalibrated(), Passive(), Stratified(), StratifiedNeyman(), Bernoulli(), StaticIS(),
-        DirichletTreeMethod(), DirichletTreeStochastic(),
+        DirichletTreeMethod(), DirichletTreeStochastic(), WholeClusters(),
     )
 }
 AUTO = "auto"   # means the first

@@ -45,7 +45,7 @@ class Judge:
 class JudgeFigure:
     """One figure of a judge; None where there is no number, with the reason."""
 
-    figure: str          # agreement, true_positive_rate, false_positive_rate, kappa or correlation
+    figure: str          # agreement, true_positive_rate, false_positive_rate, kappa, correlation or offset
     value: float | None
     lower: float | None
     upper: float | None
@@ -90,7 +90,7 @@ def judged(
     of = Labelled(items=items, among=np.ones(len(sample), np.bool_))
     reports = tuple(
         JudgeReport(
-            name=judge.name, figures=_figures(kind, sample, judge, pool_size, positive, confidence),
+            name=judge.name, figures=judge_figures(kind, sample, judge, pool_size, positive, confidence),
             explains=_explained(kind, sample, of, first, judge),
         )
         for judge in judges
@@ -110,13 +110,18 @@ def judged(
     )
 
 
-def _figures(
+def judge_figures(
     kind: OutcomeKind, sample: WeightedSample, judge: Judge, pool_size: int, positive: str | None,
-    confidence: float,
+    confidence: float, *, offset: bool = False,
 ) -> tuple[JudgeFigure, ...]:
+    """What the labels say of one judge; offset: by how much it is off on average too, where outcomes have a
+    value: what recalibration takes off."""
     of = Labelled(items=Items(prediction=judge.codes[:, None]), among=np.ones(len(sample), np.bool_))
     found = []
-    for figure, name, options, turned in _ASKED.get(kind.name, _of_classes)(kind, positive):
+    asked = _ASKED.get(kind.name, _of_classes)(kind, positive)
+    if offset and (kind.grades is not None or not kind.parts):
+        asked = [*asked, ("offset", "bias", {}, False)]
+    for figure, name, options, turned in asked:
         if (kind.name, name) not in FAMILIES:
             continue   # not every kind of outcome has every figure
         measure = outcome_measure(name, kind, pool_size, options=options)

@@ -11,6 +11,7 @@ from assay.evalcore.types import JsonObject
 from assay.flows.alerts.delivery import deliver
 from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
 from assay.flows.monitor.history import read_monitor_history
+from assay.flows.monitor.judge_drift import with_judges
 from assay.flows.monitor.publishing import figures_of, publish, write_pages
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.run import Tick
@@ -19,6 +20,7 @@ from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitoring.mutes import mute_at
 from assay.tasks.report import wording, write_files
+from assay.tasks.report.history.judges import in_words
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
 from assay.tasks.report.history.table import history_parquet, joined_windows, recent_of
 from assay.tasks.report.history.words import again_in_words
@@ -122,7 +124,7 @@ def history(
       assay history dedup --prometheus /var/lib/node_exporter/assay-dedup.prom
     """
     store = store_named(where)
-    told = read_monitor_history(store, name)
+    told = with_judges(store, read_monitor_history(store, name))
     if as_json:
         print_json(told.to_json())
     else:
@@ -159,6 +161,8 @@ def _print_history(told: History) -> None:
     means = [row.recent for row in told.rows if row.recent is not None]
     if means:
         click.echo(f"  last windows: the mean over so many; the newest {joined_windows(means[-1])}")
+    for change in told.judges:
+        click.echo(f"  judge {in_words(change)}")
     for one in told.amendments:
         reason = f" ({one.reason})" if one.reason else ""
         click.echo(

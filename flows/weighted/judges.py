@@ -2,7 +2,7 @@
 
 from assay.evalcore.errors import AssayError
 from assay.evalcore.outcome_measures.registry import of_scores
-from assay.evalcore.weighted.judges import Judges, judged
+from assay.evalcore.weighted.judges import JudgeFigure, Judges, judge_figures, judged
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
 from assay.flows.weighted.estimate import measure_of
@@ -36,3 +36,19 @@ def read_judges(opened: Opened, standing: Standing) -> Judges | None:
         pool_size=opened.manifest.rows,
         positive=opened.spec.labels.positive_name, confidence=opened.spec.target.confidence,
     )
+
+
+def read_figures(opened: Opened) -> dict[str, tuple[JudgeFigure, ...]]:
+    """The figures of each judge, by the labels of now; none where systems are compared or items come in
+    clusters. Raises BadInput where the labelled items have no weights."""
+    spec = opened.spec
+    if spec.pool.compares or spec.pool.cluster is not None:
+        return {}
+    found = read_sample(opened)
+    return {
+        judge.name: judge_figures(
+            found.kind, found.sample, judge, opened.manifest.rows, spec.labels.positive_name,
+            spec.target.confidence, offset=True,
+        )
+        for judge in judges_of_pool(spec, found.rows, found.items, found.kind)
+    }

@@ -6,12 +6,13 @@ from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.weighted.judges import JudgeFigure, Judges
 from assay.tasks.report import wording
 
-_FIGURES = {
+FIGURES = {
     "agreement": "agrees with the label",
     "true_positive_rate": "true positive rate",
     "false_positive_rate": "false positive rate",
     "kappa": "kappa: agreement beyond chance",
     "correlation": "correlation with the label",
+    "offset": "judge minus label, on average",
 }
 
 
@@ -43,7 +44,7 @@ def judges_in_words(judges: Judges) -> JudgeSection:
 def _line(judge: str, figure: JudgeFigure) -> JudgeLine:
     known = (figure.value, figure.lower, figure.upper)
     return JudgeLine(
-        judge=judge, figure=_FIGURES[figure.figure], value=wording.shown(*known),
+        judge=judge, figure=FIGURES[figure.figure], value=wording.shown(*known),
         interval="exact" if figure.interval == "exact" else wording.ends(*known),
         undefined=figure.undefined_reason,
     )

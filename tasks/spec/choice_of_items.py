@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from assay.evalcore.errors import UnknownName
 from assay.evalcore.methods.registry import method
+from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
 from assay.tasks.schema import Part, wrong
 
 
@@ -17,10 +18,11 @@ class WarmStart(Part):
 
 
 def _known(name: str) -> str:
-    try:
-        method(name)
-    except UnknownName as error:
-        raise wrong(str(error)) from None
+    if name not in OUTCOME_METHODS:
+        try:
+            method(name)
+        except UnknownName as error:
+            raise wrong(str(error)) from None
     return name
 
 

@@ -6,6 +6,7 @@ from assay.evalcore.annotators.answers.base import RuleName
 from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_that
 from assay.evalcore.outcome_measures.registry import of_scores
+from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
@@ -29,6 +30,9 @@ def contradictions(
         found = contradictions_of_outcome(
             labels, labels.outcome, pool, measures, method_name, budget, desk, warm_start, threshold
         )
+    elif method_name in OUTCOME_METHODS and method_name not in METHODS:
+        return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
+                           "`pool.cluster`, or use another method")]
     else:
         found = [*_of_measures(measures), *_of_method(name, pool, method_name, warm_start, budget)]
         if drive is not None and not method(method_name).capabilities.serves_several:

@@ -24,6 +24,7 @@ from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, JsonObject
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
 from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
+from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters
 from assay.tasks.pool.predictions.packed import PackedColumn
 from assay.tasks.pool.predictions.protocol import Gathered
 from assay.tasks.spec.evaluation import Spec
@@ -105,6 +106,7 @@ class RowsSoFar:
         pool, self._kind = spec.pool, kind_of(spec)
         self._predicts = scored or pool.prediction is not None
         self._scores: list[Array] | None = [] if scored and pool.score is not None else None
+        self._clusters = GatheredClusters(spec)
         self.predicted = np.zeros(len(self._kind.parts), np.int64)
         self._codes: list[Array] = []
         self._rows = 0
@@ -122,7 +124,8 @@ class RowsSoFar:
     def columns(self) -> list[str]:
         """The columns that are taken. The id, where nothing is said: the rows have to be counted."""
         scores = [] if self._scores is None else ["score"]
-        return [*(["prediction"] if self._predicts else []), *self._wide, *scores] or ["item_id"]
+        said = [*(["prediction"] if self._predicts else []), *self._wide, *scores, *self._clusters.columns]
+        return said or ["item_id"]
 
     def add(self, table: pa.Table) -> None:
         """Take some rows."""
@@ -134,6 +137,7 @@ class RowsSoFar:
                 self.predicted += self._kind.phi(codes.astype(np.float64)).sum(axis=0).astype(np.int64)
         for column in self._wide.values():
             column.add(table)
+        self._clusters.add(table)
         if self._scores is not None:
             self._scores.append(np.array(table.column("score")))
 
@@ -146,6 +150,7 @@ class RowsSoFar:
         return Items(
             prediction=prediction, probability=wide.get(PROBABILITIES), judge=wide.get(JUDGES),
             score=np.concatenate(self._scores)[:, None] if self._scores else None,
+            cluster=self._clusters.table(),
         )
 
     def close(self) -> None:

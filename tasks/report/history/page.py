@@ -6,6 +6,7 @@ from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
+from assay.tasks.report.history.judges import changes_of_judges, compared_with
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
 from assay.tasks.report.history.rendering import render
 from assay.tasks.report.history.table import interval_of, joined_windows, recent_of, value_of
@@ -90,6 +91,8 @@ def history_html(history: History) -> bytes:
         newest=next((_newest(history, row) for row in newest_first if row.verdict is not None), None),
         figure=windows_figure(history),
         joined=_joined(history),
+        judges=changes_of_judges(history),
+        judges_compared=compared_with(history),
         rows=[_window(row) for row in newest_first],
         segments=[
             SegmentLine(window=row.window, segment=place.segment, place=place_cells(place))

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
+from assay.evalcore.monitoring.judge_drift import JudgeChange
 from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
@@ -93,6 +94,7 @@ class History:
     amendments: tuple[Amendment, ...] = ()
     mutes: tuple[Mute, ...] = ()
     verdicts: tuple[WindowVerdict, ...] = ()   # all of them, in the order they were given
+    judges: tuple[JudgeChange, ...] = ()       # how judges changed in the newest judged window
 
     @property
     def bought(self) -> int:
@@ -115,6 +117,10 @@ class History:
                     "until": None if one.until is None else one.until.isoformat(),
                 }
                 for one in self.mutes
+            ],
+            "judges": [
+                asdict(one) | {"windows_before": list(one.windows_before), "beyond_chance": one.beyond_chance}
+                for one in self.judges
             ],
             "windows": [_row_json(row) for row in self.rows],
         }

@@ -28,7 +28,7 @@ def contradictions_of_outcome(
         *_of_measures(kind, pool, measures),
         *contradictions_of_systems(labels, kind, pool, measures),
         *_of_threshold(kind, pool, measures, threshold),
-        *_of_method(kind, method_name),
+        *_of_method(kind, method_name, pool),
         *_of_two_classes_only(pool, budget, desk, warm_start),
         *_of_two_answers(labels, pool),
         *(("desk." + key, text) for key, text in desk.unlike(labels.answers)),
@@ -105,9 +105,13 @@ def _of_threshold(
         )
 
 
-def _of_method(kind: OutcomeKind, name: str) -> Iterator[Problem]:
+def _of_method(kind: OutcomeKind, name: str, pool: Pool) -> Iterator[Problem]:
     try:
-        outcome_method_for(name, kind)
+        if outcome_method_for(name, kind).needs_clusters and pool.cluster is None:
+            yield "pool.cluster", (
+                f"is needed by method {name!r}, which draws whole clusters; name the column that says what "
+                "items come together in"
+            )
     except (UnknownName, BadInput) as error:
         yield "method", str(error)
 

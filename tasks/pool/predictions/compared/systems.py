@@ -20,6 +20,7 @@ from assay.tasks.ledger.manifest import BY_SYSTEM, PREDICTED_NUMBERS, PREDICTION
 from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
+from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters
 from assay.tasks.pool.predictions.gathered_items import OutcomeCut, kind_of, stack_of_spec
 from assay.tasks.pool.predictions.packed import PackedColumn, packed
 from assay.tasks.pool.predictions.protocol import Gathered, Reading
@@ -116,15 +117,17 @@ class _GatheredSystems(Gathered):
         self._rows = 0
         self._predicted = np.zeros(len(self._kind.parts), np.int64)
         self._differing = np.zeros(len(spec.pool.compared), np.int64)
+        self._clusters = GatheredClusters(spec)
         self._packed = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
 
     @property
     def columns(self) -> list[str]:
         """See Gathered.columns."""
-        return list(self._packed)
+        return [*self._packed, *self._clusters.columns]
 
     def add(self, table: pa.Table) -> None:
         """See Gathered.add."""
+        self._clusters.add(table)
         for column in self._packed.values():
             column.add(table)
         start, self._rows = self._rows, self._rows + table.num_rows
@@ -145,7 +148,8 @@ class _GatheredSystems(Gathered):
         """See Gathered.cut."""
         wide = {name: column.table(self._rows) for name, column in self._packed.items()}
         items = Items(
-            prediction=wide[self._column], probability=wide.get(PROBABILITIES), by_system=wide.get(BY_SYSTEM)
+            prediction=wide[self._column], probability=wide.get(PROBABILITIES),
+            by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(),
         )
         cut = outcome_method(method).cut(stack_of_spec(self._spec, self._rows), items)
         for column in self._packed.values():

@@ -1,0 +1,1 @@
+"""The method that draws items together that come together."""
