@@ -106,12 +106,11 @@ def _traffic(spec: MonitorSpec, window: Window) -> WindowTraffic:
 
 def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
     """A further batch for a window whose verdict is inconclusive; None where the rule allows none."""
+    wanted = verdict.labels_to_decide
+    if wanted is None or not may_follow_up(run, verdict) or left_this_month(run) < 1:
+        return None
     spec, of_window = run.spec_of(verdict.window), run.openings[verdict.window]
     parts = current(of_window)
-    if verdict.verdict != "inconclusive" or verdict.labels_to_decide is None:
-        return None
-    if len(parts) > spec.monitor.follow_ups or left_this_month(run) < 1:
-        return None
     first = parts[0]
     warm = spec.starts_warm
     return _create(run, Opening(
@@ -119,9 +118,17 @@ def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
         evaluation=f"{first.evaluation}-more{len(parts)}",
         # the same pool: a label of it counts in full
         inherits=parts[-1].evaluation if warm else None, carry=1.0 if warm else 0.0,
-        labels=min(verdict.labels_to_decide, spec.budget.labels), content=first.content, files=first.files,
+        labels=min(wanted, spec.budget.labels), content=first.content, files=first.files,
         month=month_of(run), why="follow-up", opened=run.now, outcomes=first.outcomes,
     ))
+
+
+def may_follow_up(run: MonitorRun, verdict: WindowVerdict) -> bool:
+    """Whether the rule allows a further batch after this verdict, in this month or a later one."""
+    if verdict.verdict != "inconclusive" or verdict.labels_to_decide is None:
+        return False
+    parts = current(run.openings[verdict.window])
+    return len(parts) <= run.spec_of(verdict.window).monitor.follow_ups
 
 
 def _create(run: MonitorRun, wanted: Opening) -> Opening:
