@@ -32,6 +32,7 @@ from assay.flows.monitor.recent import size_for
 from assay.flows.monitor.run import MonitorRun
 from assay.flows.monitor.traffic import profiled
 from assay.tasks.effects.calls import effect
+from assay.tasks.ledger.monitoring.claims import Claim, create_claim, read_claims
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening, current
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.pool.window_traffic import NoRows, WindowTraffic, files_digest, read_traffic
@@ -133,15 +134,35 @@ def may_follow_up(run: MonitorRun, verdict: WindowVerdict) -> bool:
 
 def _create(run: MonitorRun, wanted: Opening) -> Opening:
     """Put an opening, with no more labels than the month has left; without an evaluation if it has none."""
-    left = left_this_month(run)
-    if left < 1:
+    got = _claimed(run, wanted)
+    if got < 1:
         affordable = replace(wanted, evaluation=None, labels=0, inherits=None, carry=0.0)
     else:
-        affordable = replace(wanted, labels=min(wanted.labels, left))
+        affordable = replace(wanted, labels=got)
     opening = _put(run.ledger, affordable)
     labels = plural(opening.labels, "label")
     _log.info("%s, window %s: %s, %s", run.spec.name, opening.window, opening.why, labels)
     return opening
+
+
+@effect("claim-labels")
+def _claimed(run: MonitorRun, wanted: Opening) -> int:
+    """The labels that an opening gets of its month, claimed so that no other run spends them too."""
+    place = (wanted.window, wanted.number)
+    while True:
+        claims = read_claims(run.ledger, wanted.month)
+        mine = next((one for one in claims if (one.window, one.opening) == place), None)
+        if mine is not None:
+            return mine.labels
+        # openings that others are about to write, or wrote since this run began
+        unknown = sum(one.labels for one in claims if len(run.openings.get(one.window, ())) < one.opening)
+        left = left_this_month(run) - unknown
+        if left < 1:
+            return 0
+        create_claim(run.ledger, Claim(
+            month=wanted.month, number=len(claims) + 1, window=wanted.window, opening=wanted.number,
+            labels=min(wanted.labels, left),
+        ))
 
 
 @effect("open-window")

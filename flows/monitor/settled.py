@@ -2,6 +2,7 @@
 
 from assay.flows.monitor.due import is_late
 from assay.flows.monitor.known import seal_of, sealed_verdicts
+from assay.flows.monitor.opening import month_of
 from assay.flows.monitor.run import MonitorRun
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
@@ -25,6 +26,8 @@ def keep(run: MonitorRun) -> None:
         key: run.ledger.get(key) for key in sorted(run.keys)
         if (seal := seal_of(key)) is not None and seal in run.keys and _is_kept(key, verdicts)
     }
+    claims = layout.month_claims(run.ledger.name, month_of(run))
+    records |= {key: run.ledger.get(key) for key in run.ledger.keys(claims)}   # read again by every opening
     retried(write_kept)(
         Ledger(run.store, run.ledger.name), run.entries, verdicts=verdicts, settled=frozenset(settled),
         others=frozenset(written - settled), records=records,

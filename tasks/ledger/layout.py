@@ -96,6 +96,10 @@ monitor_verdicts = KeyPattern[str]("{monitor}/verdicts/")
 monitor_verdict = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.json")
 monitor_verdict_seal = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.seal.json")
 
+# Labels that are bought in a month, numbered in the order in which runs claimed them.
+month_claims = KeyPattern[str, str]("{monitor}/months/{month}/")
+month_claim = KeyPattern[str, str, int]("{monitor}/months/{month}/{claim:04d}.json")
+
 # Of a desk without a server of its own, by round and asking (1: for the first time).
 desk_of_evaluation = KeyPattern[str, str]("desks/{desk}/{evaluation}/")
 desk_posts = KeyPattern[str, str, int, int]("desks/{desk}/{evaluation}/{round:04d}/{asking:d}/posted/")
