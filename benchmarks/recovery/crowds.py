@@ -250,10 +250,13 @@ def sweep(url: str) -> None:
     assert not done.failed, done.failed
 
 
-def answer_all(desk: Path, truth: Mapping[str, str]) -> int:
-    """People answer every batch file that has no answers yet; how many those were."""
+def answer_all(desk: Path, truth: Mapping[str, str], only: str = "") -> int:
+    """People answer every batch file that has no answers yet; how many those were.
+
+    only: of the evaluations whose name begins so
+    """
     answered = 0
-    for batch in sorted(desk.glob("*/round-*.csv")):
+    for batch in sorted(desk.glob(f"{only}*/round-*.csv")):
         answers = batch.parent / "answers" / batch.name
         if answers.exists():
             continue
