@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recovery", description=__doc__)
     parser.add_argument("part", choices=["kills", "faults", "many", "page"])
     parser.add_argument("--kills", type=int, default=30, help="processes to kill in all")
-    parser.add_argument("--places", default=",".join(PLACES), help="where they are killed")
+    parser.add_argument("--places", default=",".join(PLACES), help="where they are killed (see places.py)")
     parser.add_argument("--times", type=int, default=3, help="requests at which each fault is tried")
     parser.add_argument("--services", default="disk,s3,label-studio,prefect", help="of `faults` and `many`")
     parser.add_argument("--evaluations", type=int, default=200, help="of `many`")
