@@ -54,7 +54,7 @@ def _filled(folder: Path, finished: int, still_open: int) -> LocalStore:
     """The finished ones are one evaluation under many names; the open ones were begun one by one."""
     predictions, labels = write_small_pool(folder, n=30)
     usual: dict[str, Any] = {"budget": {"labels": 4}, "batch_size": 2, "measure": "precision"}
-    longer = {"budget": {"labels": 12}}   # of the open ones: six rounds
+    longer = {"budget": {"labels": 12}, "measure": "accuracy"}   # of the open ones: six rounds
 
     def spec(name: str, desk: dict[str, Any], **changes: Any) -> Spec:
         return Spec.from_json(

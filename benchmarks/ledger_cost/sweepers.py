@@ -16,7 +16,6 @@ from doubles.small_pool import spec_json
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
 from assay.tasks.ledger import open_store
-from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.spec.evaluation import Spec
@@ -45,13 +44,11 @@ class Swept:
 def sweepers(folder: Path, where: str, still_open: int) -> Iterator[Swept]:
     """The store at `where` holds so many open evaluations, made by `many`, in their first round."""
     _begin_broken(folder, where)
-    number = 1
-    for at_once in AT_ONCE:
+    for number, at_once in enumerate(AT_ONCE, start=1):
         answer(folder / "desk", folder / "labels.csv")
         yield _together(where, at_once, number, still_open)
-        number += 1
     answer(folder / "desk", folder / "labels.csv")
-    yield _cut_off(where, number, still_open)
+    yield _cut_off(where, len(AT_ONCE) + 1, still_open)
 
 
 def _together(where: str, at_once: int, number: int, still_open: int) -> Swept:
@@ -71,7 +68,7 @@ def _together(where: str, at_once: int, number: int, still_open: int) -> Swept:
 
 
 def _cut_off(where: str, number: int, still_open: int) -> Swept:
-    """Sweeps that are killed after a second each, until everybody has moved."""
+    """Sweeps that are killed after two seconds each, until everybody has moved."""
     context = multiprocessing.get_context("forkserver")
     sweeps, moved, began = 0, 0, time.perf_counter()
     while moved < still_open and sweeps < MOST:
@@ -101,13 +98,10 @@ def _sweep(where: str) -> tuple[int, float, int]:
 
 
 def _moved(where: str, number: int, still_open: int) -> int:
-    """How many have planned the round after this one, or have ended."""
+    """How many have planned the round after this one."""
     store = open_store(where)
-    waiting = set(open_evaluations(store))
     names = [f"open-{n:04d}" for n in range(still_open)]
-    return sum(
-        name not in waiting or read_plan(Ledger(store, name), number + 1) is not None for name in names
-    )
+    return sum(read_plan(Ledger(store, name), number + 1) is not None for name in names)
 
 
 def _begin_broken(folder: Path, where: str) -> None:

@@ -3,7 +3,7 @@
 An opening is sealed, and says its month and its labels; so its claim is checked against it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from assay.flows.verify.checking import read_or_say
 from assay.tasks.ledger import layout
@@ -13,8 +13,14 @@ from assay.tasks.ledger.monitors import Opening
 from assay.tasks.ledger.owner import Ledger
 
 
-def claim_differences(ledger: Ledger, there: frozenset[str]) -> Iterator[Difference]:
-    """Claims that cannot be read or are numbered wrongly, and openings with other labels than claimed."""
+def claim_differences(
+    ledger: Ledger, there: frozenset[str], changed: Collection[str], vouched: set[str]
+) -> Iterator[Difference]:
+    """Claims that cannot be read or are numbered wrongly, and openings with other labels than claimed.
+
+    changed: keys that do not fit their seals: no claim is checked against such an opening
+    vouched: the keys of the claims that fit their openings are added
+    """
     claimed: dict[str, tuple[str, Claim]] = {}
     for key in sorted(filter(layout.month_claim.match, there)):
         read = read_or_say(ledger, key, Claim)
@@ -29,6 +35,8 @@ def claim_differences(ledger: Ledger, there: frozenset[str]) -> Iterator[Differe
             claimed.setdefault(of, (key, read))
     for key in sorted(filter(layout.monitor_opening.match, there)):
         opening = read_or_say(ledger, key, Opening)
+        if key in changed:
+            continue
         if isinstance(opening, Difference) or opening.evaluation is None or opening.outcomes == "complete":
             continue   # it bought nothing, or cannot be read, which is said elsewhere
         if key not in claimed:
@@ -37,3 +45,5 @@ def claim_differences(ledger: Ledger, there: frozenset[str]) -> Iterator[Differe
         where, claim = claimed[key]
         if (claim.month, claim.labels) != (opening.month, opening.labels):
             yield Difference(key=where, difference=f"is not what {key} got: {opening.labels} labels")
+        else:
+            vouched.add(where)

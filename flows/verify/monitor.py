@@ -64,7 +64,6 @@ def verify_monitor(
     else:
         found += amendment_differences(ledger, versions, there)
         found += numbered_differences(ledger, versions, there)
-        found += claim_differences(ledger, there)
         check = _Verdicts(ledger, versions, there)
         found += check.differences()
         found += _sizes(ledger, versions, there, check.verdicts)
@@ -73,6 +72,8 @@ def verify_monitor(
         ledger=ledger, keys=there, known={}, rounds=0, finished=False, notes=notes
     )
     retried(check_monitor_seals)(sealed)
+    changed = {difference.key for difference in sealed.differences}
+    found += claim_differences(ledger, there, changed, sealed.checked)   # openings vouch for them
     retried(check_alerts)(sealed)
     sealed.expect(seal, among, layout.monitor_verdict_seal(ledger.name, 1))
     named = {difference.key for difference in found}
