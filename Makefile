@@ -88,7 +88,8 @@ certify: setup
 	--measures f1,precision,recall,accuracy,balanced_accuracy,mcc,specificity,fbeta
 	$(BIN)/python -m benchmarks.certify --write --cache .cache/certification.jsonl
 
-# Servers are killed, replies are lost, disks are full: minutes, or an hour and docs/recovery.md.
+# Servers are killed, replies are lost, disks are full: minutes, or an hour or two and docs/recovery.md. The long
+# form keeps what is finished in .cache/recovery.jsonl, and goes on from there; remove it to begin anew.
 recovery recovery-long: export PYTHONPATH = tests
 
 recovery: label-studio
@@ -96,8 +97,7 @@ recovery: label-studio
 	$(BIN)/python -m benchmarks.recovery faults --times 1 --results .cache/recovery-short.jsonl
 
 recovery-long: label-studio
-	rm -f .cache/recovery.jsonl
-	$(BIN)/python -m benchmarks.recovery kills --kills 200
+	$(BIN)/python -m benchmarks.recovery kills --kills 1000
 	$(BIN)/python -m benchmarks.recovery faults --times 3
 	$(BIN)/python -m benchmarks.recovery many
 	$(BIN)/python -m benchmarks.recovery page

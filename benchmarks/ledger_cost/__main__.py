@@ -12,6 +12,8 @@ from benchmarks.__main__ import machine
 from benchmarks.ledger_cost.many import many
 from benchmarks.ledger_cost.page import rewrite, tables
 from benchmarks.ledger_cost.rounds import rounds
+from benchmarks.ledger_cost.sweepers import sweepers
+from benchmarks.ledger_cost.windows import windows
 
 PAGE = Path(__file__).parents[2] / "docs" / "ledger-cost.md"
 
@@ -20,6 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and put the tables into the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ledger_cost", description=__doc__)
     parser.add_argument("--rounds", default="1,5,20,100,400", help="at which costs are measured")
+    parser.add_argument("--windows", default="10,100,1000,3000", help="of a monitor")
     parser.add_argument("--finished", type=int, default=10_000, help="evaluations in the other store")
     parser.add_argument("--open", type=int, default=200, help="and such that are open")
     parser.add_argument("--page", type=Path, default=PAGE)
@@ -34,8 +37,13 @@ def main(arguments: list[str] | None = None) -> int:
         for cost in rounds(folder / "rounds", at, stores):
             sys.stderr.write(f"{cost}\n")
             costs.append(cost)
+        looked = []
+        for look in windows(folder, [int(number) for number in chosen.windows.split(",")], stores):
+            sys.stderr.write(f"{look}\n")
+            looked.append(look)
         looks = list(many(folder / "many", chosen.finished, chosen.open))
-        text = tables(costs, looks, chosen.finished, chosen.open, machine())
+        swept = list(sweepers(folder / "many", str(folder / "many" / "ledger"), chosen.open))
+        text = tables(costs, looked, looks, swept, chosen.finished, chosen.open, machine())
     sys.stdout.write(text)
     rewrite(chosen.page, text)
     return 0

@@ -54,15 +54,16 @@ def _filled(folder: Path, finished: int, still_open: int) -> LocalStore:
     """The finished ones are one evaluation under many names; the open ones were begun one by one."""
     predictions, labels = write_small_pool(folder, n=30)
     usual: dict[str, Any] = {"budget": {"labels": 4}, "batch_size": 2, "measure": "precision"}
+    longer = {"budget": {"labels": 12}, "measure": "accuracy"}   # of the open ones: six rounds
 
-    def spec(name: str, desk: dict[str, Any]) -> Spec:
+    def spec(name: str, desk: dict[str, Any], **changes: Any) -> Spec:
         return Spec.from_json(
-            spec_json(predictions, labels, name=name, desk=desk, **usual), origin="the benchmark"
+            spec_json(predictions, labels, name=name, desk=desk, **usual | changes), origin="the benchmark"
         )
 
     store = LocalStore(folder / "ledger")
     for n in range(still_open):
-        begin(store, spec(f"open-{n:04d}", {"kind": "folder", "path": str(folder / "desk")}))
+        begin(store, spec(f"open-{n:04d}", {"kind": "folder", "path": str(folder / "desk")}, **longer))
     sweep_store(store, workers=4)   # plans and posts
     one = MemoryStore()
     begin(one, spec("finished-00000", {"kind": "simulated", "labels": str(labels)}))

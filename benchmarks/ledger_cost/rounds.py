@@ -75,7 +75,7 @@ def rounds(folder: Path, at: Sequence[int], stores: dict[str, Any]) -> Iterator[
 def _cost(
     store: Any, spec: Spec, desk: FakeDesk, number: int, stores: dict[str, Any], *, due: bool
 ) -> Cost:
-    watched = Watched(_copy(store))
+    watched = Watched(copied(store))
     advance(watched, spec.name, _desk(desk))
     needed = {key for prefix in watched.listed for key in store.keys(prefix)}
     needed |= {key for key in watched.looked_at if store.exists(key)}
@@ -94,7 +94,8 @@ def _cost(
     )
 
 
-def _copy(store: Any) -> Any:
+def copied(store: Any) -> Any:
+    """The same values in another store."""
     other = PlainMemory()
     other._values.update(store._values)
     return other

@@ -1,6 +1,7 @@
 """The recovery suite: `python -m benchmarks.recovery PART`, with tests/ on the path (see the Makefile).
 
-    kills     `assay run` as a process, killed with SIGKILL until so many deaths are reached
+    kills     processes of `assay run`, of a monitor and of sweeps, killed with SIGKILL until so many deaths
+              are reached, in several places (see places.py)
     faults    one service fails once, at so many requests of an evaluation, for every kind of fault
     many      sweeps over many open evaluations
     page      docs/recovery.md, from the results so far
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recovery.page import page
+from benchmarks.recovery.places import PLACES, label_studio_of, s3_of, share_of
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / ".cache" / "recovery.jsonl"
@@ -32,7 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one part of the suite; 0 if nothing was lost, doubled or wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recovery", description=__doc__)
     parser.add_argument("part", choices=["kills", "faults", "many", "page"])
-    parser.add_argument("--kills", type=int, default=30, help="processes to kill")
+    parser.add_argument("--kills", type=int, default=30, help="processes to kill in all")
+    parser.add_argument("--places", default=",".join(PLACES), help="where they are killed (see places.py)")
     parser.add_argument("--times", type=int, default=3, help="requests at which each fault is tried")
     parser.add_argument("--services", default="disk,s3,label-studio,prefect", help="of `faults` and `many`")
     parser.add_argument("--evaluations", type=int, default=200, help="of `many`")
@@ -42,8 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     chosen.results.parent.mkdir(parents=True, exist_ok=True)
     if chosen.part == "page":
-        lines = chosen.results.read_text(encoding="utf-8").splitlines()
-        chosen.page.write_text(page([json.loads(line) for line in lines]), encoding="utf-8")
+        chosen.page.write_text(page(_read(chosen.results)), encoding="utf-8")
         return 0
     results = _results(chosen)
     wrong = 0
@@ -58,29 +60,42 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _results(chosen: argparse.Namespace) -> Iterator[tuple[dict[str, Any], str]]:
     if chosen.part == "kills":
-        return run_kills(chosen.kills, chosen.seed)
+        return run_kills(chosen.kills, chosen.seed, chosen.places.split(","), chosen.results)
     if chosen.part == "many":
         return run_many(chosen.evaluations, set(chosen.services.split(",")))
     return run_faults(chosen.times, chosen.seed, set(chosen.services.split(",")))
 
 
-def run_kills(kills: int, seed: int) -> Iterator[tuple[dict[str, Any], str]]:
-    """Evaluations until so many processes were killed; each is checked when it is done."""
-    from benchmarks.recovery.kills import VARIANTS, arena
+def run_kills(
+    kills: int, seed: int, places: list[str], results: Path
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """Until so many processes were killed in all, those of the results so far included.
 
-    done, number = 0, 0
-    with _folder() as folder, _s3(folder) as s3, _label_studio() as label_studio:
-        os.environ.update(s3.environment)
-        with arena(folder / "arena", s3, label_studio, seed) as place:
-            while done < kills:
-                survivor = place.survive(number % len(VARIANTS), kills=min(kills - done, MOST_KILLS))
-                number += 1
-                done += len(survivor.kills)
+    Each evaluation, or monitor, is checked when it is done. Every place has its share of the kills.
+    """
+    before = [one for one in _read(results) if one["part"] == "kills"]
+    for name in places:
+        done = [one for one in before if one["place"] == name]
+        due, count = share_of(name, kills), sum(len(one["kills"]) for one in done)
+        if count >= due:
+            continue
+        with _folder() as folder, ExitStack() as running:
+            survive = PLACES[name].open(folder, seed + len(done), running)
+            number = len(done)
+            while count < due:
+                survivor = survive(number, min(due - count, MOST_KILLS))
+                number, count = number + 1, count + len(survivor.kills)
                 well = survivor.as_if_nothing_had_happened
-                yield {"part": "kills", "seed": seed, "well": well, **asdict(survivor)}, (
-                    f"evaluation {number}: {done} of {kills} kills, {len(survivor.kills)} in this one; "
-                    f"{survivor.copies_made} copies; {'as if nothing had happened' if well else survivor}"
+                yield {"part": "kills", "place": name, "seed": seed, "well": well, **asdict(survivor)}, (
+                    f"{name} {number}: {count} of {due} kills, {len(survivor.kills)} in this one, "
+                    f"{survivor.seconds:.0f} s; {'as if nothing had happened' if well else survivor}"
                 )
+
+
+def _read(results: Path) -> list[dict[str, Any]]:
+    if not results.exists():
+        return []
+    return [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
 
 
 def run_faults(times: int, seed: int, services: set[str]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -108,7 +123,7 @@ def _trials(times: int, draw: random.Random, services: set[str]) -> Iterator[Any
             for n in range(4 * times):
                 yield disk.trial(share=(n + draw.random()) / (4 * times) * 0.95)
         if "s3" in services:
-            with _s3(folder) as s3, store_faults.s3_stage(folder / "store", s3) as store:
+            with s3_of(folder) as s3, store_faults.s3_stage(folder / "store", s3) as store:
                 for name in store_faults.ANY_REQUEST:
                     for at in store.positions(name, times, draw):
                         yield store.trial(name, at)
@@ -116,7 +131,7 @@ def _trials(times: int, draw: random.Random, services: set[str]) -> Iterator[Any
                     for at in store.positions(name, times, draw):
                         yield store.trial(name, at, stays=True)
         if "label-studio" in services:
-            with _label_studio() as server, desk_faults.desk_stage(folder / "desk", server) as desk:
+            with label_studio_of() as server, desk_faults.desk_stage(folder / "desk", server) as desk:
                 for name in desk_faults.ANY_REQUEST:
                     for at in desk.positions(times, draw):
                         yield desk.trial(name, at)
@@ -141,7 +156,7 @@ def run_many(evaluations: int, services: set[str]) -> Iterator[tuple[dict[str, A
         if "disk" in services:
             stores["local folder"] = str(folder / "ledger")
         if "s3" in services:
-            s3 = running.enter_context(_s3(folder))
+            s3 = running.enter_context(s3_of(folder))
             os.environ.update(s3.environment)
             stores["S3"] = s3.new_url("many")
         for name, where in stores.items():
@@ -153,22 +168,6 @@ def run_many(evaluations: int, services: set[str]) -> Iterator[tuple[dict[str, A
 def _folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="assay-recovery-") as folder:
         yield Path(folder)
-
-
-@contextmanager
-def _s3(folder: Path) -> Iterator[Any]:
-    from services.s3 import s3_server
-
-    with s3_server(folder / "s3") as server:
-        yield server
-
-
-@contextmanager
-def _label_studio() -> Iterator[Any]:
-    from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
-
-    with LocalLabelStudio() as server:
-        yield server
 
 
 if __name__ == "__main__":

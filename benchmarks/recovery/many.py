@@ -44,9 +44,9 @@ def measured_sweeps(folder: Path, where: str, how_many: int, workers: int = 4) -
     yield _measured(store, how_many, workers, "a round to plan and to post", "waiting")
     yield _measured(store, how_many, workers, "nothing: people are working", "waiting")
     yield _measured(store, how_many, 4 * workers, "nothing: people are working", "waiting")
-    _answer(desk, folder / "labels.csv")
+    answer(desk, folder / "labels.csv")
     yield _measured(store, how_many, workers, "a round to close, the next to plan and to post", "waiting")
-    _answer(desk, folder / "labels.csv")
+    answer(desk, folder / "labels.csv")
     yield _measured(store, how_many, workers, "the last round to close, and an end", "finished")
 
 
@@ -61,7 +61,7 @@ def _measured(store: Any, how_many: int, workers: int, due: str, expected: str) 
     }
 
 
-def _answer(desk: Path, labels: Path) -> None:
+def answer(desk: Path, labels: Path) -> None:
     """Everybody answers every batch file of every evaluation, by the texts that are shown."""
     with labels.open(newline="") as opened:
         truth = {f"what item {n} says": row["label"] for n, row in enumerate(csv.DictReader(opened))}

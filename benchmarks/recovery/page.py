@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from benchmarks.recovery.places import PLACES
+
 Result = Mapping[str, Any]
 
 _HEAD = """# Recovery: tests with kills and faults
@@ -15,20 +17,35 @@ This page is made by `python -m benchmarks.recovery page` from the results of `m
 recovery` runs a smaller part in some minutes, and `make test` a few cases.
 
 In every row the final ledger was compared with that of an undisturbed run: every key, every column, every
-value, floats to 1e-9. Left out are times, random words, and the digests of answers, because an answer holds
-the time at which it was given. Every item asked was checked to have one label, and the right one. `assay
-verify` was run on every ledger. A *copy* is a second Label Studio task for an item.
+value. Left out are times, random words, and the digests of answers, because an answer holds the time at
+which it was given. Numbers are compared to 1e-9: their last bit depends on how many threads a process adds
+up with. Every item asked was checked to have one label, and the right one. `assay verify` was run on every
+ledger. A *copy* is a second Label Studio task for an item.
 """
 
-_KILLS = """## `assay run`, killed
+_KILLS = """## Processes killed
 
-`assay run` is a process of its own. It reports its effects to the test through a named pipe
-(`ASSAY_EFFECT_LOG`). It is killed with SIGKILL at a moment drawn from a seed: during the n-th effect,
-during the effect that was killed least often so far, or at any time. Then it is started again, until the
-evaluation is done. Meanwhile a person labels in Label Studio. A proxy in front of Label Studio disturbs
-about half of all imports: it loses the reply, or the request, or delays the import until it was posted
-again. Items are posted again after one second instead of ten minutes. Most processes are forked from one
-that has imported the libraries; every tenth is started from nothing.
+Every process reports its effects to the test through a named pipe (`ASSAY_EFFECT_LOG`). It is killed with
+SIGKILL at a moment drawn from a seed: during the n-th effect, during the effect that was killed least often
+so far, or at any time. Then it is started again, until the evaluation, or the monitor, has come to its end.
+
+- `assay run` with Label Studio: a person labels meanwhile. A proxy in front of Label Studio disturbs about
+  half of all imports: it loses the reply, or the request, or delays the import until it was posted again.
+  Items are posted again after one second instead of ten minutes.
+- `assay run` alone: the desk is simulated. Most processes of `assay run` are forked from one that has
+  imported the libraries; every tenth is started from nothing.
+- A monitor: four windows are open at once, people answer in files, and an inconclusive window gets a
+  follow-up. People answer between the runs of the monitor, so the order of events is always the same.
+- A crowd: the runs of the monitor and of two sweepers, three processes at once, all of them killed. People
+  answer all the while.
+
+In a crowd, which window is answered and judged first differs from trial to trial, and **this order is an
+input**: the evidence of a verdict is that of all verdicts before it, and a follow-up gets the labels that
+its verdict asks for and that the month still has. So a follow-up's size, and with it its last round and its
+outcome, need not be those of the undisturbed run. The table counts the evaluations of which that is so. What
+must hold in any order was checked of every one: the ledger of each evaluation is, key by key, what one
+process alone makes of its spec and the same answers; a follow-up has no more labels than its verdict asked
+for; the month is not overspent; and `verify` recomputes every verdict from those before it.
 """
 
 _FAULTS = """## Services that fail
@@ -59,28 +76,54 @@ def page(results: Sequence[Result]) -> str:
     return "\n".join(parts)
 
 
+_COUNTS = {   # of a result -> what the table calls it
+    "labels": "labels in them",
+    "runs": "processes started",
+    "imports_disturbed": "imports disturbed by the proxy",
+    "copies_made": "copies made",
+    "copies_removed": "copies removed, untouched",
+    "copies_merged": "copies that were labelled too, and merged",
+    "copies_left": "copies left",
+    "labels_lost": "labels lost",
+    "labelled_twice": "items with more than one effective label",
+    "overspent": "labels bought beyond the month's",
+    "by_order": "evaluations that differ because verdicts came in another order",
+    "differences": "other differences",
+}
+
+
 def kills_table(results: Sequence[Result]) -> str:
-    """What became of the evaluations that were killed, and which effects died."""
-    kills = [kill for one in results for kill in one["kills"]]
-    inside = [kill for kill in kills if kill["inside"]]
-    rows = [
-        ("evaluations", len(results)),
-        ("labels in them", _total(results, "labels")),
-        ("processes started", _total(results, "runs")),
-        ("killed", len(kills)),
-        ("of these, inside an effect", f"{len(inside)} ({len(inside) / max(len(kills), 1):.0%})"),
-        ("imports disturbed by the proxy", _total(results, "imports_disturbed")),
-        ("copies made", _total(results, "copies_made")),
-        ("copies removed, untouched", sum(_removed(one) for one in results)),
-        ("copies that were labelled too, and merged", _total(results, "copies_merged")),
-        ("copies left", _total(results, "copies_left")),
-        ("labels lost", _total(results, "labels_lost")),
-        ("items with more than one effective label", _total(results, "labelled_twice")),
-        ("differences from the undisturbed run", sum(len(one["differences"]) for one in results)),
+    """What became of what was killed, by place and in all, and which effects died."""
+    by_place = {name: [one for one in results if one["place"] == name] for name in PLACES}
+    columns = {PLACES[name].what: ones for name, ones in by_place.items() if ones} | {"total": list(results)}
+    rows: list[tuple[object, ...]] = [
+        ("evaluations", *(sum(one.get("evaluations", 1) for one in ones) for ones in columns.values())),
+        ("killed", *(len(_kills(ones)) for ones in columns.values())),
+        ("of these, inside an effect", *(_share_inside(ones) for ones in columns.values())),
     ]
-    dead = Counter(kill["inside"][-1] for kill in inside)
+    rows += [
+        (what, *(_counted(ones, name) for ones in columns.values())) for name, what in _COUNTS.items()
+    ]
+    dead = Counter(kill["inside"][-1] for kill in _kills(results) if kill["inside"])
     effects = "; ".join(f"{name} {times}" for name, times in dead.most_common())
-    return _table(("", "total"), rows) + f"\nKilled inside: {effects}.\n"
+    return _table(("", *columns), rows) + f"\nKilled inside: {effects}.\n"
+
+
+def _kills(results: Sequence[Result]) -> list[Any]:
+    return [kill for one in results for kill in one["kills"]]
+
+
+def _share_inside(results: Sequence[Result]) -> str:
+    kills = _kills(results)
+    return f"{sum(bool(kill['inside']) for kill in kills) / max(len(kills), 1):.0%}"
+
+
+def _counted(results: Sequence[Result], name: str) -> object:
+    """The sum; nothing where it is not counted in this place."""
+    if name == "copies_removed":
+        return sum(_removed(one) for one in results if "copies_made" in one)
+    counts = [one[name] for one in results if name in one]
+    return sum(len(one) if isinstance(one, list) else int(one) for one in counts) if counts else ""
 
 
 def faults_table(results: Sequence[Result]) -> str:

@@ -2,7 +2,8 @@
 anything else.
 
 One evaluation that fails does not keep the others from advancing; it is named in the summary, and tried again
-by the next sweep.
+by the next sweep. The order is drawn anew every time, so none waits for ever behind others, also where every
+sweep is cut off before its end.
 
 A sweep that looks again reads the closed rounds of open evaluations too, and of those that finished lately:
 answers that changed become revisions. Once a night is enough.
@@ -10,6 +11,7 @@ answers that changed become revisions. Once a night is enough.
 
 import contextvars
 import logging
+import random
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -73,6 +75,8 @@ def sweep_store(
     look_back    and those of evaluations whose last round closed no longer ago than this
     """
     names = list(only) if only is not None else _open(store)
+    # a sweep that is cut off begins elsewhere the next time, and two at once rarely work on the same one
+    random.shuffle(names)
     if names and only is None:
         retried(store.check)()   # which removes what crashed writers left behind
     if look_again and look_back and only is None:

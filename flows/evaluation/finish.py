@@ -14,6 +14,7 @@ from assay.flows.record.standing import current_standing, read_history, verdict_
 from assay.flows.revisions.revise import catch_up, look_again
 from assay.tasks import events
 from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger.checkpoints.monitor import forget_if_settled
 from assay.tasks.ledger.ending import Ending, enter_index, leave_index, write_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
@@ -57,7 +58,9 @@ def finish_again(
     _alert_and_leave(opened, ending, now())
     if people is not None and folded is not None:
         retried(enter_index)(opened.ledger)   # a look that is cut short is carried through by a sweep
-        look_again(people(), folded, finished=True)
+        before = last_revision(opened.ledger)
+        if look_again(people(), folded, finished=True) != before:
+            retried(forget_if_settled)(opened.ledger.store, opened.name)
         _alert_and_leave(opened, ending, now())
 
 

@@ -35,7 +35,7 @@ def take_on(run: MonitorRun, window: Window) -> bool:
     if opening is not None:
         run.add_opening(opening)
         _stop_replaced(run, known, opening)
-    elif known and not _is_late(run, window):
+    elif known and not is_late(run, window):
         _look_again(run, window.name)
     # a window opened later in the same run is compared with this one, and inherits its labels
     while go_on(run, window.name):
@@ -64,6 +64,13 @@ def _open_new(run: MonitorRun, window: Window) -> Opening | None:
     return None
 
 
+def leave_out_again(run: MonitorRun, window: str) -> None:
+    """Say of a settled window why it was left out, if it was."""
+    standing = standing_state(run.states.get(window, []))
+    if standing is not None and window not in run.openings:
+        run.done.left_out[window] = f"{standing.state}: {standing.why}"
+
+
 def _leave_out(run: MonitorRun, window: str, found: Found) -> None:
     run.found[window] = found
     run.done.left_out[window] = f"{found.state}: {found.why}"
@@ -71,7 +78,7 @@ def _leave_out(run: MonitorRun, window: str, found: Found) -> None:
 
 def _is_still(run: MonitorRun, window: Window, standing: WindowState) -> bool:
     """Whether a window that was left out is as it was, or is no longer looked at."""
-    if _is_late(run, window):
+    if is_late(run, window):
         return True
     spec = run.spec_of(window.name)
     try:
@@ -82,13 +89,13 @@ def _is_still(run: MonitorRun, window: Window, standing: WindowState) -> bool:
 
 def _may_have_changed(run: MonitorRun, window: Window, last: Opening) -> bool:
     """Whether the predictions must be read to know; by names, sizes and versions of the files."""
-    if last.evaluation is None or _is_late(run, window):
+    if last.evaluation is None or is_late(run, window):
         return False
     spec = run.spec_of(window.name)
     return files_digest(spec.evaluation(window, spec.name, 1, None, 0)) != last.files
 
 
-def _is_late(run: MonitorRun, window: Window) -> bool:
+def is_late(run: MonitorRun, window: Window) -> bool:
     """Whether changes of this window are no longer looked for."""
     return run.now > run.late_from(window)
 
@@ -97,7 +104,7 @@ def _look_again(run: MonitorRun, window: str) -> None:
     """Read the answers of finished evaluations once more: those that changed become a revision."""
     for opening in current(run.openings[window]):
         if opening.evaluation is not None and is_finished(run.of_evaluation(opening.evaluation)):
-            advance(run.ledger.store, opening.evaluation, look_again=True)
+            advance(run.store, opening.evaluation, look_again=True)
 
 
 def _stop_replaced(run: MonitorRun, known: Sequence[Opening], opening: Opening) -> None:

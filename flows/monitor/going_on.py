@@ -5,7 +5,7 @@ from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
 from assay.flows.monitor.evidence import is_finished, read_part, revision_of
 from assay.flows.monitor.judging import judge
-from assay.flows.monitor.opening import open_follow_up
+from assay.flows.monitor.opening import may_follow_up, open_follow_up
 from assay.flows.monitor.run import MonitorRun
 from assay.tasks.ledger.monitors import Opening, current
 from assay.tasks.spec.evaluation import Spec
@@ -33,6 +33,8 @@ def go_on(run: MonitorRun, window: str) -> bool:
     run.tell(standing)   # a crash may have come between the two
     further = open_follow_up(run, standing)
     if further is None:
+        if not may_follow_up(run, standing):
+            run.through.add(window)
         return False
     run.add_opening(further)
     return further.evaluation is not None
@@ -43,8 +45,8 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
     name = str(opening.evaluation)
     if is_finished(run.of_evaluation(name)):
         return True
-    begin(run.ledger.store, _spec_of(run, opening), now=lambda: run.now)
-    standing = advance(run.ledger.store, name)
+    begin(run.store, _spec_of(run, opening), now=lambda: run.now)
+    standing = advance(run.store, name)
     if standing.state != "finished":
         waits = standing.waiting_for
         on_desk = f"{plural(waits.items, 'item')} on the {waits.desk} desk" if waits else "open"

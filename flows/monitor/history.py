@@ -1,28 +1,28 @@
 """Reading the history of a monitor: one row for each window, with the newest verdict on it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 
+from assay.flows.monitor.known import read_known
 from assay.flows.monitor.registry import open_monitor
 from assay.flows.monitor.versions import Version
+from assay.flows.record.opened import utc_now
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitor_seals import sealable
 from assay.tasks.ledger.monitoring.mutes import read_mutes
 from assay.tasks.ledger.monitoring.states import WindowState, read_states, standing_state
 from assay.tasks.ledger.monitoring.versions import read_amendments
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, current, latest, read_openings, read_verdicts
-from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report.history.record import History, HistoryRow
 
 
 @retried
-def read_monitor_history(store: Store, name: str) -> History:
+def read_monitor_history(store: Store, name: str, now: Callable[[], datetime] = utc_now) -> History:
     """The history of a monitor. Raises UnknownMonitor."""
     versions = open_monitor(store, name)
     spec = versions.newest
-    ledger = Ledger(store, layout.monitor(name))
-    keys = sealable(ledger)
+    known = read_known(store, name, versions, now())
+    ledger, keys = known.ledger, known.keys
     openings, states = read_openings(ledger, keys), read_states(ledger, keys)
     verdicts = read_verdicts(ledger, keys)
     standing = latest(verdicts)

@@ -32,6 +32,7 @@ from assay.flows.monitor.recent import size_for
 from assay.flows.monitor.run import MonitorRun
 from assay.flows.monitor.traffic import profiled
 from assay.tasks.effects.calls import effect
+from assay.tasks.ledger.monitoring.claims import Claim, create_claim, read_claims
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening, current
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.pool.window_traffic import NoRows, WindowTraffic, files_digest, read_traffic
@@ -106,12 +107,11 @@ def _traffic(spec: MonitorSpec, window: Window) -> WindowTraffic:
 
 def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
     """A further batch for a window whose verdict is inconclusive; None where the rule allows none."""
+    wanted = verdict.labels_to_decide
+    if wanted is None or not may_follow_up(run, verdict) or left_this_month(run) < 1:
+        return None
     spec, of_window = run.spec_of(verdict.window), run.openings[verdict.window]
     parts = current(of_window)
-    if verdict.verdict != "inconclusive" or verdict.labels_to_decide is None:
-        return None
-    if len(parts) > spec.monitor.follow_ups or left_this_month(run) < 1:
-        return None
     first = parts[0]
     warm = spec.starts_warm
     return _create(run, Opening(
@@ -119,22 +119,50 @@ def open_follow_up(run: MonitorRun, verdict: WindowVerdict) -> Opening | None:
         evaluation=f"{first.evaluation}-more{len(parts)}",
         # the same pool: a label of it counts in full
         inherits=parts[-1].evaluation if warm else None, carry=1.0 if warm else 0.0,
-        labels=min(verdict.labels_to_decide, spec.budget.labels), content=first.content, files=first.files,
+        labels=min(wanted, spec.budget.labels), content=first.content, files=first.files,
         month=month_of(run), why="follow-up", opened=run.now, outcomes=first.outcomes,
     ))
 
 
+def may_follow_up(run: MonitorRun, verdict: WindowVerdict) -> bool:
+    """Whether the rule allows a further batch after this verdict, in this month or a later one."""
+    if verdict.verdict != "inconclusive" or verdict.labels_to_decide is None:
+        return False
+    parts = current(run.openings[verdict.window])
+    return len(parts) <= run.spec_of(verdict.window).monitor.follow_ups
+
+
 def _create(run: MonitorRun, wanted: Opening) -> Opening:
     """Put an opening, with no more labels than the month has left; without an evaluation if it has none."""
-    left = left_this_month(run)
-    if left < 1:
+    got = _claimed(run, wanted)
+    if got < 1:
         affordable = replace(wanted, evaluation=None, labels=0, inherits=None, carry=0.0)
     else:
-        affordable = replace(wanted, labels=min(wanted.labels, left))
+        affordable = replace(wanted, labels=got)
     opening = _put(run.ledger, affordable)
     labels = plural(opening.labels, "label")
     _log.info("%s, window %s: %s, %s", run.spec.name, opening.window, opening.why, labels)
     return opening
+
+
+@effect("claim-labels")
+def _claimed(run: MonitorRun, wanted: Opening) -> int:
+    """The labels that an opening gets of its month, claimed so that no other run spends them too."""
+    place = (wanted.window, wanted.number)
+    while True:
+        claims = read_claims(run.ledger, wanted.month)
+        mine = next((one for one in claims if (one.window, one.opening) == place), None)
+        if mine is not None:
+            return mine.labels
+        # openings that others are about to write, or wrote since this run began
+        unknown = sum(one.labels for one in claims if len(run.openings.get(one.window, ())) < one.opening)
+        left = left_this_month(run) - unknown
+        if left < 1:
+            return 0
+        create_claim(run.ledger, Claim(
+            month=wanted.month, number=len(claims) + 1, window=wanted.window, opening=wanted.number,
+            labels=min(wanted.labels, left),
+        ))
 
 
 @effect("open-window")

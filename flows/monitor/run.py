@@ -1,7 +1,7 @@
 """One run over a monitor: what its ledger says, kept up to date, and what the run did."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -9,12 +9,14 @@ from assay.evalcore.errors import AssayError
 from assay.evalcore.monitoring.calendar import Window
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.plurals import plural
+from assay.flows.monitor.known import read_known
 from assay.flows.monitor.registry import open_monitor
 from assay.flows.monitor.telling import tell
 from assay.flows.monitor.versions import Versions
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitor_seals import seal_monitor, sealable
+from assay.tasks.ledger.checkpoints.monitor import KeptEntries
+from assay.tasks.ledger.monitor_seals import seal_monitor
 from assay.tasks.ledger.monitoring.states import State, WindowState, read_states
 from assay.tasks.ledger.monitors import (
     Opening,
@@ -71,7 +73,8 @@ class Found:
 class MonitorRun:
     """A monitor's records as this run knows them; what is written is added to them, and to `done`."""
 
-    ledger: Ledger       # of the monitor
+    store: Store
+    ledger: Ledger       # of the monitor; what is known of settled windows is read from memory
     versions: Versions   # of its spec
     now: datetime
     done: Tick
@@ -79,6 +82,9 @@ class MonitorRun:
     verdicts: list[WindowVerdict]        # in the order they were given
     states: dict[str, list[WindowState]]   # by window, in order
     keys: set[str]       # of its windows and verdicts
+    settled: set[str]    # windows of which nothing can be due
+    entries: KeptEntries
+    through: set[str] = field(default_factory=set)   # windows for which this run has done all there can be
     found: dict[str, Found] = field(default_factory=dict)   # by window
 
     @property
@@ -105,13 +111,18 @@ class MonitorRun:
         return window.end.astimezone(UTC) + spec.settle + timedelta(days=spec.monitor.late_days)
 
     @property
+    def active(self) -> list[str]:
+        """The windows that were opened and are not settled, by name."""
+        return sorted(self.openings.keys() - self.settled)
+
+    @property
     def standing(self) -> dict[str, WindowVerdict]:
         """The newest verdict on each window."""
         return latest(self.verdicts)
 
     def of_evaluation(self, name: str) -> Ledger:
         """The ledger of an evaluation in the same store."""
-        return Ledger(self.ledger.store, name)
+        return Ledger(self.store, name)
 
     def attempt(self, window: str, work: Callable[[], bool]) -> bool:
         """Do the work of one window. An error is kept for the summary and does not stop the other windows."""
@@ -138,7 +149,9 @@ class MonitorRun:
         """
         winner = _write_verdict(self.ledger, verdict)
         if winner.window != verdict.window:
-            self.keys = retried(sealable)(self.ledger)
+            known = read_known(self.store, self.spec.name, self.versions, self.now, {verdict.window})
+            self.ledger, self.keys, self.entries = known.ledger, known.keys, known.entries
+            self.settled &= known.settled
             self.openings = retried(read_openings)(self.ledger, self.keys)
             self.verdicts = retried(read_verdicts)(self.ledger, self.keys)
             return
@@ -160,15 +173,16 @@ class MonitorRun:
         return signals_of(self.openings.get(window, ()))
 
 
-def read_run(store: Store, name: str, now: datetime) -> MonitorRun:
-    """Begin a run. Raises UnknownMonitor."""
+def read_run(store: Store, name: str, now: datetime, also: Iterable[str] = ()) -> MonitorRun:
+    """Begin a run; also: windows that are looked at, settled or not. Raises UnknownMonitor."""
     versions = open_monitor(store, name)
-    ledger = Ledger(store, layout.monitor(name))
-    keys = retried(sealable)(ledger)
+    known = read_known(store, name, versions, now, also)
     return MonitorRun(
-        ledger=ledger, versions=versions, now=now, done=Tick(monitor=name), keys=keys,
-        openings=retried(read_openings)(ledger, keys), verdicts=retried(read_verdicts)(ledger, keys),
-        states=retried(read_states)(ledger, keys),
+        store=store, ledger=known.ledger, versions=versions, now=now, done=Tick(monitor=name),
+        keys=known.keys, settled=known.settled, entries=known.entries,
+        openings=retried(read_openings)(known.ledger, known.keys),
+        verdicts=retried(read_verdicts)(known.ledger, known.keys),
+        states=retried(read_states)(known.ledger, known.keys),
     )
 
 

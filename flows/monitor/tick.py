@@ -15,15 +15,18 @@ later.
 """
 
 import logging
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
-from assay.evalcore.monitoring.calendar import Window, due, ended
 from assay.flows.monitor.changes.mute import end_mutes
-from assay.flows.monitor.due import take_on
+from assay.flows.monitor.due import leave_out_again, take_on
 from assay.flows.monitor.going_on import go_on
-from assay.flows.monitor.run import MonitorRun, Tick, read_run
+from assay.flows.monitor.known import due_windows
+from assay.flows.monitor.run import Tick, read_run
+from assay.flows.monitor.settled import keep
 from assay.flows.monitor.states import tell_states, write_states
+from assay.tasks.ledger.checkpoints.monitor import forget_kept
+from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
 
 _log = logging.getLogger("assay.monitor")
@@ -37,22 +40,28 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
 
     Raises UnknownMonitor, BadInput for a window of another kind, and whatever the store raises.
     """
-    run = read_run(store, name, now)
+    run = read_run(store, name, now, [only] if only else [])
+    if only and only not in {window.name for window in due_windows(run.versions, now)}:
+        forget_kept(Ledger(store, run.ledger.name))   # nobody else would look for it
     run.seal()   # what an earlier run wrote and had no time to seal
-    windows = [run.window(only)] if only else _due(run)
-    names = {window.name for window in windows}
+    windows = [run.window(only)] if only else due_windows(run.versions, now)
+    names = {window.name for window in windows} - run.settled
     for window in windows:
-        run.attempt(window.name, partial(take_on, run, window))
+        if window.name in names:
+            run.attempt(window.name, partial(take_on, run, window))
+        else:
+            leave_out_again(run, window.name)
     # a verdict may buy further labels, which may be there at once
     while True:
-        moved = [run.attempt(window, partial(go_on, run, window))
-                 for window in sorted(run.openings) if only is None or window in names]
+        moved = [run.attempt(window, partial(go_on, run, window)) for window in run.active
+                 if window not in run.through and (only is None or window in names)]
         if not any(moved):
             break
-    write_states(run, sorted(names if only else names | run.openings.keys()))
+    write_states(run, sorted(names if only else names | set(run.active)))
     run.seal()
     tell_states(run)
     end_mutes(run)
+    keep(run)
     _log.info("%s: %s", name, run.done.summary())
     return run.done
 
@@ -62,10 +71,10 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
 
     Raises UnknownMonitor, and whatever the store raises.
     """
-    run = read_run(store, name, now)
+    run = read_run(store, name, now, [window])
     # other windows may have waited for the verdict on the reference
     is_reference = any(version.spec.reference.name == window for version in run.versions.all)
-    windows = sorted(run.openings) if is_reference else [window]
+    windows = run.active if is_reference else [window]
     for one in windows:
         while run.attempt(one, partial(go_on, run, one)):
             pass
@@ -73,13 +82,3 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
     run.seal()
     tell_states(run)
     return run.done
-
-
-def _due(run: MonitorRun) -> list[Window]:
-    """The windows that are due, without those that the stream does not have."""
-    newest = run.spec
-    # a version may ask for a longer wait; each window waits as its own does
-    return [
-        window for window in due(run.versions.all[0].spec.first, newest.last, run.now, timedelta(0))
-        if (spec := run.spec_of(window.name)).has(window) and ended(window, spec.settle, run.now)
-    ]

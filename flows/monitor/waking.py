@@ -18,8 +18,9 @@ from assay.flows.record.opened import utc_now
 from assay.tasks import events
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.monitors import read_openings
+from assay.tasks.ledger.monitors import Opening
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.record import read_records
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.settings import Settings
 
@@ -61,15 +62,13 @@ def record_failure_of(store: Store, evaluation: str, error: AssayError, now: dat
 def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
     """The monitor that opened an evaluation, and for which window.
 
-    An evaluation's name begins with its monitor's and a dash. Others may begin so too, so the openings
-    decide.
+    Others may have such a name too, so the openings decide.
     """
-    for at in (i for i, letter in enumerate(evaluation) if letter == "-"):
-        monitor = evaluation[:at]
-        ledger = Ledger(store, layout.monitor(monitor))
-        if not ledger.exists(layout.spec(ledger.name)):
+    for owner, window in layout.windows_of(evaluation):
+        ledger = Ledger(store, owner)
+        if not ledger.exists(layout.spec(owner)):
             continue
-        for window, openings in read_openings(ledger).items():
-            if any(opening.evaluation == evaluation for opening in openings):
-                return monitor, window
+        openings = read_records(ledger, layout.monitor_window(owner, window), layout.monitor_opening, Opening)
+        if any(opening.evaluation == evaluation for opening in openings):
+            return owner.removeprefix(layout.MONITORS_PREFIX), window
     return None

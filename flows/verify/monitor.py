@@ -4,6 +4,7 @@
                       window that was due already; what it does to the evidence is recomputed
     openings, states  can be read, and name windows that exist in its calendar; a number of labels that was
                       decided from earlier windows is the one that the verdicts known then give
+    claims            of a month's labels: numbered without a gap; every opening has the labels of its own
     mutes             can be read, numbered without a gap
     verdicts          numbered without a gap, each recomputed by the version of its window's time, from the
                       ledgers of the evaluations it rests on
@@ -27,6 +28,7 @@ from assay.flows.monitor.versions import Versions
 from assay.flows.verify.amendments import amendment_differences, numbered_differences, unreadable_versions
 from assay.flows.verify.beside import check_alerts
 from assay.flows.verify.checking import UNREADABLE, read_or_say, unreadable
+from assay.flows.verify.claims import claim_differences
 from assay.flows.verify.ledger import Verification
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
@@ -70,6 +72,8 @@ def verify_monitor(
         ledger=ledger, keys=there, known={}, rounds=0, finished=False, notes=notes
     )
     retried(check_monitor_seals)(sealed)
+    changed = {difference.key for difference in sealed.differences}
+    found += claim_differences(ledger, there, changed, sealed.checked)   # openings vouch for them
     retried(check_alerts)(sealed)
     sealed.expect(seal, among, layout.monitor_verdict_seal(ledger.name, 1))
     named = {difference.key for difference in found}

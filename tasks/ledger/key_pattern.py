@@ -25,6 +25,7 @@ _TEXT = {
     "monitor": _MONITOR,
     "owner": rf"{_EVALUATION}|{_MONITOR}",
     "window": NAME,
+    "month": r"\d{4}-\d{2}",
     "alert": r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}",
     "channel": r"[a-z0-9][a-z0-9-]*",
     "desk": r"[a-z][a-z-]*",

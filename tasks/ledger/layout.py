@@ -11,6 +11,7 @@ either, but the memory of desks that have no server of their own.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -84,6 +85,7 @@ monitor_versions = KeyPattern[str]("{monitor}/versions/")
 monitor_version = KeyPattern[str, int]("{monitor}/versions/{version:04d}.json")
 monitor_version_seal = KeyPattern[str, int]("{monitor}/versions/{version:04d}.seal.json")
 monitor_windows = KeyPattern[str]("{monitor}/windows/")
+monitor_window = KeyPattern[str, str]("{monitor}/windows/{window}/")
 monitor_opening = KeyPattern[str, str, int]("{monitor}/windows/{window}/openings/{opening:04d}.json")
 window_state = KeyPattern[str, str, int]("{monitor}/windows/{window}/states/{state:04d}.json")
 window_state_seal = KeyPattern[str, str, int]("{monitor}/windows/{window}/states/{state:04d}.seal.json")
@@ -93,6 +95,10 @@ monitor_opening_seal = KeyPattern[str, str, int](
 monitor_verdicts = KeyPattern[str]("{monitor}/verdicts/")
 monitor_verdict = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.json")
 monitor_verdict_seal = KeyPattern[str, int]("{monitor}/verdicts/{verdict:06d}.seal.json")
+
+# Labels that are bought in a month, numbered in the order in which runs claimed them.
+month_claims = KeyPattern[str, str]("{monitor}/months/{month}/")
+month_claim = KeyPattern[str, str, int]("{monitor}/months/{month}/{claim:04d}.json")
 
 # Of a desk without a server of its own, by round and asking (1: for the first time).
 desk_of_evaluation = KeyPattern[str, str]("desks/{desk}/{evaluation}/")
@@ -109,14 +115,17 @@ desk_telling = KeyPattern[str, str, int, int, int](       # the answers of one c
     "desks/{desk}/{evaluation}/{round:04d}/{asking:d}/told/{telling:06d}.json"
 )
 
-# Of the store: evaluations that have begun and not ended, the checkpoints from which they go on, what the
-# finished ones came to, and alerts that some channel waits for.
+# Of the store: evaluations that have begun and not ended, the checkpoints from which they and the monitors go
+# on, what the finished ones came to, and alerts that some channel waits for.
 index_of_open = KeyPattern[str]("index/open/{evaluation}/")
 open_index = KeyPattern[str]("index/open/{evaluation}/entry")
 checkpoint = KeyPattern[str, int, str]("index/open/{evaluation}/{round:04d}-{digest:.32}")
 checkpoint_run = KeyPattern[str, str]("index/open/{evaluation}/run-{digest:.32}")   # early rounds of one
 index_of_finished = KeyPattern[str]("index/finished/{evaluation}/")
 finished = KeyPattern[str, str]("index/finished/{evaluation}/{digest:.32}")
+index_of_monitor = KeyPattern[str]("index/{monitor}/")
+monitor_checkpoint = KeyPattern[str, int, str]("index/{monitor}/{verdict:06d}-{digest:.32}")
+monitor_checkpoint_run = KeyPattern[str, str]("index/{monitor}/run-{digest:.32}")   # early records of one
 alert_index = KeyPattern[str, str]("index/alerts/{owner}/{alert}")
 OPEN_PREFIX = "index/open/"
 FINISHED_PREFIX = "index/finished/"
@@ -181,6 +190,17 @@ def natural_order(name: str) -> list[tuple[int, str]]:
 def monitor(name: str) -> str:
     """A monitor as the owner of its keys: the name of its ledger."""
     return MONITORS_PREFIX + name
+
+
+def windows_of(evaluation: str) -> Iterator[tuple[str, str]]:
+    """What an evaluation's name may mean: the monitors, as owners, and the windows it may belong to.
+
+    Evaluations of a monitor are called `<monitor>-<window>`, and `-r1` or `-more1` behind that.
+    """
+    for dash in re.finditer("-", evaluation):
+        window = re.sub(r"(-r\d+)?(-more\d+)?$", "", evaluation[dash.end():])
+        if re.fullmatch(NAME, evaluation[:dash.start()]) and re.fullmatch(NAME, window):
+            yield monitor(evaluation[:dash.start()]), window
 
 
 def digest(blob: bytes) -> str:

@@ -52,6 +52,7 @@ STATES = Chain(record=layout.window_state, seal=layout.window_state_seal)
 VERSIONS = Chain(record=layout.monitor_version, seal=layout.monitor_version_seal, first=2)
 MUTES = Chain(record=layout.mute, seal=layout.mute_seal)
 CHAINS = (OPENINGS, STATES, VERSIONS, MUTES)
+_SEAL = ".seal.json"   # in place of .json
 
 
 def sealable(ledger: Ledger) -> set[str]:
@@ -70,13 +71,14 @@ def seal_monitor(ledger: Ledger, there: set[str], last_version: int) -> None:
     A verdict whose evaluations are not sealed yet waits, and so do those after it.
     """
     seal_numbered(ledger, VERSIONS, last_version)
+    # the seal of a record lies beside it, so that nothing is read of thousands of windows that have theirs
+    unsealed = {key for key in there if not key.endswith(_SEAL)
+                and key.removesuffix(".json") + _SEAL not in there}
     for chain in (OPENINGS, STATES):
-        for values in _matched(chain.record, there):
+        for values in _matched(chain.record, unsealed):
             _seal(ledger, chain.seal(*values), chain.sealed(values), there)
-    for values in _matched(layout.monitor_verdict, there):
+    for values in _matched(layout.monitor_verdict, unsealed):
         seal = layout.monitor_verdict_seal(*values)
-        if seal in there:
-            continue
         verdict = get_record(ledger, layout.monitor_verdict(*values), WindowVerdict)
         if not _seal(ledger, seal, sealed_with_verdict(ledger, verdict, there), there):
             break
@@ -96,10 +98,11 @@ def sealed_with_verdict(ledger: Ledger, verdict: WindowVerdict, there: Collectio
     """The keys that the seal of a verdict covers; there: the monitor's keys. Raises DamagedRecord."""
     name, number = ledger.name, verdict.number
     before = layout.spec(name) if number == 1 else layout.monitor_verdict_seal(name, number - 1)
+    folder = layout.monitor_window(name, verdict.window)
     rests_on = {part.evaluation for part in verdict.parts}
     openings = [
-        get_record(ledger, key, Opening) for key in sorted(there)
-        if (values := layout.monitor_opening.match(key)) is not None and values[1] == verdict.window
+        get_record(ledger, key, Opening) for key in sorted(one for one in there if one.startswith(folder))
+        if layout.monitor_opening.match(key) is not None
     ]
     last = max((one.number for one in openings if one.evaluation in rests_on), default=1)
     version = [] if verdict.version < VERSIONS.first else [VERSIONS.seal(name, verdict.version)]

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 from doubles.counted_store import CountedStore
@@ -49,6 +50,24 @@ def swept(begun):
         store._values[layout.manifest(name) if int(name[1:]) % 2 else layout.spec(name)] = b"{"
     store.result = sweep_store(store, workers=WORKERS)
     return store
+
+
+def test_sweeps_that_are_always_cut_off_come_to_every_evaluation(monkeypatch):
+    store, turns = MemoryStore(), []
+    for n in range(10):
+        store.put(layout.open_index(f"e{n}"), b"")
+
+    def cut_off(_store, name, _look_again):
+        turns.append(name)
+        if len(turns) % 3 == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("assay.flows.drivers.sweep._advance_one", cut_off)
+    for _ in range(100):   # one that is never among the first 3 of 10: 10 times 0.7 to the 100th, 3e-15
+        with suppress(KeyboardInterrupt):
+            sweep_store(store, workers=1)
+            raise AssertionError("was not cut off")
+    assert len(set(turns)) == 10
 
 
 def test_broken_desks_and_damaged_ledgers_keep_nobody_else_from_advancing(swept):

@@ -7,6 +7,7 @@ like all others, so whoever adds one need not add it here.
 """
 
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from assay.tasks.ledger.stores.protocol import Store
 _BESIDE = re.compile(r"(.+/)?(times|identity|sources|seal)\.json|.+/posts/.+")
 _ANSWER = re.compile(r"(.+/)annotations/[0-9a-f]{64}\.json")
 _PACK = re.compile(r".+/pack\.jsonl")   # the answers of a closed round, once more
+_FILE_INSIDE = b64encode(b"PAR1").decode()[:5]   # how one begins
 _NAMES_ANSWERS = "annotations"   # a column, or a field, of digests of answers
 
 Record = Mapping[str, Any]
@@ -61,8 +63,19 @@ def _value(key: str, blob: bytes) -> Any:
         return _without_digests(codec.from_json(blob, key))
     if key.endswith(".parquet"):
         columns, attached = codec.from_parquet(blob, key)
-        return {"columns": _without_digests(columns), "attached": attached}
+        return {"columns": _without_digests(columns), "attached": _opened(attached, key)}
     return blob.hex()
+
+
+def _opened(attached: Mapping[str, str], key: str) -> dict[str, Any]:
+    """What is attached to a file, with a file inside it (the design, in a plan) read like any other.
+
+    The last bit of its numbers depends on how many threads a process adds up with.
+    """
+    return {
+        name: _value(f"{key}.parquet", b64decode(text)) if text.startswith(_FILE_INSIDE) else text
+        for name, text in attached.items()
+    }
 
 
 def _without_digests(value: Any) -> Any:

@@ -86,20 +86,21 @@ def write_checkpoint(
     anchor = layout.digest(ledger.get(_anchor(ledger.name, checkpoint.round)))
     records = zlib.compress(b"".join(checkpoint.records.values()))
     head = {
-        "versions": _versions(), "anchor": anchor, "compressed": len(records),
+        "versions": reading_versions(), "anchor": anchor, "compressed": len(records),
         "records": {key: len(blob) for key, blob in checkpoint.records.items()},
     }
     blob = json.dumps(head).encode() + b"\n" + records + checkpoint.value
     key = layout.checkpoint(ledger.name, checkpoint.round, layout.digest(blob)[:32])
     needed = {layout.checkpoint_run(ledger.name, digest) for digest in named_runs(checkpoint.value)}
     for digest, of_run in runs.items():
-        _put(ledger, layout.checkpoint_run(ledger.name, digest), of_run, listed)
-    _put(ledger, key, blob, listed)
+        put_derived(ledger, layout.checkpoint_run(ledger.name, digest), of_run, listed)
+    put_derived(ledger, key, blob, listed)
     for other in set(listed) - needed - {key, layout.open_index(ledger.name)}:
         ledger.store.discard(other)
 
 
-def _put(ledger: Ledger, key: str, blob: bytes, listed: Collection[str]) -> None:
+def put_derived(ledger: Ledger, key: str, blob: bytes, listed: Collection[str]) -> None:
+    """Put what is named by its digest, unless it is listed already."""
     if key in listed:
         return
     if ledger.put(key, blob) != blob:   # damaged: the name is a digest
@@ -113,7 +114,7 @@ def _believed(ledger: Ledger, number: int, key: str, blob: bytes) -> Checkpoint 
     try:
         line, _, rest = blob.partition(b"\n")
         head = json.loads(line)
-        if head["versions"] != _versions():
+        if head["versions"] != reading_versions():
             return None
         anchor = find_bytes(ledger, _anchor(ledger.name, number))
         if anchor is None or layout.digest(anchor) != head["anchor"]:
@@ -133,5 +134,6 @@ def _anchor(name: str, number: int) -> str:
 
 
 @cache
-def _versions() -> dict[str, str]:
+def reading_versions() -> dict[str, str]:
+    """What this process would write into a checkpoint: it believes only those of the same versions."""
     return versions()

@@ -102,7 +102,7 @@ def test_whole_ledgers_have_no_differences_and_unknown_monitors_are_told(watched
     assert found.verified
     assert recomputed(found) == 3
     # all but spec.json are sealed, or are a seal; it is too
-    assert found.keys_checked == found.keys == 13
+    assert found.keys_checked == found.keys == 16
     assert found.seal == layout.digest(watched.get(layout.monitor_verdict_seal(MONITOR, 3)))
     with pytest.raises(UnknownMonitor):
         verify_monitor(watched, "strean")
