@@ -118,10 +118,11 @@ def numbered(found: Profile, group: Ints, score: Floats, n_cells: int) -> tuple[
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
     begin = np.repeat(step[starts] - mass[starts] * n_cells, np.diff([*starts, len(order)]))
     piece = np.floor(step - begin - 1e-9).astype(np.int64)
-    edges = np.diff(groups[order], prepend=-1) + np.diff(piece, prepend=0)
+    other_group = np.diff(groups[order], prepend=-1) != 0
+    other_piece = np.diff(piece, prepend=0) != 0
     # items of one score stay together
     tied = np.diff(score[order], prepend=np.nan) == 0
-    new = (edges != 0) & ~(tied & (np.diff(groups[order], prepend=-1) == 0))
+    new = other_group | (other_piece & ~tied)
     number = np.cumsum(new) - 1
     cell = np.empty(len(order), np.int64)
     cell[order] = number

@@ -22,3 +22,16 @@ def test_cells_do_not_depend_on_how_many_items_are_worked_on_at_once(family, mon
         found.append({"cell": made.cell, **made.cells.to_arrays()})
     for one, values in found[0].items():
         assert np.array_equal(values, found[1][one]), one
+
+
+def test_no_cell_joins_two_groups():
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        n, groups = int(rng.integers(5, 60)), int(rng.integers(2, 6))
+        group = rng.integers(0, groups, n)
+        found = cut.Profile(
+            pull=rng.exponential(size=n), relevant=np.ones(n, bool), group=group, score=rng.random(n),
+            first=np.ones(1), slopes=np.ones((1, 1)),
+        )
+        cell, _ = cut.numbered(found, group, found.score, int(rng.integers(2, 12)))
+        assert all(len(set(group[cell == one])) == 1 for one in range(cell.max() + 1))
