@@ -1,6 +1,6 @@
 """Writes docs/papers/adaptive-importance-sampling.md: `python -m benchmarks.reproduce.needle`.
 
-A quarter of an hour on one core; reads ASSAY_POOLS.
+Two minutes on one idle core; reads ASSAY_POOLS.
 """
 
 from pathlib import Path

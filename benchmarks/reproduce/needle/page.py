@@ -124,7 +124,8 @@ _COVERAGE = """## Section 3.3.2: the interval
 
 The paper measures no coverage. This is how often the nominal 95% interval of F1 covers, by `dirichlet-tree`,
 with the last proposal in its variance as printed (`variance=printed`) and with the one each draw was
-made with (the default). The [errata page](errata.md) has the reason.
+made with (the default). With so few repeats a coverage is known to about 0.07. The [errata
+page](errata.md) has the reason.
 """
 _REST = """## Figures by hand
 
