@@ -36,6 +36,8 @@ class LabelStudioKind(DeskKind):
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise wrong(f"{url!r} is not an http:// or https:// address")
+        if parts.query or parts.fragment:
+            raise wrong("has a query or a fragment ('?', '#'); give the address of the server alone")
         return url
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
