@@ -7,6 +7,7 @@ printed comparison with a threshold never contradicts the verdict.
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
+from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import named
@@ -16,6 +17,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.plurals import plural as plural  # the templates use it too
 from assay.tasks.report.data import EstimateRow
 
+_TURNS = {mark: f"[U+{mark:04X}]" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _OF_SYSTEMS = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<systems>.+ minus .+)")
 
 
@@ -160,3 +162,8 @@ def allowed(low: float | None, high: float | None) -> str | None:
     if low is not None:
         return f"at least {plain(low)}"
     return None if high is None else f"at most {plain(high)}"
+
+
+def shown_text(value: Any) -> Any:
+    """For `finalize` of a page's templates: marks that turn around the text after them are spelled out."""
+    return value.translate(_TURNS) if type(value) is str else value
