@@ -167,6 +167,16 @@ def test_a_proxy_of_the_environment_that_cannot_be_used_is_named_without_its_pas
     assert canary.found(str(caught.value), repr(caught.value.__cause__)) == set()
 
 
+def test_the_token_is_sent_to_no_host_that_the_machine_does_not_name(everywhere, echo, monkeypatch, capsys):
+    named = f"127.0.0.1:{echo}"
+    spec = spec_of("elsewhere", desk={"kind": "label-studio", "url": f"http://{named}"})
+    for hosts, said in ((f"label-studio:8080 127.0.0.1:{echo + 1}", "ASSAY_LABEL_STUDIO_HOSTS"),
+                        (f"label-studio:8080 {named}", "answered 500")):
+        monkeypatch.setenv("ASSAY_LABEL_STUDIO_HOSTS", hosts)
+        assert run_command_line(["begin", spec]) == 1
+        assert said in capsys.readouterr().err
+
+
 def test_prefect_is_shown_no_argument_of_an_effect(canary):
     hidden = _Call((canary(),), {"token": canary()})
     assert canary.found(repr(hidden), str(hidden)) == set()
