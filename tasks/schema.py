@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
+from assay.tasks.addresses import secret_in
+
 
 def wrong(text: str) -> PydanticCustomError:
     """An error of ours: the text is shown to people as it stands."""
@@ -17,12 +19,13 @@ def wrong(text: str) -> PydanticCustomError:
 
 
 def _no_credentials(url: str) -> str:
+    found = secret_in(url)
+    if found:
+        raise wrong(f"{found}; secrets are never in a spec: use the environment")
     try:
-        parts = urlsplit(url)
+        urlsplit(url)
     except ValueError:
         raise wrong("is not a URL") from None
-    if parts.username is not None or parts.password is not None:
-        raise wrong("holds a user name or a password; secrets are never in a spec: use the environment")
     return url
 
 

@@ -5,6 +5,7 @@ import os
 import click
 
 from assay.flows.cli.output import store_named, store_option
+from assay.tasks.addresses import refuse_secrets
 
 
 @click.command()
@@ -41,6 +42,7 @@ def listen(
 
     secret = os.environ.get(SECRET_VARIABLE, "").strip()
     checked_secret(secret)
+    refuse_secrets(register or "", "--register")
     if register is not None and not register.startswith(("http://", "https://")):
         raise click.BadParameter(
             f"{register!r} is not an http:// or https:// address", param_hint="--register"

@@ -14,6 +14,7 @@ from assay.evalcore.forecast.prognosis import prognosis
 from assay.evalcore.methods.registry import auto
 from assay.flows.doctor.pool import ExaminedPool, OnRows, examine_pool
 from assay.flows.doctor.spec import as_begin_would, examine_spec
+from assay.tasks.addresses import refuse_secrets
 from assay.tasks.doctor.class_names import ClassNames, class_names
 from assay.tasks.doctor.columns import look, sample
 from assay.tasks.doctor.examination import Examination
@@ -35,7 +36,9 @@ def examine(
     subject: str, store_of: Callable[[Spec], Store], on_rows: OnRows | None = None, told: Told | None = None
 ) -> Examination:
     """Examine a spec (by its suffix), or a file, folder or glob of predictions. Every problem is a
-    finding. Raises BadInput where `told` names a column that a file lacks, or goes with a spec."""
+    finding. Raises BadInput where `told` names a column that a file lacks, or goes with a spec, and for an
+    address that holds a secret."""
+    refuse_secrets(subject, "what is to be examined")   # it is printed
     if not subject.endswith((".yaml", ".yml")):
         return examine_file(subject, told or Told(), on_rows)
     if told is not None and told != Told():

@@ -44,6 +44,7 @@ def report_html(data: ReportData) -> bytes:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=wording.shown_text,
     )
     style = loader.get_source(environment, "style.css")[0]
     first, *others = whole_pool_rows(data) or list(data.estimates[:1])

@@ -8,6 +8,7 @@ import re
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, log10
+from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import named
@@ -17,6 +18,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.plurals import plural as plural  # the templates use it too
 from assay.tasks.report.data import EstimateRow
 
+_TURNS = {mark: f"[U+{mark:04X}]" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _OF_SYSTEMS = re.compile(r"(?P<measure>[a-z0-9_]+(\(.*?\))?) of (?P<systems>.+ minus .+)")
 
 
@@ -169,3 +171,8 @@ def moment(text: str) -> str:
         return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     except ValueError:
         return text
+
+
+def shown_text(value: Any) -> Any:
+    """For `finalize` of a page's templates: marks that turn around the text after them are spelled out."""
+    return value.translate(_TURNS) if type(value) is str else value

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.addresses import refuse_secrets
 from assay.tasks.sources.csv_rows import csv_batches
 from assay.tasks.sources.files.listing import file_at, list_files
 from assay.tasks.sources.files.names import Format, format_of
@@ -62,6 +63,7 @@ class Source:
 
 def open_source(given: str) -> Source:
     """Find the files of a source. Raises BadInput when there are none or they cannot be one source."""
+    refuse_secrets(given, "the address of the predictions")
     files = list_files(given)
     format = format_of(files[0].path)
     if format is None:

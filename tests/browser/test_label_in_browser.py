@@ -31,6 +31,42 @@ MATCH, NO_MATCH = "match\u00a0👨\u200d👩\u200d👧", "no\u200cma\u00adtch\u3
 NAMES = {"p1": ("caitlin", "kaitlin"), "p2": ("O'Neill & sons <b>", "o neill"), "p3": ("", "nobody")}
 
 
+def test_nothing_that_an_item_shows_acts_in_the_browser(
+    label_studio: LocalLabelStudio, label_studio_api: LabelStudioApi
+):
+    """Scripts, handlers and addresses that act, in text, HTML, pictures, column names and classes."""
+    act = "window.attacked = (window.attacked || 0) + 1"
+    attacks = [
+        f"<script>{act}</script>", f"<img src=x onerror='{act}'>", f"<svg onload='{act}'></svg>",
+        f"<a href='javascript:{act}'>x</a>", f"<iframe srcdoc='<script>parent.{act}</script>'></iframe>",
+        f"<style>@import 'javascript:{act}'</style>", "{{constructor.constructor('" + act + "')()}}",
+        f"<math><mtext><style><img src=x onerror='{act}'></style></mtext></math>",
+        f'x" onerror="{act}', f"javascript:{act}", "$shown_text",
+    ]
+    evaluation = f"acts-{uuid4().hex[:8]}"
+    display = ["text", "note_html", "image_url", f"<img src=x onerror='{act}'>"]
+    desk = LabelStudioDesk(
+        label_studio_api, evaluation=evaluation, answers=class_answers(f"<img src=x onerror='{act}'>", "no"),
+        display=display,
+    )
+    desk.prepare()
+    everything = " ".join(attacks)
+    shown = dict.fromkeys(display, everything) | {"image_url": f'http://127.0.0.1:9/x.png" onerror="{act}'}
+    items = [Item(item_id="one", shown=shown)]
+    desk.post(Batch(evaluation=evaluation, round=1, items=items), items)
+    (project,) = [p["id"] for p in label_studio_api.projects() if evaluation in p["title"]]
+    with signed_in(label_studio) as page:
+        dialogs: list[str] = []
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        open_labelling(page, label_studio, project)
+        page.wait_for_selector(".assay-page")
+        assert "window.attacked" in page.inner_text(".assay-page")     # as text
+        page.wait_for_timeout(1000)
+        assert page.evaluate("window.attacked") is None
+        assert all(frame.evaluate("window.attacked") is None for frame in page.frames)
+        assert dialogs == []
+
+
 def test_a_record_pair_labelled_with_hotkeys_is_collected(
     label_studio: LocalLabelStudio, label_studio_api: LabelStudioApi
 ):

@@ -22,9 +22,9 @@ from assay.tasks.desks.protocol import DeskRefused
 
 # What may stand between a separator that is not ours and what a spreadsheet then takes for a cell.
 _INNER_START = r"([;\t\r\n][\s\"]*)"
-_INNER_RUNS = re.compile(_INNER_START + "(?=[=+\\-@'])")
+_INNER_RUNS = re.compile(_INNER_START + "(?=[=+\\-@'＝＋－＠])")
 _INNER_MARK = re.compile(_INNER_START + "'")
-_RUNS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+_RUNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", "'")
 _NUMBER_LIKE = re.compile(r"[\d.,:/\\ -]*\d[\d.,:/\\ -]*(?:[eE][+-]?\d+)?%?")
 _PLAIN_INTEGER = re.compile(r"0|[1-9]\d{0,14}")
 _WORDS = {"true", "false"}

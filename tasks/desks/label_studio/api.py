@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import httpx
 import tenacity
 
+from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address, checked_token
 from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
@@ -53,7 +54,13 @@ class LabelStudioApi:
         self._api_error = ApiError
         self._read_attempts = read_attempts
         # Redirects are not followed: a POST would silently become a GET.
-        http = httpx.Client(timeout=httpx.Timeout(timeout, connect=10.0), follow_redirects=False)
+        try:
+            http = httpx.Client(timeout=httpx.Timeout(timeout, connect=10.0), follow_redirects=False)
+        except (ValueError, ImportError):
+            raise BadInput(
+                "the environment's proxy (HTTP_PROXY, HTTPS_PROXY or ALL_PROXY) cannot be used; give it as "
+                "http://HOST:PORT, or name the host of Label Studio in NO_PROXY"
+            ) from None
         try:
             client: Any = LabelStudio(  # type: ignore[no-untyped-call]
                 base_url=self.url + "/", api_key=token, max_retries=0, timeout=timeout, httpx_client=http

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from assay.tasks.desks.label_studio.api import LabelStudioApi
 
 _TIMEOUT = 10.0     # seconds for one reply, where a person waits for `assay doctor`
+# where the token may be sent: HOST or HOST:PORT, with blanks between
+HOSTS_VARIABLE = "ASSAY_LABEL_STUDIO_HOSTS"
 
 
 class LabelStudioKind(DeskKind):
@@ -36,6 +38,8 @@ class LabelStudioKind(DeskKind):
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise wrong(f"{url!r} is not an http:// or https:// address")
+        if parts.query or parts.fragment:
+            raise wrong("has a query or a fragment ('?', '#'); give the address of the server alone")
         return url
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
@@ -66,5 +70,11 @@ class LabelStudioKind(DeskKind):
             raise DeskRefused(
                 f"desk.kind label-studio needs an access token for {self.url}; put one into the environment "
                 f"variable {TOKEN_VARIABLE} (Label Studio: Account & Settings)"
+            )
+        allowed = resources.environment.get(HOSTS_VARIABLE, "").split()
+        if allowed and urlsplit(self.url).netloc.rpartition("@")[2].lower() not in map(str.lower, allowed):
+            raise DeskRefused(
+                f"desk.url: {self.url} is not among the hosts in {HOSTS_VARIABLE}, and the token is sent to "
+                "no other; correct the address, or add HOST:PORT to the variable"
             )
         return LabelStudioApi(self.url, token, timeout=timeout, read_attempts=read_attempts)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.addresses import refuse_secrets
 from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
 
 TOKEN_VARIABLE = "LABEL_STUDIO_API_KEY"  # noqa: S105 - a name, not a secret
@@ -118,14 +119,13 @@ def checked_token(token: str) -> str:
 
 def checked_address(url: str) -> str:
     """The address of a server without a slash at its end. BadInput if it is none, or holds a password."""
+    refuse_secrets(url, "desk.url")
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise BadInput(f"desk.url: {url!r} is not an address ({error}); use http://HOST:PORT") from None
     if parts.scheme not in ("http", "https") or not parts.host:
         raise BadInput(f"desk.url: {url!r} is not an address; use http://HOST:PORT or https://HOST")
-    if parts.userinfo:
-        raise BadInput(f"desk.url: holds a user name or a password; use {TOKEN_VARIABLE} for the token")
     return url.rstrip("/")
 
 

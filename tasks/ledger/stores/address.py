@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.addresses import refuse_secrets
 from assay.tasks.ledger.stores.key_check import is_key
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.protocol import Store
@@ -31,6 +32,8 @@ def open_store(url: str) -> Store:
     if "\0" in url:
         raise BadInput("the address of the store has a NUL character in it")
     scheme = _SCHEME.match(url)
+    if scheme is None or scheme[1].lower() != "s3":   # which has words of its own for it
+        refuse_secrets(url, "the address of the store")
     # A one-letter "scheme" and a name such as `a:b` without slashes are ordinary file names on this system.
     if scheme is None or (not scheme[2] and scheme[1].lower() not in ("s3", "file")):
         return LocalStore(Path(url), url=url)

@@ -9,12 +9,17 @@ from assay.tasks.schema import wrong
 
 # By Unicode category.
 _REFUSED = {"Cc": "a control character", "Zl": "a line separator", "Zp": "a paragraph separator"}
+# They turn around the text that follows, so that a name reads as another: "no match" as "hctam on".
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_LONGEST = 500
 
 
 def _one_line_of_text(name: str) -> str:
     """The name, if every desk can show it and give it back: a page in XML, a line of a CSV file."""
+    if len(name) > _LONGEST:
+        raise wrong(f"{name[:40]!r}... has {len(name):,} characters; give at most {_LONGEST}")
     for character in name:
-        what = _REFUSED.get(category(character))
+        what = "a mark that turns text around" if character in _TURNS else _REFUSED.get(category(character))
         if what is None and ord(character) & 0xFFFE == 0xFFFE:
             what = "a code point that is no character"
         if what is not None:

@@ -71,6 +71,18 @@ def test_no_pod_runs_as_root_or_without_probes_limits_and_pinned_images():
                 assert {"readinessProbe", "livenessProbe"} <= container.keys(), name
 
 
+def test_every_manifest_is_one_that_kubernetes_takes():
+    """By the schemas of Kubernetes itself, of an older and of a newer version; unknown fields are refused."""
+    validate = pytest.importorskip("kubernetes_validate", reason="not in constraints.txt yet").validate
+    for _, kind, found in objects():
+        if kind != "Kustomization":
+            for of_kubernetes in ("1.29", "1.34"):
+                validate(found, of_kubernetes, strict=True)
+    misspelt = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": {"clusterIp": ""}}
+    with pytest.raises(Exception, match="clusterIp"):
+        validate(misspelt, "1.34", strict=True)
+
+
 def test_no_manifest_holds_a_secret_and_every_reference_is_named_in_config():
     named = (DEPLOYMENTS / "kubernetes" / "config.yaml").read_text()
     for name, kind, _ in objects():

@@ -279,6 +279,17 @@ def test_no_word_of_a_pool_becomes_markup_in_the_report():
     assert "script" not in loud.tags
 
 
+def test_no_word_of_a_pool_turns_the_text_of_the_report_around():
+    word = "safe\u202egnp.\u2066x"
+    page = render_report(report_data(
+        positive=word, estimates=[
+            estimate("f1", 0.8, 0.1, 75), estimate("f1", 0.7, 0.1, 30, segment=f"a={word}"),
+        ],
+    ))["report.html"].decode()
+    assert "safe[U+202E]gnp.[U+2066]x" in page
+    assert not set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") & set(page)
+
+
 def test_no_word_of_a_pool_becomes_markup_in_the_report_of_a_whole_evaluation(tmp_path):
     from assay.flows.record.standing import current_standing
     from assay.flows.report.gather import report_data as data_of

@@ -73,6 +73,8 @@ def test_the_columns_of_probabilities():
     ({"labels": {"classes": ["cat"]}}, "$.labels.classes lists 1; give between 2 and 1,000"),
     ({"labels": {"classes": ["cat", "cat"]}}, "$.labels.classes lists 'cat' twice; keep one"),
     ({"labels": {"classes": ["cat", "dog", "do\u00adg"]}}, "which look the same; give them different"),
+    ({"labels": {"classes": ["cat", "\u202egod"]}}, "holds a mark that turns text around (U+202E)"),
+    ({"labels": {"classes": ["cat", "d" * 10**5]}}, "has 100,000 characters; give at most 500"),
     ({"labels": {"classes": ["cat", "d\x07g"]}}, "$.labels.classes[1] 'd\\x07g' holds a control character"),
     ({"labels": {"classes": ["cat", 3]}}, "$.labels.classes[1] must be text, not 3; put it in quotes"),
     ({"labels": {"classes": [f"c{i}" for i in range(1001)]}}, "$.labels.classes lists 1,001; give"),

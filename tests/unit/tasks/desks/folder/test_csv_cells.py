@@ -32,13 +32,20 @@ def test_no_cell_begins_with_it_where_other_separators_cut(text):
 
 
 @pytest.mark.parametrize("text", [
+    "a;＝1+1",
     "a;=cmd|' /c calc'!A0", "a\t=1+1", "a\n=1+1", 'a;"=1+1', "a; @x", "a\r\n-1",
 ])
 def test_a_formula_inside_a_field_is_marked(text):
     cell = to_cell(text)
     assert cell.startswith("'")
-    assert re.search("[;\t\r\n][ \"]*'[=@-]", cell)
+    assert re.search("[;\t\r\n][ \"]*'[=@＝-]", cell)
     assert from_cell(cell) == text
+
+
+@pytest.mark.parametrize("sign", "＝＋－＠")
+def test_a_wide_sign_runs_too_in_some_spreadsheets(sign):
+    assert to_cell(f"{sign}1+1") == f"'{sign}1+1"
+    assert from_cell(to_cell(f"{sign}1+1")) == f"{sign}1+1"
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))

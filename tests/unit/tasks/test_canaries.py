@@ -1,0 +1,183 @@
+"""Secrets planted in every variable and every address: none of them turns up anywhere."""
+
+import http.server
+import json
+import logging
+import re
+import threading
+import traceback
+from pathlib import Path
+
+import pytest
+import yaml
+from doubles.small_pool import spec_json, write_small_pool
+
+from assay.evalcore.errors import BadInput
+from assay.flows.cli.main import run_command_line
+from assay.tasks.addresses import refuse_secrets, secret_in
+from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.effects.calls import _Call
+from assay.tasks.ledger.stores import s3
+
+_CANARY = re.compile(rb"CANARY[0-9]+")
+
+
+class Planted:
+    """Makes canaries, and looks for them."""
+
+    def __init__(self):
+        self.made = 0
+
+    def __call__(self) -> str:
+        self.made += 1
+        return f"CANARY{self.made:03d}f00dface0123456789"
+
+    def found(self, *texts: str | bytes) -> set[bytes]:
+        blobs = (text.encode() if isinstance(text, str) else text for text in texts)
+        return {canary for blob in blobs for canary in _CANARY.findall(blob)}
+
+
+@pytest.fixture
+def canary():
+    return Planted()
+
+
+@pytest.fixture
+def echo():
+    """The port of a server that refuses everything, and repeats what it was told."""
+    class Echo(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.dumps({"detail": f"you sent {self.path} {dict(self.headers)}"}).encode()
+            self.send_response(500)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_PUT = do_HEAD = do_POST  # noqa: N815
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def everywhere(canary, echo, monkeypatch, tmp_path, caplog):
+    """The environment full of canaries, logs at DEBUG, and a pool in the current folder."""
+    for name in ("LABEL_STUDIO_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+                 "ASSAY_WEBHOOK_SECRET", "PREFECT_API_KEY"):
+        monkeypatch.setenv(name, canary())
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://u:{canary()}@127.0.0.1:{echo}/?x={canary()}")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("ASSAY_ALERTS", " ".join([
+        f"http://127.0.0.1:{echo}/hook/{canary()}?token={canary()}", f"json://u:{canary()}@127.0.0.1:{echo}/x",
+        f"mailto://u:{canary()}@127.0.0.1:9?to=a@b.example", f"weird://{canary()}", f"http://[{canary()}/x",
+    ]))
+    monkeypatch.setattr("assay.tasks.effects.calls.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("assay.tasks.desks.label_studio.api.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("assay.tasks.ledger.stores.s3.ATTEMPTS", 1)
+    s3._shared_client.cache_clear()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    caplog.set_level(logging.DEBUG)
+    write_small_pool(tmp_path, n=80)
+
+
+def spec_of(name, **changes):
+    small = {"name": name, "budget": {"labels": 6}, "batch_size": 3}
+    spec = spec_json(Path("predictions.csv"), Path("labels.csv"), **small)
+    pool = spec["pool"] | changes.pop("pool", {})
+    Path(f"{name}.yaml").write_text(yaml.safe_dump(spec | {"pool": pool} | changes))
+    return f"{name}.yaml"
+
+
+def test_no_planted_secret_is_in_a_ledger_a_log_or_an_output(everywhere, canary, echo, capsys, caplog):
+    told = spec_of("told", threshold={"min": 0.999}, alerts={"each_round": True, "tell": ["inconclusive"]})
+    asks = spec_of("asks", desk={"kind": "label-studio", "url": f"http://127.0.0.1:{echo}"})
+    for arguments in (["-v", "run", told], ["alerts", "--deliver"], ["verify", "told", "--json"],
+                      ["status", "--json"], ["begin", asks], ["status", "--store", "s3://bucket/prefix"]):
+        run_command_line(arguments)
+    said = "".join(capsys.readouterr())
+    assert "HTTP 500" in said + "".join(path.read_text() for path in Path().rglob("*.failed.json"))
+    files = [path.read_bytes() for path in Path().rglob("*") if path.is_file()]
+    assert canary.found(said, caplog.text, *files) == set()
+
+
+ADDRESSES = [
+    "https://u:{}@host/x.csv", "//u:{}@host/x", "u:{}@host/x.csv", "https://host/x.csv?sig={}", "s3://u:{}@b/x.csv",
+    "https://host/x.csv?a=1&X-Amz-Signature={}", "az://c/x.parquet?sv=1&sig={}", "file://u:{}@host/x",
+    "ftp://u:{}@[bad", "https://host/?access_token={}", "s3://bucket/x?api_key={}",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_with_a_secret_is_refused_wherever_it_stands_and_never_repeated(
+    everywhere, canary, address, capsys, caplog, monkeypatch
+):
+    address = address.format(canary())
+    assert secret_in(address)
+    specs = [
+        spec_of("source", pool={"source": address}), spec_of("store", store=address),
+        spec_of("desk", desk={"kind": "label-studio", "url": address}),
+        spec_of("labels", desk={"kind": "simulated", "labels": address}),
+        spec_of("linked", alerts={"report_url": address}),
+    ]
+    commands = [["doctor", address], ["status", "--store", address], ["listen", "--register", address]]
+    for arguments in (*(["begin", spec] for spec in specs), *commands):
+        assert run_command_line(arguments) == 2, arguments
+    monkeypatch.setenv("ASSAY_STORE", address)
+    assert run_command_line(["status", "--json"]) == 2
+    with pytest.raises(BadInput) as caught:
+        LabelStudioApi(address, "f00dface")
+    said = "".join(traceback.format_exception(caught.value)).replace(__file__, "")
+    assert canary.found(*capsys.readouterr(), caplog.text, str(caught.value), said) == set()
+    assert not Path("assay-ledger").exists()
+
+
+@pytest.mark.parametrize("address", [
+    "s3://bucket/dt=2026-11-20/*.parquet", "data/part-?.csv", "data/a=b;c=d/x.csv", "/home/me@work/x.csv",
+    "a:b", "https://reports.example/{evaluation}?view=full", "az://container/key=1/x.parquet", "file:///a%20b",
+    "http://127.0.0.1:8080", "http://[::1]:8080/path@2",
+])
+def test_an_ordinary_address_holds_no_secret(address):
+    assert secret_in(address) == ""
+    refuse_secrets(address, "it")
+
+
+def test_the_address_of_label_studio_has_no_query(everywhere, capsys):
+    spec = spec_of("queried", desk={"kind": "label-studio", "url": "http://127.0.0.1:8080/?page=1"})
+    assert run_command_line(["begin", spec]) == 2
+    assert "a query or a fragment" in capsys.readouterr().err
+
+
+def test_a_proxy_of_the_environment_that_cannot_be_used_is_named_without_its_password(canary, monkeypatch):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setenv("ALL_PROXY", f"weird://u:{canary()}@host")
+    with pytest.raises(BadInput, match="ALL_PROXY") as caught:
+        LabelStudioApi("http://127.0.0.1:9", "f00dface")
+    assert canary.found(str(caught.value), repr(caught.value.__cause__)) == set()
+
+
+def test_the_token_is_sent_to_no_host_that_the_machine_does_not_name(everywhere, echo, monkeypatch, capsys):
+    named = f"127.0.0.1:{echo}"
+    spec = spec_of("elsewhere", desk={"kind": "label-studio", "url": f"http://{named}"})
+    for hosts, said in ((f"label-studio:8080 127.0.0.1:{echo + 1}", "ASSAY_LABEL_STUDIO_HOSTS"),
+                        (f"label-studio:8080 {named}", "answered 500")):
+        monkeypatch.setenv("ASSAY_LABEL_STUDIO_HOSTS", hosts)
+        assert run_command_line(["begin", spec]) == 1
+        assert said in capsys.readouterr().err
+
+
+def test_prefect_is_shown_no_argument_of_an_effect(canary):
+    hidden = _Call((canary(),), {"token": canary()})
+    assert canary.found(repr(hidden), str(hidden)) == set()
+    assert not hasattr(hidden, "__dict__")
