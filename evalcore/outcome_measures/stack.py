@@ -168,10 +168,14 @@ class Stack:
                 one[:, q] = spread
         if likely is None or all(linear):
             return found
-        return [
-            one + self._together(items, likely(items, phi), slopes, linear)
-            for one, phi in zip(found, phis, strict=True)
-        ]
+        before: Floats | None = None   # outcomes of numbers do not depend on φ
+        added: Floats = np.zeros(0)
+        for i, phi in enumerate(phis):
+            outcomes = likely(items, phi)
+            if before is None or not np.array_equal(outcomes, before):
+                before, added = outcomes, self._together(items, outcomes, slopes, linear)
+            found[i] = found[i] + added
+        return found
 
     def _together(self, items: Items, outcomes: Floats, slopes: Floats, linear: Sequence[bool]) -> Floats:
         """(n, Q) the variance over outcomes (n, V) of J·ℓ, of the losses that are not linear in φ."""
