@@ -89,7 +89,8 @@ class AdaptiveTree(Sampled):
         """The proposal on unlabelled items: it sums to 1 over those whose label can matter."""
         tree, wanted = cast(TreeState, state), state.wanted
         q = self.proposed(tree).open
-        total = np.maximum((q * wanted).sum(axis=1, keepdims=True), 1e-300)
+        total = (q * wanted).sum(axis=1, keepdims=True)
+        total = np.where(total > 0, total, 1.0)     # nothing is left to ask
         even = state.cells.relevant / np.maximum(wanted.sum(axis=1, keepdims=True), 1)
         return np.asarray((1 - EVEN) * q / total + EVEN * even)
 

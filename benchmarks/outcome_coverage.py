@@ -1,0 +1,114 @@
+"""How often the intervals of `recalibrated` cover on generated pools.
+
+`python -m benchmarks.outcome_coverage` rewrites the tables of docs/outcomes.md between its lines START and
+END.  The families are `outcome_replay.families`: rare classes, wrong predictions, constant judges and heavy
+tails are among them.  A value that is undefined counts as not covered.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from assay.evalcore.outcome_evaluation.observe import observe
+from assay.evalcore.outcome_evaluation.plan import plan
+from assay.evalcore.outcome_evaluation.state import Question, begin
+from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcome_methods.registry import outcome_method
+from assay.evalcore.outcome_replay.families import FAMILIES, pool
+from assay.evalcore.outcome_replay.pool import OutcomePool
+from assay.evalcore.outcome_replay.run import replay
+from assay.evalcore.randomness import stream
+from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
+from assay.evalcore.weighted.outcomes import weighted_outcomes
+
+START = "<!-- coverage: made by python -m benchmarks.outcome_coverage -->"
+END = "<!-- end of coverage -->"
+OUT = Path(__file__).parent.parent / "docs" / "outcomes.md"
+BUDGETS = (50, 100, 200, 500, 1000)
+# measures of many classes or tags take long
+SLOW = ("macro_f1", "micro_f1")
+# family, share of the pool that is in the segment, labels of the whole pool
+SEGMENTS = (("calibrated", 0.25, 300), ("over-confident", 0.25, 300), ("rare", 0.5, 500))
+
+
+def row(family: str, measure: str, repeats: int) -> str:
+    """One line of the table."""
+    drawn = pool(family)
+    stack = Stack(kind=drawn.kind, measures=(outcome_measure(measure, drawn.kind, len(drawn.items)),))
+    truth = float(drawn.truth(stack)[0])
+    budgets = [b for b in BUDGETS if b < len(drawn.items)]
+    found = replay(outcome_method("recalibrated"), stack, drawn, budgets, repeats=repeats, batch_size=50)
+    value, lower, upper = (x[..., 0] for x in (found.value, found.lower, found.upper))
+    slack = 1e-9 * max(abs(truth), 1.0)
+    covers = (lower - slack <= truth) & (truth <= upper + slack) & np.isfinite(value)
+    cells = [f"{share:.3f}" for share in covers.mean(axis=0)]
+    missing = float((~np.isfinite(value)).mean())
+    first = f"| {FAMILIES[family].says} | {measure} | {repeats:,} | "
+    return first + " | ".join(cells) + f" | {missing:.3f} |"
+
+
+def segment_row(family: str, share: float, labels: int, repeats: int) -> str:
+    """Macro F1 of a segment, this share of a family's pool at random; labels are drawn for accuracy."""
+    drawn = pool(family)
+    n = len(drawn.items)
+    inside = stream(1, "segment").random(n) < share
+    asked, macro = (outcome_measure(name, drawn.kind, n) for name in ("accuracy", "macro_f1"))
+    part = OutcomePool(kind=drawn.kind, codes=drawn.codes[inside], items=drawn.items.at(inside))
+    truth = float(part.truth(Stack(kind=drawn.kind, measures=(macro,)))[0])
+    stack = Stack(kind=drawn.kind, measures=(asked,))
+    method = outcome_method("recalibrated")
+    cut = method.cut(stack, drawn.items)
+    members = [np.flatnonzero(cut.cell == c) for c in range(cut.cells.n_cells)]
+    there, covers = 0, 0
+    for seed in range(repeats):
+        question = Question(method=method, stack=stack, cells=cut.cells, confidence=0.95, seed=seed,
+                            evaluation="segment")
+        state, rounds, rows = begin(question), [], []
+        while state.labels < labels:
+            planned = plan(question, state, 50)
+            at = np.array([members[c][r] for c, r in zip(planned.cell, planned.rank, strict=True)])
+            state = observe(question, state, planned, drawn.codes[at], drawn.items.at(at))
+            rounds.append((planned, drawn.codes[at]))
+            rows.append(at)
+        where = np.concatenate(rows)
+        labelled = Labelled(items=drawn.items.at(where), among=inside[where])
+        sample = weighted_outcomes(question, state, rounds)
+        (found,) = weighted_estimates(drawn.kind, [macro], sample, labelled, 0.95)
+        if found.value is not None and found.lower is not None and found.upper is not None:
+            there += 1
+            covers += found.lower <= truth <= found.upper
+    covered = f"{covers / there:.3f}" if there else "–"
+    first = f"| {FAMILIES[family].says} | {share:g} | {labels} | {repeats} | "
+    return first + f"{there / repeats:.2f} | {covered} |"
+
+
+def main() -> None:
+    """All families and measures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=1000)
+    parser.add_argument("--slow-repeats", type=int, default=300, help="of macro and micro averages")
+    parser.add_argument("--segment-repeats", type=int, default=40)
+    given = parser.parse_args()
+    lines = [
+        "| pool | measure | runs | " + " | ".join(f"{b:,}" for b in BUDGETS) + " | undefined |",
+        "|---" * (len(BUDGETS) + 4) + "|",
+    ]
+    for family in FAMILIES.values():
+        for measure in family.measures:
+            repeats = given.slow_repeats if measure in SLOW else given.repeats
+            lines.append(row(family.name, measure, repeats))
+            print(lines[-1], flush=True)
+    lines += ["", "Macro F1 of a segment: the share of runs with a value, and how many of those covered:", "",
+              "| pool | segment | labels | runs | with a value | covered |", "|---" * 6 + "|"]
+    for name, share, labels in SEGMENTS:
+        lines.append(segment_row(name, share, labels, given.segment_repeats))
+        print(lines[-1], flush=True)
+    before, rest = OUT.read_text(encoding="utf-8").split(START)
+    OUT.write_text(before + START + "\n\n" + "\n".join(lines) + "\n\n" + END + rest.split(END)[1],
+                   encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
