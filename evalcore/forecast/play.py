@@ -55,11 +55,12 @@ def play(
                 break
         if n >= horizon or not inner.wanted.any():
             break
-        size = min(max(batch_size, int(np.ceil(GROWTH * n))), horizon - n)
-        design, draws = draw_round(method, inner, np.full(count, size), rng)
+        wanted = min(max(batch_size, int(np.ceil(GROWTH * n))), horizon - n)
+        size = method.round_size(inner, np.full(count, wanted))
+        design, draws = draw_round(method, inner, size, rng)
         found = simulate_labels(draws, by_label - inner.labelled, rng)
         inner = method.observe(inner, design, found, np.zeros_like(inner.excluded))
-        n += size
+        n += int(size.max())
     return Looks(labels=np.stack(labels), off=np.stack(off))
 
 

@@ -24,3 +24,20 @@ def isotonic_rates(labelled: Ints, prior_rate: Floats, prior_labels: Floats) -> 
     weight = labelled.sum(axis=2) + prior
     mean = (labelled[:, :, 1] + prior * prior_rate) / weight
     return np.stack([isotonic_regression(y, weights=w).x for y, w in zip(mean, weight, strict=True)])
+
+
+def isotonic_curve(score: Floats, labelled: Ints) -> Floats:
+    """Calibrated rates (C,) at score (C,), rising, from labels alone.
+
+    labelled (C, 2): items by label.  Between two labelled scores the curve is a straight line, and beyond the
+    outermost it is level.  Without any label the rate is ½ everywhere.
+    """
+    from scipy.optimize import isotonic_regression
+
+    n = labelled.sum(axis=1)
+    at = np.flatnonzero(n > 0)
+    if not len(at):
+        return np.full(len(score), 0.5)
+    at = at[np.argsort(score[at], kind="stable")]
+    fitted = isotonic_regression(labelled[at, 1] / n[at], weights=n[at].astype(np.float64)).x
+    return np.asarray(np.interp(score, score[at], fitted))

@@ -105,6 +105,10 @@ class Method(ABC):
 
     # --- what some methods do: see `capabilities` ---
 
+    def round_size(self, state: Any, size: Ints) -> Ints:
+        """How many (R,) items the next round may have, of the `size` (R,) wanted: at least 1."""
+        return size
+
     @property
     def one_at_a_time(self) -> bool:
         """Whether the items of a batch are drawn one after the other (`evalcore.design.one_at_a_time`)."""
@@ -172,7 +176,7 @@ def draw_round(
     if method.asks_anew:
         design = method.propose(state, size)
         return design, method.draw(state, design, size, rng)
-    wanted = state.wanted
+    wanted, size = state.wanted, method.round_size(state, size)
     census = wanted.sum(axis=1) <= size
     design = replace(method.propose(state, size), census=census)
     rest = without_replacement(np.where(census[:, None], wanted, 0))

@@ -25,6 +25,7 @@ from assay.evalcore.methods.low_shot.acis import Acis
 from assay.evalcore.methods.low_shot.calibrated import Isotonic, Platt
 from assay.evalcore.methods.low_shot.gmm import GaussianMixture
 from assay.evalcore.methods.low_shot.herding import Herding
+from assay.evalcore.methods.low_shot.pooled import AcisPooled
 from assay.evalcore.methods.low_shot.topk import TopK
 from assay.evalcore.methods.options import with_options
 from assay.evalcore.methods.recalibrated import Recalibrated
@@ -54,6 +55,7 @@ _ALL: tuple[Method, ...] = (
     DirichletFlat(),
     DirichletTreeStochastic(),
     Acis(),
+    AcisPooled(),
     TopK(),
     GaussianMixture(),
     Herding(),

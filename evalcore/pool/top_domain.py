@@ -1,13 +1,15 @@
 """The top of the ranking: where rare positives are looked for, by methods that look nowhere else.
 
-Poms et al. (2021) sample among the K highest scores only and take every item below for negative.  The paper
-chooses K for each data set; here
+Poms et al. (2021) sample among the K highest scores only and take every item below for negative.  Their
+method takes a K that grows (`iteration_of`); the other methods built on it take
 
     K = max(N/100, 4 PP, 200),   PP the number of predicted positives,
 
 at most N.  The methods built on it share a weakness: a positive below the cut is never found, and their
 intervals leave it out.  When all K items are labelled the cut moves down with the labels, item by item in
 rank order, so that a pool that is labelled to the end is measured exactly.
+
+`acis` takes the paper's own cut instead: 3 (i + 1) PP in iteration i.
 """
 
 from typing import Any
@@ -22,6 +24,7 @@ from assay.evalcore.types import Bools, Floats, Ints
 _SHARE = 0.01            # K at least this share of the pool,
 _PREDICTED_POSITIVES = 4  # this many times PP, lest a common class be cut off,
 _LEAST = 200             # and this many items
+_ITERATIONS = 12         # whose domains end at an edge: beyond it they have 40,950 labels
 
 
 def cut_rank(n_items: int, predicted_positives: int) -> int:
@@ -38,16 +41,44 @@ def top_edges(scores: Floats, predictions: Any, *, ratio: float = 1.06) -> tuple
     k = cut_rank(len(scores), int(np.count_nonzero(predictions)))
     at_cut = np.partition(scores, len(scores) - k)[len(scores) - k]
     marks = [at_cut, decision_boundary(scores, predictions)]
+    return _ranked(scores, ratio, marks)
+
+
+def iteration_edges(scores: Floats, predictions: Any, *, ratio: float = 1.03) -> tuple[Floats, int]:
+    """As `top_edges`, cut where the domain of each iteration ends: see `iteration_of`."""
+    positives = int(np.count_nonzero(predictions))
+    ranks = [3 * (i + 1) * positives for i in range(1, _ITERATIONS + 1)]
+    at = [len(scores) - rank for rank in ranks if 0 < rank <= len(scores)]
+    marks = np.partition(scores, at)[at].tolist() if at else []
+    return _ranked(scores, ratio, [*marks, decision_boundary(scores, predictions)])
+
+
+def _ranked(scores: Floats, ratio: float, marks: list[float]) -> tuple[Floats, int]:
     edges = np.unique(np.concatenate([rank_edges(scores, 1, ratio), marks]))
     edges = edges[edges > scores.min()]
     return edges, len(edges) + 1
 
 
+def iteration_of(cells: Cells) -> Floats:
+    """The first iteration i (C,), from 1, whose domain has the cell; infinite without predicted positives.
+
+    The domain of iteration i is the fewest whole strata that hold the 3 (i + 1) PP highest scores (Poms et al.
+    2021, section 3.3).
+    """
+    step = 3 * cells.predicted_positives
+    return np.maximum(_above(cells) // step, 1.0) if step else np.full(cells.n_cells, np.inf)
+
+
 def top_cells(cells: Cells) -> Bools:
     """Cells (C,) of the domain: the fewest whole strata that hold the top K items."""
-    before = np.bincount(cells.stratum, weights=cells.size, minlength=cells.n_slots)
-    above = np.cumsum(before[::-1])[::-1] - before
-    return np.asarray(above[cells.stratum] < cut_rank(cells.n_items, cells.predicted_positives))
+    return np.asarray(_above(cells) < cut_rank(cells.n_items, cells.predicted_positives))
+
+
+def _above(cells: Cells) -> Floats:
+    """Items (C,) in strata above that of each cell."""
+    size = np.bincount(cells.stratum, weights=cells.size, minlength=cells.n_slots)
+    above = np.cumsum(size[::-1])[::-1] - size
+    return np.asarray(above[cells.stratum])
 
 
 def from_the_top(wanted: Ints, size: Ints) -> Ints:

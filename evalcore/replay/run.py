@@ -7,7 +7,7 @@ depends on the seed and not on the number of processes.
     R   repeats;  C   cells;  M   measures
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -185,21 +185,16 @@ def _label(
     method: Method, state: Any, missing: Ints, batch_size: int, oracle: _Oracle, rng: np.random.Generator
 ) -> Any:
     """The state after `missing` (R,) more labels, or after all there are to ask."""
-    for size in _batches(missing, batch_size):
+    while (missing > 0).any():
+        # a draw of random size may have gone beyond the budget
+        size = method.round_size(state, np.clip(missing, 0, batch_size))
         if not (state.wanted.any(axis=1) & (size > 0)).any():
             break
         design, draws = draw_round(method, state, size, rng)
         labels = oracle.label(draws, state.labelled, rng)
         state = method.observe(state, design, labels, np.zeros_like(state.excluded))
-    return state
-
-
-def _batches(missing: Ints, batch_size: int) -> Iterator[Ints]:
-    """Sizes (R,) of the rounds that lead to a budget from where each repeat stands."""
-    while (missing > 0).any():
-        size = np.clip(missing, 0, batch_size)      # a draw of random size may have gone beyond the budget
-        yield size
         missing = missing - size
+    return state
 
 
 def _traces(

@@ -1,129 +1,129 @@
-"""`acis`: calibrate and sample in turns, among the top of the ranking (Poms et al. 2021).
+"""`acis`: active calibration and importance sampling, Algorithm 1 of Poms et al. (2021) as printed.
 
-Iteration t of "Low-shot validation" (ICCV 2021):
+Iteration i = 1, 2, ... takes 10, 20, 40 ... labels, so that there are 10, 30, 70, 150 ... in all:
 
-    calibrate  p_t: isotonic regression of the labels so far on the score, with the supplied probabilities as
-               prior c₀ worth β_t labels, β_t falling
-    sample     from q_t ∝ √ Σ_y p_t(y|x) (J·ℓ(f, y))² within the K highest scores, Sawade et al.'s optimum for
-               F_α and Proposition 2 of Marchant & Rubinstein (stochastic form) for any measure
-    estimate   from all labels, reused across proposals
+    calibrate  c_{i-1}: `evalcore.methods.low_shot.calibration`.  c₀ is fitted to the model's own predictions ŷ;
+               later curves are blended with it, β_i = 1 - i / prior_iterations
+    sample     among the 3 (i + 1) n_pos highest scores, n_pos the number of predicted positives, from eq. 4:
+               q(x) ∝ √( c (1 - G)² + α² (1 - c) G² )  where ŷ = 1,   (1 - α) √( c G² )  where ŷ = 0,
+               with G = Ĝ_{i-1}, and Ĝ_0 = ½
+    estimate   Ĝ_i from the new draws, w = p/q, and the items L labelled before, w = |L|/|X|: eqs. 2 and 6 in
+               `evalcore.estimators.single_trial`
+    average    eq. 5 in `evalcore.methods.low_shot.acis_average`
 
-and each iteration has as many labels as all before it together.  The answer averages the estimates of the
-iterations.  Everything below rank K counts as negative: evalcore.pool.top_domain has the cut, and what
-happens when all above it is labelled.
+In words of `evalcore.design.supplied`, eq. 4 is √ E[φ²] with φ = v (ℓ - G); other measures take theirs.  The
+paper leaves open, and this module decides:
 
-Decided here, where the paper's text leaves the choice or could not be had when this was written:
-
-    K            see evalcore.pool.top_domain
-    c₀           the supplied probability
-    β_t          10 / √(1 + t) labels, spread over the domain (a tenth of that gains a third of the squared
-                 error and loses 0.1 to 0.2 of the coverage)
-    iterations   end at 25, 50, 100 ... labels
-    reuse        by pooled inclusion probabilities (evalcore.estimators.pooled_inclusion)
-    average      with weight n_t⁴, n_t the labels behind the estimate (with n_t² the squared error is up to
-                 half as much again); of the standard errors with weight n_t²: the later a calibration, the
-                 surer it is of the tail it no longer looks at
+    ε        0.01.  G is kept within [ε, 1 - ε] as well: at G = 0 eq. 4 never draws a predicted negative
+    β_i      0 from the fourth iteration on;  ℓ: all iterations
+    draws    with replacement among the unlabelled items of the domain, until B_i of them have come up
+    |L|/|X|  as printed.  The sum over B_i draws is B_i times a mean over the others, so L should weigh B_i/|X|
+             (`reuse=draws`)
+    domain   when fewer than B_i of its items are unlabelled, they and the next highest scores are asked
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from assay.evalcore.design.draws import Draws, either, with_replacement, without_replacement
-from assay.evalcore.design.proposal import relevant_cells, replacement_design
+from assay.evalcore.design.draws import (
+    LEAST_NEW_MASS,
+    MAX_DRAWS_PER_ITEM,
+    Draws,
+    either,
+    with_replacement,
+    without_replacement,
+)
+from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
+from assay.evalcore.design.supplied import centred_pull, prior_risk
 from assay.evalcore.estimators import intervals
-from assay.evalcore.estimators.pooled_inclusion import reuse_draws
-from assay.evalcore.label_models.isotonic import isotonic_rates
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.capabilities import Capabilities
+from assay.evalcore.methods.low_shot.acis_average import Iterations, Together
 from assay.evalcore.methods.low_shot.acis_state import AcisState
-from assay.evalcore.methods.low_shot.iterations import Iterations
+from assay.evalcore.methods.low_shot.calibration import Calibration, Strata, blended, prior_rates
 from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import unlabelled
 from assay.evalcore.pool.cells import Cells
-from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
+from assay.evalcore.pool.top_domain import from_the_top, iteration_edges, iteration_of
 from assay.evalcore.types import Bools, Floats, Ints
 
-_NO_ERROR = 1e-7   # a standard error below this is a variance of zero, rounded
+_MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
+_NO_VARIANCE = 1e-14   # a variance below this is zero, rounded
 
 
 @dataclass(frozen=True, slots=True)
 class Acis(Method):
-    """Active calibrated importance sampling, with its parts switchable for ablations."""
+    """Active calibration and importance sampling."""
 
     name: str = "acis"
     interval: ClassVar[str] = "acis-normal"
     interval_note: ClassVar[str] = (
-        "Normal, from the single-trial variance the calibration predicts. It knows nothing of positives "
-        "below the cut in rank, which count as negatives whatever they are. At a nominal 95% it covered the "
-        "truth in 99%, 100%, 93% and 86% of 200 runs at 50, 100, 300 and 500 labels on a product-matching "
-        "pool, where two of 50 positives rank below the cut, and in 99% or more on a deduplication pool "
-        "where none does. Once all above the cut is labelled no interval is left to give, and the whole "
-        "range is reported."
+        "Normal, from the variance of equation 6. The paper prints no interval. Positives below the cut in rank "
+        "count as negative, and the interval knows nothing of them. INTERVAL_NOTE"
     )
     capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
-    top_k: bool = True             # False: the domain is the whole pool
-    calibrated: bool = True        # False: the supplied probabilities are believed throughout
-    averaged: bool = True          # False: the last estimate alone
-    recency: float = 4.0           # iterations are averaged with weight n_t^recency,
-    caution: float = 2.0           # and their standard errors with n_t^caution
-    first_iteration: int = 25      # labels
-    prior_labels: float = 10.0     # β_0
-    decay: float = 0.5             # β_t = β_0 / (1 + t)^decay
-    secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for
+    top_k: bool = True                      # False: the domain is the whole pool
+    calibration: Calibration = "isotonic"   # or platt, the paper's appendix C
+    last: int = 0                           # ℓ, the iterations that are averaged; 0: all.  1: ACIS-LAST
+    together: Together = "independent"      # how their variances are
+    reuse: Literal["labels", "draws"] = "labels"   # L weighs |L|/|X|, or |draws|/|X|
+    epsilon: Share = 0.01
+    prior_iterations: int = 4               # until c₀ has no weight
+    secondary_mixing: Share = 0.1           # share drawn evenly when more measures than the first are asked for
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """Geometric ranks, so that the calibration is finest where the positives are."""
-        return top_edges(scores, predictions)
+        """Geometric ranks, cut where the domain of an iteration ends."""
+        return iteration_edges(scores, predictions)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> AcisState:
-        """The prior is the calibration."""
-        shape = (repeats, cells.n_cells)
-        domain = top_cells(cells) if self.top_k else np.ones(cells.n_cells, np.bool_)
-        prior = np.where(domain, cells.mean_probability, 0.0)
-        state = AcisState(
+        """The predictions are the calibration, and Ĝ_0 = ½."""
+        strata = Strata.of(cells)
+        prior = prior_rates(cells, strata, self.calibration)
+        rate = np.repeat(blended(prior, prior[None], np.ones(1), self.epsilon), repeats, axis=0)
+        pull = self._pull(measures[0], np.full(1, 0.5), prior_risk(measures[0], cells, rate[0])[None])
+        shape = (repeats, 2, 2)
+        return AcisState(
             **unlabelled(cells, measures, repeats),
-            domain=domain,
-            rate=np.repeat(prior[None], repeats, axis=0),
-            proposal=np.zeros(shape),
-            missed=np.zeros(shape),
+            strata=strata,
+            reuse_draws=self.reuse == "draws",
+            cut=iteration_of(cells) if self.top_k else np.ones(cells.n_cells),
+            prior=prior,
+            rate=rate,
+            pull=np.repeat(pull, repeats, axis=0),
             iteration=np.zeros(repeats, np.int64),
-            closed_at=np.zeros(repeats, np.int64),
-            closed=Iterations.none(
-                repeats, len(measures), recency=self.recency, caution=self.caution
-            ),
+            known=np.zeros((repeats, cells.n_cells, 2), np.int64),
+            weight=np.zeros(shape),
+            squared=np.zeros(shape),
+            draws=np.zeros(repeats, np.int64),
+            closed=Iterations.none(repeats, len(measures)),
         )
-        return replace(state, proposal=self._proposal(state))
+
+    def round_size(self, state: AcisState, size: Ints) -> Ints:
+        """No round reaches into the next iteration: that one has another proposal."""
+        return np.asarray(np.minimum(size, np.maximum(state.planned - state.bought, 1)))
 
     def propose(self, state: AcisState, size: Ints) -> Design:
-        """q_t within the domain; from the top where the domain cannot fill the round."""
-        cells, left = state.cells, state.left
-        here, phi = state.wanted * state.domain, state.pull()
-        design = replacement_design(
-            state.measures,
-            cells,
-            state.labelled * state.domain[:, None],
-            here,
-            state.proposal,
-            np.repeat(state.proposal[:, :, None], 2, axis=2),
-            positive_rate=state.rate,
-            gradient=phi[..., 1] - phi[..., 0],
-            size=np.minimum(size, here.sum(axis=1)),
-        )
-        certain = state.exhausted(size)[:, None]
+        """Equation 4 within the domain, the items of L left out; from the top where too few are left."""
+        left, certain = state.left, state.exhausted(size)[:, None]
+        q, again = self._proposal(state, size)
         counts = from_the_top(state.wanted, size)
         chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
-        return replace(
-            design,
-            left=left,
-            unlabelled=np.where(certain, chance, design.unlabelled * state.domain),
-            labelled=np.where(certain[..., None], 0.0, design.labelled),
+        pull = state.pull[:, state.cells.prediction]
+        return Design(
             replacement=not certain.all(),
+            size=np.broadcast_to(state.cells.size, left.shape),
+            left=left,
+            unlabelled=np.where(certain, chance, q),
+            labelled=np.where(certain[..., None], 0.0, again),
+            model=state.rate,
+            gradient=pull[..., 1] - pull[..., 0],
+            census=state.wanted.sum(axis=1) <= size,
         )
 
     def draw(self, state: AcisState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
@@ -132,92 +132,121 @@ class Acis(Method):
         top = without_replacement(from_the_top(state.wanted, np.where(certain, size, 0)))
         if certain.all():
             return top
-        labelled = state.labelled * state.domain[:, None]
-        sampled = with_replacement(design, labelled, np.where(certain, 0, size), rng)
-        return either(sampled, top)
+        return either(with_replacement(design, state.labelled, np.where(certain, 0, size), rng), top)
 
     def observe(self, state: AcisState, design: Design, labels: RoundLabels, excluded: Ints) -> AcisState:
-        """Reuse the labels; calibrate anew when the iteration is full."""
-        new = labels.new.sum(axis=(1, 2))
-        drawn = (labels.drawn_new + labels.drawn_known).sum(axis=(1, 2))
-        certain = state.exhausted(new + excluded.sum(axis=1)) | design.census
-        # an item asked for certain stands for itself alone
-        reused = reuse_draws(state.missed, design.unlabelled, np.where(certain, 0, drawn))
-        missed = np.where(certain[:, None], -np.inf, reused)
-        state = replace(state.with_labels(labels, excluded), missed=missed)
-        n = state.labelled.sum(axis=(1, 2))
-        full = n >= np.maximum(2 * state.closed_at, self.first_iteration)
-        if not full.any():
-            return state
-        return self._calibrate(self._close(state, full, n), full)
+        """Weigh the draws; calibrate anew when the iteration is full."""
+        asked = labels.new.sum(axis=(1, 2)) + excluded.sum(axis=1)
+        certain = state.exhausted(asked) | design.census | (not design.replacement)
+        drawn = labels.drawn_new + labels.known_by_seen().sum(axis=2)
+        drawn = np.where(certain[:, None, None], 0, drawn)
+        with np.errstate(divide="ignore"):
+            w = np.where(design.unlabelled > 0, 1 / (state.cells.n_items * design.unlabelled), 0.0)
+        state = replace(
+            state.with_labels(labels, excluded),
+            known=state.known + np.where(certain[:, None, None], labels.new, 0),
+            weight=state.weight + _by_prediction(state.cells, drawn * w[..., None]),
+            squared=state.squared + _by_prediction(state.cells, drawn * w[..., None] ** 2),
+            draws=state.draws + drawn.sum(axis=(1, 2)),
+        )
+        full = np.asarray(state.bought >= state.planned)
+        return self._next_iteration(state, full) if full.any() else state
 
     def estimate(self, state: AcisState, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
-        """The average of the iterations, the unfinished one included."""
-        certain = np.asarray(np.isneginf(state.missed).all(axis=1))
-        return [self._average(state, j, certain, confidence) for j in range(len(state.measures))]
-
-    def _average(self, state: AcisState, j: int, certain: Bools, confidence: float) -> EstimateArrays:
-        measure, labels = state.measures[j], state.labelled.sum(axis=(1, 2))
-        value, variance = state.current(measure)
-        # when all above the cut is labelled, what was estimated before has nothing to add
-        past = np.where(certain, 0.0, float(self.averaged))
-        none_before = past * state.closed.weight[:, j] == 0
-        fresh = ((labels > state.closed_at) | none_before) & np.isfinite(value)
-        n = np.where(fresh, labels.astype(np.float64), 0.0)
-        value, error = np.where(fresh, value, 0.0), np.sqrt(np.where(fresh, variance, 0.0))
-        mean, error = state.closed.average(j, past, n, value, error)
-        mean = np.clip(mean, *measure.bounds)
-        told = np.isfinite(error) & (error > _NO_ERROR) & ~certain
-        squared = np.where(told, error, 0.0) ** 2
-        ends = intervals.normal(mean, squared, told, confidence, measure.bounds)
+        """Equation 5 over the iterations, the one under way included, with a normal interval."""
+        iterations = self._with_current(state, np.ones(len(state.iteration), np.bool_))
         below = (state.left * ~state.domain).sum(axis=1)
-        return EstimateArrays(
-            value=mean,
-            lower=ends.lower,
-            upper=ends.upper,
-            variance=squared,
-            diagnostics={"iteration": state.iteration, "assumed_negative": below},
-        )
-
-    def _close(self, state: AcisState, full: Bools, labels: Ints) -> AcisState:
-        """With the estimates of the iterations that are full."""
-        n, values, errors = (np.zeros_like(state.closed.value) for _ in range(3))
+        result = []
         for j, measure in enumerate(state.measures):
-            value, variance = state.current(measure)
-            known = full & np.isfinite(value) & np.isfinite(variance)
-            n[:, j] = np.where(known, labels, 0)
-            values[:, j] = np.where(known, value, 0.0)
-            errors[:, j] = np.sqrt(np.where(known, variance, 0.0))
+            value, variance = iterations.average(j, self.last, self.together)
+            value = np.clip(value, *measure.bounds)
+            told = np.isfinite(value) & np.isfinite(variance) & (variance > _NO_VARIANCE)
+            variance = np.where(told, variance, 0.0)
+            ends = intervals.normal(value, variance, told, confidence, measure.bounds)
+            result.append(EstimateArrays(
+                value=value, lower=ends.lower, upper=ends.upper, variance=variance,
+                diagnostics={"iteration": state.iteration, "assumed_negative": below},
+            ))
+        return result
+
+    @staticmethod
+    def _with_current(state: AcisState, which: Bools) -> Iterations:
+        values, variances = np.zeros((2, len(which), len(state.measures)))
+        weight = np.zeros(len(which))
+        for j, measure in enumerate(state.measures):
+            weight, values[:, j], variances[:, j] = state.current(measure)
+        return state.closed.plus(which, state.iteration, weight, values, variances)
+
+    def _next_iteration(self, state: AcisState, full: Bools) -> AcisState:
+        """Lines 10 to 12 of Algorithm 1 in the repeats that are `full` (R,)."""
+        first = state.measures[0]
+        weight, _ = state.sums()
+        _, value, _ = state.current(first)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            risk = np.einsum("rfy,fyd->rd", weight, first.loss) / weight.sum(axis=(1, 2))[:, None]
+        pull = self._pull(first, value, risk)
+        moved = full & np.isfinite(pull).all(axis=(1, 2)) & np.isfinite(value)   # else Ĝ stays what it was
+        iteration, at = state.iteration + full, np.flatnonzero(full)
+        rate = state.rate.copy()
+        beta = np.maximum(1 - iteration[at] / max(self.prior_iterations, 1), 0.0)
+        curve = state.strata.rates(self.calibration, state.labelled[at])
+        rate[at] = blended(state.prior, curve, beta, self.epsilon)
+        whole = full[:, None, None]
         return replace(
             state,
-            iteration=state.iteration + full,
-            closed_at=np.where(full, labels, state.closed_at),
-            closed=state.closed.plus(n, values, errors),
+            closed=self._with_current(state, full),
+            iteration=iteration,
+            rate=rate,
+            pull=np.where(moved[:, None, None], pull, state.pull),
+            known=np.where(whole, state.labelled, state.known),
+            weight=np.where(whole, 0.0, state.weight),
+            squared=np.where(whole, 0.0, state.squared),
+            draws=np.where(full, 0, state.draws),
         )
 
-    def _calibrate(self, state: AcisState, which: Bools) -> AcisState:
-        """A new calibration and proposal in these repeats."""
-        rate = state.rate.copy()
-        if self.calibrated:
-            at, domain = np.flatnonzero(which), state.domain
-            strength = self.prior_labels / (1 + state.iteration[at]) ** self.decay
-            spread = state.cells.size[domain] / state.cells.size[domain].sum()
-            rate[np.ix_(at, domain)] = isotonic_rates(
-                state.labelled[np.ix_(at, domain)],
-                state.cells.mean_probability[domain],
-                strength[:, None] * spread,
-            )
-        state = replace(state, rate=rate)
-        return replace(state, proposal=np.where(which[:, None], self._proposal(state), state.proposal))
+    def _pull(self, measure: Measure, value: Floats, risk: Floats) -> Floats:
+        """φ (R, 2, 2) by [prediction, label] at Ĝ value (R,), or at risk (R, d) for what is no ratio."""
+        at_0, at_1 = measure.margin(0.0), measure.margin(1.0)
+        if at_0 is None or at_1 is None:
+            return centred_pull(measure, risk)
+        g = np.clip(value, self.epsilon, 1 - self.epsilon)[:, None, None]
+        low, high = at_0[0] + at_0[1], at_1[0] + at_1[1]      # v ℓ, and v (ℓ - 1)
+        return np.asarray(low + g * (high - low))
 
-    def _proposal(self, state: AcisState) -> Floats:
-        """q_t (R, C), with a trace everywhere so that every item of the domain can be found."""
-        cells = state.cells
-        even = state.domain & relevant_cells(state.measures, cells)
-        even = even / max((cells.size * even).sum(), 1)
+    def _proposal(self, state: AcisState, size: Ints) -> tuple[Floats, Floats]:
+        """q (R, C) of an unlabelled item, and (R, C, 2) of a labelled one, so that this iteration's share it.
+
+        Evened out only as far as it takes to find `size` (R,) new items.
+        """
+        cells, left = state.cells, state.left
+        here = state.domain & relevant_cells(state.measures, cells)
+        mine = np.maximum(state.labelled - state.known, 0)                        # drawn in this iteration
+        items = (left + mine.sum(axis=2)) * here
         p = np.stack([1 - state.rate, state.rate], axis=-1)
-        best = np.sqrt((p * state.pull() ** 2).sum(axis=-1)) * state.domain
-        total = (best * cells.size).sum(axis=1, keepdims=True)
+        best = np.sqrt((p * state.pull[:, cells.prediction] ** 2).sum(axis=-1)) * here
+        even = here / np.maximum(items.sum(axis=1, keepdims=True), 1)
+        total = (best * items).sum(axis=1, keepdims=True)
         best = np.where(total > 0, best / np.where(total > 0, total, 1.0), even)
-        mixing = self.secondary_mixing if len(state.measures) > 1 else 1e-6
-        return np.asarray((1 - mixing) * best + mixing * even)
+        share = self.secondary_mixing if len(state.measures) > 1 else 0.0
+        best = (1 - share) * best + share * even
+        q, enough = best, np.zeros(len(best), np.bool_)
+        for mix in _MIXES:
+            mixed = (1 - mix) * best + mix * even
+            q = np.where(enough[:, None], q, mixed)
+            enough = enough | _finds(mixed, left * here, size)
+        counted = np.maximum(state.labelled, 1)
+        return q * here, q[..., None] * here[..., None] * mine / counted
+
+
+def _finds(q: Floats, left: Ints, size: Ints) -> Bools:
+    """Whether (R,) draws from q (R, C) are likely to find `size` (R,) of the items left (R, C) in bounded time."""
+    mass = (q * left).sum(axis=1)
+    share = q / np.where(mass > 0, mass, 1.0)[:, None]
+    missed = np.log1p(-np.minimum(share, 1 - 1e-12))
+    found = (left * -np.expm1((MAX_DRAWS_PER_ITEM // 2) * size[:, None] * missed)).sum(axis=1)
+    return np.asarray((found >= 0.999 * np.minimum(size, left.sum(axis=1))) & (mass >= LEAST_NEW_MASS))
+
+
+def _by_prediction(cells: Cells, by_cell: Floats) -> Floats:
+    """(R, 2, 2) from (R, C, 2): sums by [prediction, label]."""
+    return np.stack([by_cell[:, cells.prediction == f].sum(axis=1) for f in (0, 1)], axis=1)

@@ -1,49 +1,87 @@
 """What `acis` knows between rounds, and what follows from it at once.
 
-    R   repeats;  C   cells;  the domain is the top of the ranking, down to the cut
+    R   repeats;  C   cells;  i   the iteration under way, from 1;  L   items labelled before it;  N   items
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.design.proposal import expected_risk, pull
-from assay.evalcore.estimators.pooled_inclusion import Reused, confusion, predicted_variance
+from assay.evalcore.design.proposal import relevant_cells
+from assay.evalcore.estimators.single_trial import single_trial
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.methods.low_shot.iterations import Iterations
+from assay.evalcore.methods.low_shot.acis_average import Iterations
+from assay.evalcore.methods.low_shot.calibration import Strata
 from assay.evalcore.methods.state import MethodState
 from assay.evalcore.types import Bools, Floats, Ints
+
+FIRST = 10   # labels of the first iteration; each has twice as many as the one before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AcisState(MethodState):
-    """The calibration and proposal in force, and what the iterations said."""
+    """The calibration and proposal in force, the draws of this iteration, and what those before it said."""
 
-    domain: Bools          # (C,)
-    rate: Floats           # (R, C) p_t
-    proposal: Floats       # (R, C) q_t of one item, 0 outside the domain
-    missed: Floats         # (R, C) log of the chance that an item was not drawn so far
-    iteration: Ints        # (R,) t
-    closed_at: Ints        # (R,) labels when the current iteration began
-    closed: Iterations     # what the iterations before it said
+    strata: Strata
+    reuse_draws: bool     # L weighs |draws|/N instead of |L|/N
+    cut: Floats           # (C,) the first iteration whose domain has the cell: see `domain`
+    prior: Floats         # (C,) c₀
+    rate: Floats          # (R, C) the calibration in force
+    pull: Floats          # (R, 2, 2) what a label pulls at the first measure, by [prediction, label]
+    iteration: Ints       # (R,) iterations closed
+    known: Ints           # (R, C, 2) L, and items that were asked for certain since
+    weight: Floats        # (R, 2, 2) Σ w over the draws of this iteration
+    squared: Floats       # (R, 2, 2) Σ w²
+    draws: Ints           # (R,)
+    closed: Iterations
+
+    @property
+    def domain(self) -> Bools:
+        """Cells (R, C) of the fewest whole strata that hold the 3 (i + 1) n_pos highest scores."""
+        return np.asarray(self.cut[None] <= self.iteration[:, None] + 1)
+
+    @property
+    def planned(self) -> Ints:
+        """Labels (R,) of this iteration when it is full."""
+        return np.asarray(FIRST * 2**self.iteration)
+
+    @property
+    def bought(self) -> Ints:
+        """Labels (R,) of this iteration so far."""
+        return np.asarray(self.labelled.sum(axis=(1, 2)) - FIRST * (2**self.iteration - 1))
+
+    @property
+    def settled(self) -> Bools:
+        """Whether (R,) all of the domain is labelled."""
+        return ~((self.left * relevant_cells(self.measures, self.cells) * self.domain).any(axis=1))
 
     def exhausted(self, size: Ints) -> Bools:
         """Whether (R,) the domain has no more than `size` (R,) items left to ask."""
         return np.asarray((self.wanted * self.domain).sum(axis=1) <= size)
 
-    def pull(self) -> Floats:
-        """Influence (R, C, 2) of a label on the first measure, at the risk the calibration expects."""
-        risk = expected_risk(self.measures[0], self.cells, self.labelled, self.left, self.rate)
-        return pull(self.measures[0], risk)[:, self.cells.prediction]
+    def sums(self) -> tuple[Floats, Floats]:
+        """Sums of w and w² (R, 2, 2) by [prediction, label] of this iteration: its draws and L.
 
-    def current(self, measure: Measure) -> tuple[Floats, Floats]:
-        """The estimate from all labels and its predicted variance, each (R,)."""
-        data = Reused(
-            labelled=self.labelled,
-            size=self.cells.size - self.excluded,
-            missed=self.missed,
-            rate=self.rate,
-            domain=self.domain,
-        )
-        counts = confusion(self.cells, data)
-        return measure.of_confusion(counts), predicted_variance(measure, self.cells, data, counts)
+        The items of L weigh |L|/N each.  In an iteration that is not full they weigh that much times its share
+        of labels so far.  When all of the domain is labelled, all labelled items are L and there are no draws.
+        """
+        settled = self.settled
+        fixed = np.where(settled[:, None, None], self.labelled, self.known)
+        counts = self._by_prediction(fixed)
+        n = counts.sum(axis=(1, 2))
+        share = np.minimum(self.bought / self.planned, 1.0)
+        each = np.where(self.reuse_draws & ~settled, self.draws, n * share) / self.cells.n_items
+        drawn = np.where(settled, 0.0, 1.0)[:, None, None]
+        weight = drawn * self.weight + each[:, None, None] * counts
+        return weight, drawn * self.squared + each[:, None, None] ** 2 * counts
+
+    def current(self, measure: Measure) -> tuple[Floats, Floats, Floats]:
+        """|W_i|₁, Ĝ_i and its variance, each (R,), from this iteration's labels so far."""
+        weight, squared = self.sums()
+        value, variance = single_trial(measure, weight, squared)
+        return weight.sum(axis=(1, 2)), value, variance
+
+    def _by_prediction(self, counts: Ints) -> Floats:
+        """counts (R, C, 2) by [prediction, label]."""
+        prediction = self.cells.prediction
+        return np.stack([counts[:, prediction == f].sum(axis=1) for f in (0, 1)], axis=1).astype(np.float64)

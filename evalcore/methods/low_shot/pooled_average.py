@@ -1,4 +1,4 @@
-"""The closed iterations of `acis`, as the sums their average takes.
+"""The closed iterations of `acis-pooled`, as the sums their average takes.
 
     R   repeats;  M   measures;  n_t   labels behind the estimate of iteration t
 
