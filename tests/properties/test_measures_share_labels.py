@@ -15,7 +15,7 @@ from assay.evalcore.methods.registry import METHODS, method
 from assay.evalcore.pool.partition import build_partition
 
 # the low-shot methods search the top of the ranking and say so: what lies below the cut is out of their reach
-NAMES = [name for name, m in METHODS.items() if not m.capabilities.top_of_ranking]
+NAMES = [name for name, m in METHODS.items() if m.capabilities.weighting != "none"]
 LISTED = ("precision", "recall", "f1", "accuracy", "specificity", "balanced_accuracy", "mcc")
 
 

@@ -1,22 +1,33 @@
 """`herding`: items picked one by one so that the sample looks like the pool.
 
-A baseline of Poms et al. (2021): kernel herding (Welling 2009; Chen, Welling & Smola 2010).  Item n + 1 is
+A baseline of Poms et al. (2021), Welling's herding (2009): with φ(x) the statistics of an item, φ̄ their mean over
+the pool, and w_0 = 0,
+
+    x_t = argmax_x w_{t-1}·φ(x),    w_t = w_{t-1} + φ̄ - φ(x_t),
+
+so that the picks' mean of φ follows φ̄ as 1/t instead of 1/√t.  The paper does not say what φ is, only that it is
+"high-dimensional"; a pool is known here by its scores and predictions, so φ = (s, s², ŷ), each centred and with a
+variance of 1 over the pool.  Of items that tie, the one nearest φ̄ is picked, and an item is picked once.  Labels do not steer the picks, and the measure of the labelled
+items alone is the answer: without a positive or predicted positive among them there is no F.
+
+With `kernel=gaussian`, which is not the paper's, it is kernel herding (Chen, Welling & Smola 2010),
 
     argmax_x  μ(x) - 1/(n + 1) Σ_{picked} k(x, x_i),    μ(x) the mean of k(x, ·) over the domain,
 
-with k a Gaussian kernel, so that the picks' mean embedding follows the domain's as 1/n instead of 1/√n.  The
-paper herds in the space of image features; a pool is known here by its scores, so the score it is, with the
-domain's standard deviation over four as the kernel's width.  Labels do not steer it, and the plain average of
-the labelled, by prediction, is the answer.
+with k a Gaussian kernel of the score, as wide as a quarter of its standard deviation, and the answer is the share
+of positives among the labelled of each prediction, ½ where there is none.  (Welling's herding is the same with
+k(x, x') = φ(x)·φ(x').)
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
-from assay.evalcore.design.round import Design
-from assay.evalcore.methods.low_shot.plug_in import PlugIn, PlugInState
+from assay.evalcore.design.round import Design, EstimateArrays
+from assay.evalcore.methods.low_shot.plug_in import PlugIn, PlugInState, without_interval
+from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.top_domain import from_the_top
 from assay.evalcore.types import Floats, Ints
 
@@ -26,7 +37,19 @@ class Herding(PlugIn):
     """Deterministic but for ties: items of one cell are picked in random order."""
 
     name: str = "herding"
-    width: float = 0.25   # of the kernel, in standard deviations of the domain's scores
+
+    kernel: Literal["moments", "gaussian"] = "moments"
+    width: float = 0.25   # of the Gaussian kernel, in standard deviations of the domain's scores
+
+    def estimate(
+        self, state: PlugInState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
+        """The measures of the labelled items."""
+        if self.kernel == "gaussian":
+            return PlugIn.estimate(self, state, confidence, rng)
+        prediction = state.cells.prediction
+        counts = np.stack([state.labelled[:, prediction == f].sum(axis=1) for f in (0, 1)], axis=1)
+        return [without_interval(m, m.of_confusion(counts.astype(np.float64)), state) for m in state.measures]
 
     def rates(self, state: PlugInState) -> Floats:
         """The share of positives among the labelled of the same prediction; ½ when there is none."""
@@ -52,20 +75,32 @@ class Herding(PlugIn):
         cells, domain = state.cells, state.domain
         here = state.wanted * domain
         enough = here.sum(axis=1) >= size
-        score = cells.mean_score
         weight = cells.size * domain / (cells.size * domain).sum()
-        spread = np.sqrt(np.average((score - np.average(score, weights=weight)) ** 2, weights=weight))
-        kernel = np.exp(-0.5 * ((score[:, None] - score) / max(self.width * float(spread), 1e-12)) ** 2)
+        kernel = self._kernel(cells, weight)
         target = kernel @ weight
+        ties = 1e-9 * np.diag(kernel) if self.kernel == "moments" else 0.0
         picked = (state.labelled.sum(axis=2) + state.excluded) * domain
         embedded, n = picked @ kernel, picked.sum(axis=1)
         counts = np.zeros_like(here)
         rows = np.arange(len(here))
         for step in range(int(np.where(enough, size, 0).max(initial=0))):
             active = enough & (step < size)
-            gain = np.where(here - counts > 0, target - embedded / (n + 1)[:, None], -np.inf)
+            gain = np.where(here - counts > 0, target - embedded / (n + 1)[:, None] - ties, -np.inf)
             best = np.argmax(gain, axis=1)
             counts[rows[active], best[active]] += 1
             embedded = embedded + np.where(active[:, None], kernel[best], 0.0)
             n = n + active
         return counts + from_the_top(state.wanted, np.where(enough, 0, size))
+
+    def _kernel(self, cells: Cells, weight: Floats) -> Floats:
+        """k (C, C) between the cells' middles; weight (C,): their shares of the domain."""
+        score = cells.mean_score
+        if self.kernel == "gaussian":
+            spread = np.sqrt(np.average((score - np.average(score, weights=weight)) ** 2, weights=weight))
+            squared = ((score[:, None] - score) / max(self.width * float(spread), 1e-12)) ** 2
+            return np.asarray(np.exp(-0.5 * squared))
+        phi = np.stack([score, score**2, cells.prediction], axis=-1)
+        centred = phi - weight @ phi
+        scale = np.sqrt(weight @ centred**2)
+        phi = centred / np.where(scale > 0, scale, 1.0)
+        return np.asarray(phi @ phi.T)

@@ -1,15 +1,18 @@
-"""What the simple rivals of `acis` share: a sample from the top of the ranking, and a label model plugged in.
+"""What the simple rivals of `acis` share: some labelled items, and a label model plugged in for the others.
 
 Poms et al. (2021) compare with methods that label some items and use a model of p(y = 1 | score) for the
 others:
 
     Ĝ = g( known labels + Σ_unlabelled p̂ )
 
-Items below rank K count as negative, as everywhere in that paper (evalcore.pool.top_domain).  None of these
-methods was published with an interval.  They report the measure's whole range and the variance 0, which means
-that it is not known; no target on a width can stop them.
+The paper says that a model's labels are "inferred" or "predicted"; p̂ here is the expected number of positives,
+or 0 or 1, whichever is likelier, with the setting `likelier`.  None of these methods was published with an
+interval.  They report the measure's whole range and the variance 0, which means that it is not known; no target
+on a width can stop them.
 
-Where the paper does not say how a rival's items are chosen, they are a simple random sample of the domain.
+Items are a simple random sample of the domain, unless a method chooses them otherwise.  The domain is the whole
+pool.  With the setting `top_domain`, which is not the paper's, it is the top of the ranking, and items below
+count as negative (evalcore.pool.top_domain).
 """
 
 from collections.abc import Sequence
@@ -44,7 +47,10 @@ class PlugIn(Method):
     interval_note: ClassVar[str] = (
         "This method was published without an interval: the whole range is reported."
     )
-    capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(whole_pool_only=True)
+
+    top_domain: bool = False   # True: items below the cut in rank count as negative
+    likelier: bool = False     # True: an item counts as the likelier label
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Geometric ranks from the top."""
@@ -52,7 +58,8 @@ class PlugIn(Method):
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> PlugInState:
         """Nothing is known."""
-        return PlugInState(**unlabelled(cells, measures, repeats), domain=top_cells(cells))
+        domain = top_cells(cells) if self.top_domain else np.ones(cells.n_cells, np.bool_)
+        return PlugInState(**unlabelled(cells, measures, repeats), domain=domain)
 
     def rates(self, state: PlugInState) -> Floats:
         """p̂ (R, C) of an unlabelled item, inside the domain; outside it does not count."""
@@ -101,7 +108,9 @@ class PlugIn(Method):
     ) -> list[EstimateArrays]:
         """The measures of known labels and expected ones, without an interval."""
         cells = state.cells
-        positives = state.labelled[:, :, 1] + state.left * np.where(state.domain, self.rates(state), 0.0)
+        rates = self.rates(state)
+        inferred = (rates > 0.5).astype(np.float64) if self.likelier else rates
+        positives = state.labelled[:, :, 1] + state.left * np.where(state.domain, inferred, 0.0)
         rows = []
         for f in (0, 1):
             here = cells.prediction == f

@@ -5,12 +5,13 @@ ranks among the labelled items, and wrong by every positive that does not.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.round import Design
+from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.low_shot.plug_in import PlugIn, PlugInState
 from assay.evalcore.pool.top_domain import from_the_top, top_edges
 from assay.evalcore.types import Floats, Ints
@@ -21,6 +22,7 @@ class TopK(PlugIn):
     """From the top down.  Items of one stratum, half a percent of their rank apart, come in random order."""
 
     name: str = "topk"
+    capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Strata of one item down to rank 200, and ½% of the rank from there on."""
