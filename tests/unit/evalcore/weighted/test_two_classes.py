@@ -62,7 +62,7 @@ def test_what_all_is_asked_of_weighs_one():
 
 def test_a_search_of_the_top_has_no_weights():
     assert {name for name, one in METHODS.items() if one.capabilities.weighting == "none"} == {
-        "acis", "topk", "gmm", "herding", "isotonic", "platt"
+        "acis", "acis-pooled", "topk", "gmm", "herding", "isotonic", "platt"
     }
     with pytest.raises(BadInput, match="not drawn with known"):
         weighted_sample("none", CELLS, [a_round([1], [1])])
