@@ -62,8 +62,8 @@ def _ranked(scores: Floats, ratio: float, marks: list[float]) -> tuple[Floats, i
 def iteration_of(cells: Cells) -> Floats:
     """The first iteration i (C,), from 1, whose domain has the cell; infinite without predicted positives.
 
-    The domain of iteration i is the fewest whole strata that hold the 3 (i + 1) PP highest scores (Poms et al.
-    2021, section 3.3).
+    The domain of iteration i is the fewest whole strata that hold the 3 (i + 1) PP highest scores (Poms et
+    al. 2021, section 3.3).
     """
     step = 3 * cells.predicted_positives
     return np.maximum(_above(cells) // step, 1.0) if step else np.full(cells.n_cells, np.inf)

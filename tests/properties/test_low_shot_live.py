@@ -16,8 +16,8 @@ from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.partition import build_partition
 
 NAMES = [
-    "acis", "acis:top_k=false", "acis:calibration=platt", "acis-pooled", "acis-pooled:top_k=false", "topk", "gmm",
-    "gmm:top_domain=true", "herding", "herding:kernel=gaussian:top_domain=true", "isotonic",
+    "acis", "acis:top_k=false", "acis:calibration=platt", "acis-pooled", "acis-pooled:top_k=false", "topk",
+    "gmm", "gmm:top_domain=true", "herding", "herding:kernel=gaussian:top_domain=true", "isotonic",
     "isotonic:prior_labels=1:top_domain=true", "platt", "platt:top_domain=true", "recycle",
 ]
 

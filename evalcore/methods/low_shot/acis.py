@@ -2,8 +2,8 @@
 
 Iteration i = 1, 2, ... takes 10, 20, 40 ... labels, so that there are 10, 30, 70, 150 ... in all:
 
-    calibrate  c_{i-1}: `evalcore.methods.low_shot.calibration`.  c₀ is fitted to the model's own predictions ŷ;
-               later curves are blended with it, β_i = 1 - i / prior_iterations
+    calibrate  c_{i-1}: `evalcore.methods.low_shot.calibration`.  c₀ is fitted to the model's own predictions
+               ŷ; later curves are blended with it, β_i = 1 - i / prior_iterations
     sample     among the 3 (i + 1) n_pos highest scores, n_pos the number of predicted positives, from eq. 4:
                q(x) ∝ √( c (1 - G)² + α² (1 - c) G² )  where ŷ = 1,   (1 - α) √( c G² )  where ŷ = 0,
                with G = Ĝ_{i-1}, and Ĝ_0 = ½
@@ -17,8 +17,8 @@ paper leaves open, and this module decides:
     ε        0.01.  G is kept within [ε, 1 - ε] as well: at G = 0 eq. 4 never draws a predicted negative
     β_i      0 from the fourth iteration on;  ℓ: all iterations
     draws    with replacement among the unlabelled items of the domain, until B_i of them have come up
-    |L|/|X|  as printed.  The sum over B_i draws is B_i times a mean over the others, so L should weigh B_i/|X|
-             (`reuse=draws`)
+    |L|/|X|  as printed.  The sum over B_i draws is B_i times a mean over the others, so L should weigh
+             B_i/|X| (`reuse=draws`)
     domain   when fewer than B_i of its items are unlabelled, they and the next highest scores are asked
 """
 
@@ -63,8 +63,10 @@ class Acis(Method):
     name: str = "acis"
     interval: ClassVar[str] = "acis-normal"
     interval_note: ClassVar[str] = (
-        "Normal, from the variance of equation 6. The paper prints no interval. Positives below the cut in rank "
-        "count as negative, and the interval knows nothing of them. INTERVAL_NOTE"
+        "Normal, from the variance of equation 6. The paper prints no interval. Positives below the cut in "
+        "rank count as negative, and the interval knows nothing of them. At a nominal 95% it covered the "
+        "truth in 65%, 78%, 92%, 95% and 98% of 200 runs at 10, 30, 70, 150 and 310 labels on a "
+        "product-matching pool, and in 98%, 79%, 85%, 91% and 98% on a deduplication pool."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
@@ -75,7 +77,7 @@ class Acis(Method):
     reuse: Literal["labels", "draws"] = "labels"   # L weighs |L|/|X|, or |draws|/|X|
     epsilon: Share = 0.01
     prior_iterations: int = 4               # until c₀ has no weight
-    secondary_mixing: Share = 0.1           # share drawn evenly when more measures than the first are asked for
+    secondary_mixing: Share = 0.1           # drawn evenly when more measures than the first are asked for
 
     def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
         """Geometric ranks, cut where the domain of an iteration ends."""
@@ -172,7 +174,7 @@ class Acis(Method):
     @staticmethod
     def _with_current(state: AcisState, which: Bools) -> Iterations:
         values, variances = np.zeros((2, len(which), len(state.measures)))
-        weight = np.zeros(len(which))
+        weight: Floats = np.zeros(len(which))
         for j, measure in enumerate(state.measures):
             weight, values[:, j], variances[:, j] = state.current(measure)
         return state.closed.plus(which, state.iteration, weight, values, variances)
@@ -229,7 +231,8 @@ class Acis(Method):
         best = np.where(total > 0, best / np.where(total > 0, total, 1.0), even)
         share = self.secondary_mixing if len(state.measures) > 1 else 0.0
         best = (1 - share) * best + share * even
-        q, enough = best, np.zeros(len(best), np.bool_)
+        q: Floats = best
+        enough: Bools = np.zeros(len(best), np.bool_)
         for mix in _MIXES:
             mixed = (1 - mix) * best + mix * even
             q = np.where(enough[:, None], q, mixed)
@@ -239,7 +242,7 @@ class Acis(Method):
 
 
 def _finds(q: Floats, left: Ints, size: Ints) -> Bools:
-    """Whether (R,) draws from q (R, C) are likely to find `size` (R,) of the items left (R, C) in bounded time."""
+    """Whether (R,) draws from q (R, C) are likely to find `size` (R,) of the items left (R, C)."""
     mass = (q * left).sum(axis=1)
     share = q / np.where(mass > 0, mass, 1.0)[:, None]
     missed = np.log1p(-np.minimum(share, 1 - 1e-12))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.evalcore.design.proposal import relevant_cells
 from assay.evalcore.estimators.single_trial import single_trial
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.low_shot.acis_average import Iterations
@@ -15,7 +14,25 @@ from assay.evalcore.methods.low_shot.calibration import Strata
 from assay.evalcore.methods.state import MethodState
 from assay.evalcore.types import Bools, Floats, Ints
 
-FIRST = 10   # labels of the first iteration; each has twice as many as the one before
+_FIRST = 10   # labels of the first iteration; each has twice as many as the one before
+
+
+def planned_labels(closed: Ints) -> Ints:
+    """Labels of the iteration after so many closed ones: 10, 20, 40 ..."""
+    return np.asarray(_FIRST * 2**closed)
+
+
+def labels_until(closed: Ints) -> Ints:
+    """Labels of so many iterations together: 0, 10, 30, 70, 150 ..."""
+    return np.asarray(_FIRST * (2**closed - 1))
+
+
+def fixed_weight(items: Ints, draws: Ints, share: Floats, n_items: int, *, by_draws: Bools | bool) -> Floats:
+    """What each of `items` (R,) items counts that were labelled before the iteration, or asked for certain.
+
+    draws (R,): of the iteration; share (R,): of its labels that are there; by_draws: see `acis`.
+    """
+    return np.asarray(np.where(by_draws, draws, items * np.minimum(share, 1.0)) / n_items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,17 +60,17 @@ class AcisState(MethodState):
     @property
     def planned(self) -> Ints:
         """Labels (R,) of this iteration when it is full."""
-        return np.asarray(FIRST * 2**self.iteration)
+        return planned_labels(self.iteration)
 
     @property
     def bought(self) -> Ints:
         """Labels (R,) of this iteration so far."""
-        return np.asarray(self.labelled.sum(axis=(1, 2)) - FIRST * (2**self.iteration - 1))
+        return np.asarray(self.labelled.sum(axis=(1, 2)) - labels_until(self.iteration))
 
     @property
     def settled(self) -> Bools:
         """Whether (R,) all of the domain is labelled."""
-        return ~((self.left * relevant_cells(self.measures, self.cells) * self.domain).any(axis=1))
+        return np.asarray(~(self.wanted * self.domain).any(axis=1))
 
     def exhausted(self, size: Ints) -> Bools:
         """Whether (R,) the domain has no more than `size` (R,) items left to ask."""
@@ -62,15 +79,17 @@ class AcisState(MethodState):
     def sums(self) -> tuple[Floats, Floats]:
         """Sums of w and w² (R, 2, 2) by [prediction, label] of this iteration: its draws and L.
 
-        The items of L weigh |L|/N each.  In an iteration that is not full they weigh that much times its share
-        of labels so far.  When all of the domain is labelled, all labelled items are L and there are no draws.
+        The items of L weigh |L|/N each.  In an iteration that is not full they weigh that much times its
+        share of labels so far.  When all of the domain is labelled, all labelled items are L and there are no
+        draws.
         """
         settled = self.settled
         fixed = np.where(settled[:, None, None], self.labelled, self.known)
         counts = self._by_prediction(fixed)
-        n = counts.sum(axis=(1, 2))
-        share = np.minimum(self.bought / self.planned, 1.0)
-        each = np.where(self.reuse_draws & ~settled, self.draws, n * share) / self.cells.n_items
+        each = fixed_weight(
+            fixed.sum(axis=(1, 2)), self.draws, self.bought / self.planned, self.cells.n_items,
+            by_draws=self.reuse_draws & ~settled,
+        )
         drawn = np.where(settled, 0.0, 1.0)[:, None, None]
         weight = drawn * self.weight + each[:, None, None] * counts
         return weight, drawn * self.squared + each[:, None, None] ** 2 * counts

@@ -1,8 +1,9 @@
 """`isotonic` and `platt`: calibrate the score on a random sample, and use the curve for the unlabelled items.
 
-ISO and PLATT of Poms et al. (2021), section 4.2.2: items are a uniform random sample of the pool, and isotonic
-regression (Zadrozny & Elkan 2002) or Platt's method (1999) infers the labels of the others.  Isotonic regression
-assumes that higher scores are no less likely positive.  Neither samples more where it is unsure.
+ISO and PLATT of Poms et al. (2021), section 4.2.2: items are a uniform random sample of the pool, and
+isotonic regression (Zadrozny & Elkan 2002) or Platt's method (1999) infers the labels of the others.
+Isotonic regression assumes that higher scores are no less likely positive.  Neither samples more where it is
+unsure.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from assay.evalcore.types import Floats
 
 @dataclass(frozen=True, slots=True)
 class Isotonic(PlugIn):
-    """The isotonic curve through the labels; with `prior_labels`, the supplied probabilities enter as labels."""
+    """The isotonic curve; with `prior_labels` the supplied probabilities enter as labels."""
 
     name: str = "isotonic"
     capabilities: ClassVar[Capabilities] = Capabilities(whole_pool_only=True, spreads_evenly=True)

@@ -4,8 +4,8 @@
     c_i   the curve fitted to all labels so far, unweighted
     c     β_i c₀ + (1 - β_i) c_i, then rescaled from [0, 1] to [ε, 1 - ε]
 
-The curve is an isotonic regression on the score, with straight lines between labelled scores and level ends, or
-Platt's curve (`evalcore.methods.low_shot.calibrated`).  It knows the score alone: cells of one stratum and
+The curve is an isotonic regression on the score, with straight lines between labelled scores and level ends,
+or Platt's curve (`evalcore.methods.low_shot.calibrated`).  It knows the score alone: cells of one stratum and
 different predictions have the same rate.
 
     C   cells;  S   strata;  R   repeats
@@ -66,7 +66,8 @@ class Strata:
 def prior_rates(cells: Cells, strata: Strata, calibration: Calibration) -> Floats:
     """c₀ (C,): the curve fitted to the predictions, as if they were labels."""
     predicted = np.stack([cells.size * (1 - cells.prediction), cells.size * cells.prediction], axis=-1)
-    return strata.rates(calibration, predicted[None])[0]
+    (rates,) = strata.rates(calibration, predicted[None])
+    return np.asarray(rates)
 
 
 def blended(prior: Floats, rates: Floats, beta: Floats, epsilon: float) -> Floats:

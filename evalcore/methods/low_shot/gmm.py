@@ -1,16 +1,17 @@
 """`gmm`: label the top of the ranking, and read the rest off two normal distributions of the score.
 
-The GMM baseline of Poms et al. (2021): the highest scores are labelled as in TOP-K, and the score's density is a
-mixture of two normals, one per class (Miller, Vila, Kirn & Zipkin 2018), by expectation-maximisation on the cells
-of the whole pool.  A labelled item belongs to its class, an unlabelled one to each class by its posterior
+The GMM baseline of Poms et al. (2021): the highest scores are labelled as in TOP-K, and the score's density
+is a mixture of two normals, one per class (Miller, Vila, Kirn & Zipkin 2018), by expectation-maximisation on
+the cells of the whole pool.  A labelled item belongs to its class, an unlabelled one to each class by its
+posterior
 
     r_c = w φ(s_c; μ₁, σ₁) / [w φ(s_c; μ₁, σ₁) + (1 - w) φ(s_c; μ₀, σ₀)]
 
-The start is the model's own predictions.  The scores of rare classes are not normal in the tails, and the labels
-are no random sample of the classes: it is a baseline and not recommended.
+The start is the model's own predictions.  The scores of rare classes are not normal in the tails, and the
+labels are no random sample of the classes: it is a baseline and not recommended.
 
-With the setting `top_domain`, which is not the paper's, items are a random sample of the top of the ranking, the
-mixture is of that domain, and it starts at the supplied probabilities.
+With the setting `top_domain`, which is not the paper's, items are a random sample of the top of the ranking,
+the mixture is of that domain, and it starts at the supplied probabilities.
 """
 
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class GaussianMixture(PlugIn):
         labelled, left = state.labelled[:, domain], state.left[:, domain]
         floor = max(float(np.average((score - np.average(score, weights=size)) ** 2, weights=size)), 1e-12)
         supposed = cells.mean_probability if self.top_domain else cells.prediction
-        start = np.clip(supposed[domain], 0.01, 0.99)
+        start: Floats = np.clip(supposed[domain].astype(np.float64), 0.01, 0.99)
         posterior = np.repeat(start[None], len(labelled), axis=0)
         for _ in range(_STEPS):
             posterior = _step(score, labelled, left, posterior, _LEAST_VARIANCE * floor)

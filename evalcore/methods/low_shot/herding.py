@@ -1,22 +1,23 @@
 """`herding`: items picked one by one so that the sample looks like the pool.
 
-A baseline of Poms et al. (2021), Welling's herding (2009): with φ(x) the statistics of an item, φ̄ their mean over
-the pool, and w_0 = 0,
+A baseline of Poms et al. (2021), Welling's herding (2009): with φ(x) the statistics of an item, φ̄ their mean
+over the pool, and w_0 = 0,
 
     x_t = argmax_x w_{t-1}·φ(x),    w_t = w_{t-1} + φ̄ - φ(x_t),
 
-so that the picks' mean of φ follows φ̄ as 1/t instead of 1/√t.  The paper does not say what φ is, only that it is
-"high-dimensional"; a pool is known here by its scores and predictions, so φ = (s, s², ŷ), each centred and with a
-variance of 1 over the pool.  Of items that tie, the one nearest φ̄ is picked, and an item is picked once.  Labels do not steer the picks, and the measure of the labelled
-items alone is the answer: without a positive or predicted positive among them there is no F.
+so that the picks' mean of φ follows φ̄ as 1/t instead of 1/√t.  The paper does not say what φ is, only that
+it is "high-dimensional"; a pool is known here by its scores and predictions, so φ = (s, s², ŷ), each centred
+and with a variance of 1 over the pool.  Of items that tie, the one nearest φ̄ is picked, and an item is
+picked once.  Labels do not steer the picks, and the measure of the labelled items alone is the answer:
+without a positive or predicted positive among them there is no F.
 
 With `kernel=gaussian`, which is not the paper's, it is kernel herding (Chen, Welling & Smola 2010),
 
     argmax_x  μ(x) - 1/(n + 1) Σ_{picked} k(x, x_i),    μ(x) the mean of k(x, ·) over the domain,
 
-with k a Gaussian kernel of the score, as wide as a quarter of its standard deviation, and the answer is the share
-of positives among the labelled of each prediction, ½ where there is none.  (Welling's herding is the same with
-k(x, x') = φ(x)·φ(x').)
+with k a Gaussian kernel of the score, as wide as a quarter of its standard deviation, and the answer is the
+share of positives among the labelled of each prediction, ½ where there is none.  (Welling's herding is the
+same with k(x, x') = φ(x)·φ(x').)
 """
 
 from dataclasses import dataclass

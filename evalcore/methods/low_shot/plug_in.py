@@ -5,14 +5,14 @@ others:
 
     Ĝ = g( known labels + Σ_unlabelled p̂ )
 
-The paper says that a model's labels are "inferred" or "predicted"; p̂ here is the expected number of positives,
-or 0 or 1, whichever is likelier, with the setting `likelier`.  None of these methods was published with an
-interval.  They report the measure's whole range and the variance 0, which means that it is not known; no target
-on a width can stop them.
+The paper says that a model's labels are "inferred" or "predicted"; p̂ here is the expected number of
+positives, or 0 or 1, whichever is likelier, with the setting `likelier`.  None of these methods was published
+with an interval.  They report the measure's whole range and the variance 0, which means that it is not known;
+no target on a width can stop them.
 
-Items are a simple random sample of the domain, unless a method chooses them otherwise.  The domain is the whole
-pool.  With the setting `top_domain`, which is not the paper's, it is the top of the ranking, and items below
-count as negative (evalcore.pool.top_domain).
+Items are a simple random sample of the domain, unless a method chooses them otherwise.  The domain is the
+whole pool.  With the setting `top_domain`, which is not the paper's, it is the top of the ranking, and items
+below count as negative (evalcore.pool.top_domain).
 """
 
 from collections.abc import Sequence

@@ -151,7 +151,9 @@ class AcisPooled(Method):
             return state
         return self._calibrate(self._close(state, full, n), full)
 
-    def estimate(self, state: PooledState, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:
+    def estimate(
+        self, state: PooledState, confidence: float, rng: np.random.Generator
+    ) -> list[EstimateArrays]:
         """The average of the iterations, the unfinished one included."""
         certain = np.asarray(np.isneginf(state.missed).all(axis=1))
         return [self._average(state, j, certain, confidence) for j in range(len(state.measures))]

@@ -1,0 +1,112 @@
+"""Labels that `acis` bought for one model, used for another model or another threshold.
+
+Poms et al. (2021), section 4.4 and appendix B: the draws keep their weights p/q, and ŷ in equations 2, 5 and
+6 is the other model's.  The estimate stays consistent where the other model's positives lie in the domain
+that was searched.  Positives below its cut count as negative, for every model.
+
+    T   draws of a round;  M   measures
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from assay.evalcore.design.proposal import relevant_cells
+from assay.evalcore.estimators.single_trial import single_trial
+from assay.evalcore.evaluation.labelled_round import LabelledRound
+from assay.evalcore.evaluation.nonresponse import UNANSWERED
+from assay.evalcore.measures.base import Measure
+from assay.evalcore.methods.low_shot.acis import Acis
+from assay.evalcore.methods.low_shot.acis_average import Iterations
+from assay.evalcore.methods.low_shot.acis_state import fixed_weight, labels_until, planned_labels
+from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.top_domain import iteration_of
+from assay.evalcore.types import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """The draws of all rounds in a row, D of them."""
+
+    cell: Ints         # (D,)
+    round: Ints        # (D,)
+    new: Bools         # (D,) the item got its label by this draw
+    label: Ints        # (D,) 0, 1, or below 0 without one
+    prediction: Ints   # (D,) of the model that is asked about
+    weight: Floats     # (D,) p/q; 0 for what was asked for certain
+
+    @staticmethod
+    def of(cells: Cells, rounds: Sequence[LabelledRound]) -> "Drawn":
+        """The draws of these rounds, whose `prediction` is that of the model that is asked about."""
+        rows = []
+        for number, one in enumerate(rounds):
+            q = one.plan.design.unlabelled[0, one.plan.cell]
+            certain = one.plan.census or not one.plan.design.replacement
+            w = np.zeros(len(q)) if certain else 1 / (cells.n_items * q)
+            new = one.new & one.plan.ask
+            rows.append((one.plan.cell, np.full(len(q), number), new, one.label, one.prediction, w))
+        columns = [np.concatenate(x) for x in zip(*rows, strict=True)]
+        return Drawn(**dict(zip((f.name for f in fields(Drawn)), columns, strict=True)))
+
+
+def shared_estimates(
+    asked: Sequence[Measure], how: Acis, measures: Sequence[Measure], cells: Cells,
+    rounds: Sequence[LabelledRound],
+) -> list[tuple[float, float]]:
+    """The value and variance of each measure that is `asked`, NaN where it is undefined.
+
+    how, measures, cells: the method of an evaluation, what it measures, and its cells; rounds: its closed
+    rounds in order, `prediction` (T,) being the other model's.
+    """
+    drawn = Drawn.of(cells, rounds)
+    cut = iteration_of(cells) if how.top_k else np.ones(cells.n_cells)
+    iterations, bounds = Iterations.none(1, len(asked)), _bounds(drawn, len(rounds))
+    for i, (first, end) in enumerate(bounds):
+        weight, squared = _sums(drawn, cells, measures, cut, i, (first, end), how)
+        found = np.array([single_trial(m, weight, squared) for m in asked])          # (M, 2, 1)
+        iterations = iterations.plus(
+            np.ones(1, np.bool_), np.array([i]), weight.sum(axis=(1, 2)), found[:, 0].T, found[:, 1].T
+        )
+    averages = [iterations.average(j, how.last, how.together) for j in range(len(asked))]
+    return [(float(value[0]), float(variance[0])) for value, variance in averages]
+
+
+def _bounds(drawn: Drawn, n_rounds: int) -> list[tuple[int, int]]:
+    """First round of each iteration, and the one after its last; the last may not be full."""
+    bought = np.cumsum(np.bincount(drawn.round[drawn.new & (drawn.label >= 0)], minlength=n_rounds))
+    bounds: list[tuple[int, int]] = []
+    first = 0
+    for number, labels in enumerate(bought):
+        if labels >= labels_until(np.array([len(bounds) + 1]))[0]:
+            bounds.append((first, number + 1))
+            first = number + 1
+    return bounds + ([(first, n_rounds)] if first < n_rounds else [])
+
+
+def _sums(
+    drawn: Drawn, cells: Cells, measures: Sequence[Measure], cut: Floats, i: int, of: tuple[int, int],
+    how: Acis,
+) -> tuple[Floats, Floats]:
+    """Sums of w and w² (1, 2, 2) of iteration i, from 0; of: its first round, and the one after its last."""
+    first, end = of
+    decided = drawn.label >= 0
+    told = drawn.new & (drawn.round < end) & (drawn.label != UNANSWERED)
+    left = cells.size - np.bincount(drawn.cell[told], minlength=cells.n_cells)
+    settled = not (left * relevant_cells(measures, cells) * (cut <= i + 1)).any()
+    here = decided & (drawn.round >= first) & (drawn.round < end) & (drawn.weight > 0)
+    fixed = told & decided & (settled | (drawn.round < first) | (drawn.weight == 0))
+    closed = np.array([i])
+    share = ((told & decided).sum() - labels_until(closed)) / planned_labels(closed)
+    each = fixed_weight(
+        np.array([fixed.sum()]), np.array([here.sum()]), share, cells.n_items,
+        by_draws=how.reuse == "draws" and not settled,
+    )
+    tables = np.zeros((2, 1, 2, 2))
+    for power in (1, 2):
+        np.add.at(tables[power - 1, 0], (drawn.prediction[fixed], drawn.label[fixed]), each[0] ** power)
+        if not settled:
+            np.add.at(
+                tables[power - 1, 0], (drawn.prediction[here], drawn.label[here]), drawn.weight[here] ** power
+            )
+    return tables[0], tables[1]
