@@ -79,6 +79,7 @@ reproduce: setup
 	$(BIN)/python -m benchmarks.reproduce.bernoulli_sampling
 	$(BIN)/python -m benchmarks.reproduce.active_f_measure
 	$(BIN)/python -m benchmarks.reproduce.needle
+	$(BIN)/python -m benchmarks.reproduce.low_shot
 
 # Hours on two cores; both keep what is finished in .cache/ and go on from there. Tables go to docs/.
 certify: setup

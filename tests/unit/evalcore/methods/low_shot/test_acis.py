@@ -358,9 +358,9 @@ def test_shared_with_other_thresholds_the_labels_are_right_on_average():
         other = (np.arange(2000) < positives).astype(np.int64)
         counts = np.bincount(other * 2 + pool.label, minlength=4).reshape(2, 2).astype(float)
         truth, found = float(F1.of_confusion(counts)), []
-        for seed in range(30):
+        for seed in range(15):
             asked, _, rounds = run(how, pool, 150, seed=seed)
             rounds = labelled_rounds(rounds, pool, other)
             found.append(shared_estimates([F1], how, [F1], asked.cells, rounds)[0][0])
         error = np.mean(found) - truth
-        assert abs(error) < 4.9 * np.std(found) / np.sqrt(30) + 0.03, positives   # one false alarm in 10⁶
+        assert abs(error) < 4.9 * np.std(found) / np.sqrt(15) + 0.03, positives   # one false alarm in 10⁶

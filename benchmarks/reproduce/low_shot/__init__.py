@@ -1,0 +1,1 @@
+"""The figures of the paper on low-shot validation, on public pools."""
