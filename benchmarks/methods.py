@@ -24,7 +24,7 @@ from benchmarks.replay import BUDGETS, load
 OUT = Path(__file__).parent.parent / "docs" / "methods.md"
 SLOW = {"recalibrated": 100}  # repeats, where a block takes minutes
 SOURCE = {   # whose code gave the references
-    "passive": "not recorded", "sawade": "rebuilt", "bernoulli": "rebuilt", "acis": "rebuilt",
+    "passive": "not recorded", "sawade": "rebuilt", "bernoulli": "rebuilt", "acis-pooled": "rebuilt",
     "oasis": "authors", "dirichlet-flat": "authors", "static-is": "authors", "dirichlet-tree": "authors",
     "recalibrated": "prototype",
 }
@@ -52,7 +52,7 @@ NOTES = """\
 The papers plot these errors and print no figure. The column `reference` is what somebody's code gave on these
 pools, and `from` says whose: *authors* is the public code of the authors (activeeval for Marchant &
 Rubinstein 2021, oasis for OASIS); *rebuilt* is a reconstruction from the paper's text, made for this project
-(for `acis` with choices that the text leaves open); *prototype* is an earlier version of our own. Of
+(for `acis-pooled` with choices that are not the paper's); *prototype* is an earlier version of our own. Of
 `passive` it was not recorded.
 
 Where a difference from the reference is large, it has a cause:
@@ -70,9 +70,8 @@ Where a difference from the reference is large, it has a cause:
 - **`acis`** is Algorithm 1 of Poms et al. (2021) as printed. An iteration has 10, 20, 40 ... labels, so a
   budget of 50 ends inside one. No figure of the paper is of these pools: see
   [low-shot validation](papers/low-shot.md).
-- **`acis-pooled`**, a variant, weighs the labels of all iterations together. Its figures under "published"
-  are a prototype's. It reports the whole range once everything above its cut is labelled. Its coverage of
-  1.00 there means nothing.
+- **`acis-pooled`**, a variant, weighs the labels of all iterations together. It reports the whole range
+  once everything above its cut is labelled. Its coverage of 1.00 there means nothing.
 - **`topk`, `gmm`, `herding`, `isotonic`, `platt`**, the paper's baselines, report no interval. `topk` and
   `gmm` label the highest scores; the others sample the whole pool and find hardly a positive.
 - **`recalibrated`** is in [certification.md](certification.md).
