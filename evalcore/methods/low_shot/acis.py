@@ -28,22 +28,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from assay.evalcore.design.draws import (
-    LEAST_NEW_MASS,
-    MAX_DRAWS_PER_ITEM,
-    Draws,
-    either,
-    with_replacement,
-    without_replacement,
-)
-from assay.evalcore.design.proposal import relevant_cells
+from assay.evalcore.design.draws import Draws, either, with_replacement, without_replacement
 from assay.evalcore.design.round import Design, EstimateArrays, RoundLabels
-from assay.evalcore.design.supplied import centred_pull, prior_risk
+from assay.evalcore.design.supplied import prior_risk
 from assay.evalcore.estimators import intervals
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.low_shot.acis_average import Iterations, Together
+from assay.evalcore.methods.low_shot.acis_proposal import proposal, pull_of
 from assay.evalcore.methods.low_shot.acis_state import AcisState
 from assay.evalcore.methods.low_shot.calibration import Calibration, Strata, blended, prior_rates
 from assay.evalcore.methods.options import Share
@@ -52,7 +45,6 @@ from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.top_domain import from_the_top, iteration_edges, iteration_of
 from assay.evalcore.types import Bools, Floats, Ints
 
-_MIXES = (0.0, 0.01, 0.1, 0.5, 1.0)
 _NO_VARIANCE = 1e-14   # a variance below this is zero, rounded
 
 
@@ -88,7 +80,8 @@ class Acis(Method):
         strata = Strata.of(cells)
         prior = prior_rates(cells, strata, self.calibration)
         rate = np.repeat(blended(prior, prior[None], np.ones(1), self.epsilon), repeats, axis=0)
-        pull = self._pull(measures[0], np.full(1, 0.5), prior_risk(measures[0], cells, rate[0])[None])
+        risk = prior_risk(measures[0], cells, rate[0])[None]
+        pull = pull_of(measures[0], np.full(1, 0.5), risk, self.epsilon)
         shape = (repeats, 2, 2)
         return AcisState(
             **unlabelled(cells, measures, repeats),
@@ -113,7 +106,7 @@ class Acis(Method):
     def propose(self, state: AcisState, size: Ints) -> Design:
         """Equation 4 within the domain, the items of L left out; from the top where too few are left."""
         left, certain = state.left, state.exhausted(size)[:, None]
-        q, again = self._proposal(state, size)
+        q, again = proposal(state, size, even=self.secondary_mixing if len(state.measures) > 1 else 0.0)
         counts = from_the_top(state.wanted, size)
         chance = np.divide(counts, left, out=np.zeros(left.shape), where=left > 0)
         pull = state.pull[:, state.cells.prediction]
@@ -186,7 +179,7 @@ class Acis(Method):
         _, value, _ = state.current(first)
         with np.errstate(divide="ignore", invalid="ignore"):
             risk = np.einsum("rfy,fyd->rd", weight, first.loss) / weight.sum(axis=(1, 2))[:, None]
-        pull = self._pull(first, value, risk)
+        pull = pull_of(first, value, risk, self.epsilon)
         moved = full & np.isfinite(pull).all(axis=(1, 2)) & np.isfinite(value)   # else Ĝ stays what it was
         iteration, at = state.iteration + full, np.flatnonzero(full)
         rate = state.rate.copy()
@@ -205,49 +198,6 @@ class Acis(Method):
             squared=np.where(whole, 0.0, state.squared),
             draws=np.where(full, 0, state.draws),
         )
-
-    def _pull(self, measure: Measure, value: Floats, risk: Floats) -> Floats:
-        """φ (R, 2, 2) by [prediction, label] at Ĝ value (R,), or at risk (R, d) for what is no ratio."""
-        at_0, at_1 = measure.margin(0.0), measure.margin(1.0)
-        if at_0 is None or at_1 is None:
-            return centred_pull(measure, risk)
-        g = np.clip(value, self.epsilon, 1 - self.epsilon)[:, None, None]
-        low, high = at_0[0] + at_0[1], at_1[0] + at_1[1]      # v ℓ, and v (ℓ - 1)
-        return np.asarray(low + g * (high - low))
-
-    def _proposal(self, state: AcisState, size: Ints) -> tuple[Floats, Floats]:
-        """q (R, C) of an unlabelled item, and (R, C, 2) of a labelled one, so that this iteration's share it.
-
-        Evened out only as far as it takes to find `size` (R,) new items.
-        """
-        cells, left = state.cells, state.left
-        here = state.domain & relevant_cells(state.measures, cells)
-        mine = np.maximum(state.labelled - state.known, 0)                        # drawn in this iteration
-        items = (left + mine.sum(axis=2)) * here
-        p = np.stack([1 - state.rate, state.rate], axis=-1)
-        best = np.sqrt((p * state.pull[:, cells.prediction] ** 2).sum(axis=-1)) * here
-        even = here / np.maximum(items.sum(axis=1, keepdims=True), 1)
-        total = (best * items).sum(axis=1, keepdims=True)
-        best = np.where(total > 0, best / np.where(total > 0, total, 1.0), even)
-        share = self.secondary_mixing if len(state.measures) > 1 else 0.0
-        best = (1 - share) * best + share * even
-        q: Floats = best
-        enough: Bools = np.zeros(len(best), np.bool_)
-        for mix in _MIXES:
-            mixed = (1 - mix) * best + mix * even
-            q = np.where(enough[:, None], q, mixed)
-            enough = enough | _finds(mixed, left * here, size)
-        counted = np.maximum(state.labelled, 1)
-        return q * here, q[..., None] * here[..., None] * mine / counted
-
-
-def _finds(q: Floats, left: Ints, size: Ints) -> Bools:
-    """Whether (R,) draws from q (R, C) are likely to find `size` (R,) of the items left (R, C)."""
-    mass = (q * left).sum(axis=1)
-    share = q / np.where(mass > 0, mass, 1.0)[:, None]
-    missed = np.log1p(-np.minimum(share, 1 - 1e-12))
-    found = (left * -np.expm1((MAX_DRAWS_PER_ITEM // 2) * size[:, None] * missed)).sum(axis=1)
-    return np.asarray((found >= 0.999 * np.minimum(size, left.sum(axis=1))) & (mass >= LEAST_NEW_MASS))
 
 
 def _by_prediction(cells: Cells, by_cell: Floats) -> Floats:

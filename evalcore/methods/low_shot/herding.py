@@ -6,10 +6,10 @@ over the pool, and w_0 = 0,
     x_t = argmax_x w_{t-1}·φ(x),    w_t = w_{t-1} + φ̄ - φ(x_t),
 
 so that the picks' mean of φ follows φ̄ as 1/t instead of 1/√t.  The paper does not say what φ is, only that
-it is "high-dimensional"; a pool is known here by its scores and predictions, so φ = (s, s², ŷ), each centred
-and with a variance of 1 over the pool.  Of items that tie, the one nearest φ̄ is picked, and an item is
-picked once.  Labels do not steer the picks, and the measure of the labelled items alone is the answer:
-without a positive or predicted positive among them there is no F.
+it is "high-dimensional"; a pool is known here by its scores and predictions, so φ = (s, s², ŷ), s the score
+less the decision boundary, each centred and with a variance of 1 over the pool.  Of items that tie, the one
+nearest φ̄ is picked, and an item is picked once.  Labels do not steer the picks, and the measure of the
+labelled items alone is the answer: without a positive or predicted positive among them there is no F.
 
 With `kernel=gaussian`, which is not the paper's, it is kernel herding (Chen, Welling & Smola 2010),
 

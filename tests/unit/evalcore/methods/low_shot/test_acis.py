@@ -141,12 +141,12 @@ def test_every_iteration_is_that_of_algorithm_1_item_by_item(name):
 
 def test_coarser_strata_change_little():
     # 1% of the rank apart: the same formulas with the scores of a stratum pooled
-    pool = pool_of(1000, 40)
+    pool = pool_of(600, 40)
     fine, coarse = (
-        replay(how, pool, [F1], [70, 150], repeats=100, batch_size=100)[0].value.mean(axis=0)
+        replay(how, pool, [F1], [70, 150], repeats=60, batch_size=100)[0].value.mean(axis=0)
         for how in (EveryItem(), Acis())
     )
-    assert fine == pytest.approx(coarse, abs=0.04)
+    assert fine == pytest.approx(coarse, abs=0.05)
 
 
 # --- its parts ----------------------------------------------------------------------------------------------
