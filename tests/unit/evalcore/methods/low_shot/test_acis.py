@@ -140,7 +140,8 @@ def test_every_iteration_is_that_of_algorithm_1_item_by_item(name):
 
 
 def test_coarser_strata_change_little():
-    # 1% of the rank apart: the same formulas with the scores of a stratum pooled
+    # blocks of 3% of the rank: the same formulas with the scores of a stratum pooled; means of 60 runs have a
+    # standard deviation of about 0.01 each
     pool = pool_of(600, 40)
     fine, coarse = (
         replay(how, pool, [F1], [70, 150], repeats=60, batch_size=100)[0].value.mean(axis=0)
