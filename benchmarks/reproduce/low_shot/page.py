@@ -187,8 +187,8 @@ _VARIANCES = """## Figures 7 and 12: the variance of a single trial, beside that
 Means over trials, and for the tags over classes. In the paper the first rule follows the variance that
 is seen, and the worst case lies far above it.
 """
-_TOLD = """On the tags the first rule is a third too low at 10 labels, about right at 70, and too high after that.
-Equation 6 knows of no finite pool, and counts labels of earlier iterations as if they were drawn again;
+_TOLD = """On the tags the first rule is a third too low at 10 labels, about right at 70, and too high after
+that. Equation 6 knows of no finite pool, and counts labels of earlier iterations as if they were drawn again;
 here 310 labels are most of a domain. From 70 labels on it does not tell which tags are uncertain: over
 tags, what is told and what is seen are then not positively correlated.
 """

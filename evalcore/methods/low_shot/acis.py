@@ -20,6 +20,8 @@ paper leaves open, and this module decides:
     |L|/|X|  as printed.  The sum over B_i draws is B_i times a mean over the others, so L should weigh
              B_i/|X| (`reuse=draws`)
     domain   when fewer than B_i of its items are unlabelled, they and the next highest scores are asked
+    a budget that ends inside an iteration: it counts with the draws it has, and |L|/|X| times its share of
+             labels so far
 """
 
 from collections.abc import Sequence
