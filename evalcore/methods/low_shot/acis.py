@@ -103,7 +103,7 @@ class Acis(Method):
 
     def round_size(self, state: AcisState, size: Ints) -> Ints:
         """No round reaches into the next iteration: that one has another proposal."""
-        return np.asarray(np.minimum(size, np.maximum(state.planned - state.bought, 1)))
+        return np.asarray(np.minimum(size, np.maximum(state.planned - state.gathered, 1)))
 
     def propose(self, state: AcisState, size: Ints) -> Design:
         """Equation 4 within the domain, the items of L left out; from the top where too few are left."""
@@ -146,7 +146,7 @@ class Acis(Method):
             squared=state.squared + _by_prediction(state.cells, drawn * w[..., None] ** 2),
             draws=state.draws + drawn.sum(axis=(1, 2)),
         )
-        full = np.asarray(state.bought >= state.planned)
+        full = np.asarray(state.gathered >= state.planned)
         return self._next_iteration(state, full) if full.any() else state
 
     def estimate(self, state: AcisState, confidence: float, rng: np.random.Generator) -> list[EstimateArrays]:

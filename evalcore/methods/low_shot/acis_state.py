@@ -63,7 +63,7 @@ class AcisState(MethodState):
         return planned_labels(self.iteration)
 
     @property
-    def bought(self) -> Ints:
+    def gathered(self) -> Ints:
         """Labels (R,) of this iteration so far."""
         return np.asarray(self.labelled.sum(axis=(1, 2)) - labels_until(self.iteration))
 
@@ -87,7 +87,7 @@ class AcisState(MethodState):
         fixed = np.where(settled[:, None, None], self.labelled, self.known)
         counts = self._by_prediction(fixed)
         each = fixed_weight(
-            fixed.sum(axis=(1, 2)), self.draws, self.bought / self.planned, self.cells.n_items,
+            fixed.sum(axis=(1, 2)), self.draws, self.gathered / self.planned, self.cells.n_items,
             by_draws=self.reuse_draws & ~settled,
         )
         drawn = np.where(settled, 0.0, 1.0)[:, None, None]
