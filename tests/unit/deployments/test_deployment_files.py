@@ -11,6 +11,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 import yaml
+from kubernetes_validate import validate
 from services.prefect_server import ROOT
 
 from assay.evalcore.errors import BadInput
@@ -73,7 +74,6 @@ def test_no_pod_runs_as_root_or_without_probes_limits_and_pinned_images():
 
 def test_every_manifest_is_one_that_kubernetes_takes():
     """By the schemas of Kubernetes itself, of an older and of a newer version; unknown fields are refused."""
-    validate = pytest.importorskip("kubernetes_validate", reason="not in constraints.txt yet").validate
     for _, kind, found in objects():
         if kind != "Kustomization":
             for of_kubernetes in ("1.29", "1.34"):
