@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from doubles.specs import a_spec
+from doubles.specs import spec_data
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +18,7 @@ from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.pool.index import PoolIndex
+from assay.tasks.spec.evaluation import Spec
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
 scores = st.floats(-1e100, 1e100)
@@ -60,7 +61,9 @@ def test_freezing_and_reading_back_gives_the_rows_whatever_the_format(rows):
         for name, encode in (("p.csv", as_csv), ("p.jsonl", as_jsonl), ("p.parquet", as_parquet)):
             path = Path(folder) / name
             path.write_bytes(encode(rows))
-            spec = a_spec(path, probability="probability", segments=["region"], display=["shown, or not"])
+            data = spec_data(path, probability="probability", segments=["region"], display=["shown, or not"])
+            # accuracy has no value without a label, however alike the predictions are
+            spec = Spec.from_json(data | {"measure": ["f1", "accuracy"]})
             store = MemoryStore()
             manifest = freeze_pool(spec, store)
             frozen = pa.concat_tables(frozen_parts(store, manifest.part_keys)).to_pylist()

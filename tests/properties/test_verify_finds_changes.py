@@ -228,8 +228,8 @@ def test_what_does_not_belong_beside_the_evidence_is_named(finished, key, blob):
 
 
 def test_alerts_that_the_verdicts_call_for_and_those_of_failures_are_no_differences(tmp_path):
-    world = World(tmp_path, **SMALL, threshold={"min": 0.999}, alerts={"each_round": True})
-    assert world.run().state == "finished"
+    world = World(tmp_path, **SMALL, measure=["f1"], threshold={"min": 0.999}, alerts={"each_round": True})
+    assert world.run().verdict == "breach"
     raise_failure(world.store, "small", BadInput("the desk is gone"), utc_now())
     assert len(list(world.store.keys("small/alerts/"))) == 2
     assert verify(world.store, "small").verified

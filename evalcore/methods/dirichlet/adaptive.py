@@ -70,7 +70,7 @@ class AdaptiveTree(Method):
     branching: int = 2
     depth: int = 8
     epsilon: Share = 1e-9        # ε_0 of the authors' experiments
-    secondary_mixing: Share = 0.1  # share drawn evenly when some of the measures do not drive
+    secondary_mixing: Share = 0.1  # share drawn evenly when several measures are asked for
     combination: CombinationRule = "plain"
     self_normalised: bool = False  # the estimator: Σ w ℓ / Σ w instead of Σ w ℓ / n
     variance: Variance = "corrected"   # the probabilities that variances are made with
@@ -109,8 +109,11 @@ class AdaptiveTree(Method):
         return feature_tree(self.partition, self.branching, self.depth)
 
     def mixing(self, measures: Sequence[Measure]) -> float:
-        """The share of a proposal that is drawn evenly."""
-        return self.secondary_mixing if len(served(measures)) < len(measures) else 0.0
+        """The share of a proposal that is drawn evenly: where one measure is not all that is asked.
+
+        It bounds the weights, and segments of the pool rest on it.
+        """
+        return self.secondary_mixing if len(measures) > 1 else 0.0
 
     def draw(self, state: TreeState, design: Design, size: Ints, rng: np.random.Generator) -> Draws:
         """With replacement, until `size` new items have come up."""

@@ -62,8 +62,8 @@ class StaticIS(StaticImportance):
         return self._pull(measures, cells, positive_rate)[1]
 
     def mixing(self, measures: Sequence[Measure]) -> float:
-        """Only where some of the measures do not drive."""
-        return self.secondary_mixing if len(served(measures)) < len(measures) else 0.0
+        """Where one measure is not all that is asked: it bounds the weights, and segments rest on it."""
+        return self.secondary_mixing if len(measures) > 1 else 0.0
 
     @staticmethod
     def _pull(
