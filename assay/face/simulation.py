@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadArgument, BadInput
 from assay.face.frames import ROW, as_source
 from assay.face.question import listed
 from assay.face.results import Replay
@@ -38,6 +38,7 @@ def replay(
     judge: str | Sequence[str] = (),
     systems: Mapping[str, str] | None = None,
     confidence: float = 0.95,
+    divergence: bool = False,
     processes: int | None = 1,
 ) -> Replay:
     """Simulate methods on labelled predictions: errors, coverage, and labels to a narrow interval.
@@ -49,9 +50,12 @@ def replay(
     prediction, score, probability   columns; those of these names if there are such
     threshold   makes predictions of the score, or of the probability
     systems     {name: column of predictions}, with `outcome`; the first is the baseline
+    divergence  also tell how far proposals are from the best one, of methods that draw with replacement; for
+                measures of two classes
     processes   to use; the numbers do not depend on it
 
-    Raises BadInput naming the column and rows that are wrong.
+    Raises BadInput naming the column and rows that are wrong, and BadArgument for a divergence of any other
+    outcome.
 
     >>> import assay, pyarrow
     >>> rows = range(400)
@@ -68,6 +72,8 @@ def replay(
     source = as_source(data, None, keep=False)
     named = str(data) if isinstance(data, str | Path) else "the frame"
     if isinstance(outcome, str):
+        if divergence:
+            raise BadArgument("divergence", f"is for measures of two classes, not for outcome={outcome!r}")
         columns = OutcomeColumns(
             outcome=outcome, label=label, probability=probability, judges=tuple(listed(judge)),
             predictions=tuple((systems or {}).values()) or tuple(listed(prediction or ())),
@@ -83,12 +89,11 @@ def replay(
     given = {"label": label, "prediction": prediction, "score": score, "probability": probability}
     renamed = as_source(_renamed(table, given, threshold, outcome, named), ROW, keep=False)
     labelled = read_labelled_pool(renamed.path, positive=None if outcome is None else str(outcome[0]))
+    asked = ReplayRequest(
+        measures=tuple(map(NamedMeasure.written, listed(measures))), divergence=divergence, **shared
+    )
     return Replay(
-        result=run_replay(
-            labelled, ReplayRequest(measures=tuple(map(NamedMeasure.written, listed(measures))), **shared),
-            pool_name=named, processes=processes,
-        ),
-        backend=source.backend,
+        result=run_replay(labelled, asked, pool_name=named, processes=processes), backend=source.backend
     )
 
 

@@ -131,7 +131,14 @@ def test_what_a_spec_cannot_ask(tmp_path, changes, pool, said):
         Spec.from_json(data)
 
 
-def test_another_method_of_two_classes_serves_one_measure(tmp_path):
-    data = spec_of(tmp_path, 40, measure=["f1", "recall"], drive=["recall"]) | {"method": "dirichlet-tree"}
+@pytest.mark.parametrize("method", ["sawade", "oasis", "stratified"])
+def test_another_method_of_two_classes_serves_one_measure(tmp_path, method):
+    data = spec_of(tmp_path, 40, measure=["f1", "recall"], drive=["recall"]) | {"method": method}
     with pytest.raises(BadInput, match="its first measure drives"):
         Spec.from_json(data)
+
+
+@pytest.mark.parametrize("method", ["dirichlet-tree", "static-is"])
+def test_a_method_of_two_classes_that_serves_several_is_told_which(tmp_path, method):
+    data = spec_of(tmp_path, 40, measure=["f1", "recall"], drive=["recall"]) | {"method": method}
+    assert tuple(Spec.from_json(data).drive) == ("recall",)

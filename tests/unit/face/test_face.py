@@ -218,6 +218,25 @@ def test_a_replay_says_what_the_command_line_says(mails, tmp_path, monkeypatch, 
         assay.replay(mails)
 
 
+def test_a_replay_tells_the_divergence_that_the_command_line_tells(mails, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    asked = {"methods": ["static-is", "passive"], "budgets": [50], "repeats": 3}
+    found = assay.replay(mails, label="truth", prediction="predicted", outcome=["spam", "ham"],
+                         divergence=True, **asked)
+    named = mails.rename(columns={"predicted": "prediction", "truth": "label"})
+    named.assign(item_id=[str(i) for i in range(len(mails))]).to_parquet("m.parquet")
+    arguments = ["--method", "static-is,passive", "--budgets", "50", "--repeats", "3", "--positive", "spam"]
+    assert run_command_line(["replay", "m.parquet", *arguments, "--divergence", "--json"]) == 0
+    proposed, without = (entry["budgets"][0] for entry in json.loads(capsys.readouterr().out)["methods"])
+    static_is, passive = (entry["budgets"][0] for entry in found.to_dict()["methods"])
+    assert static_is["divergence"] == proposed["divergence"] > 0
+    assert "divergence" not in passive
+    assert "divergence" not in without
+    assert found.to_frame()["divergence"][0] == static_is["divergence"]
+    with pytest.raises(BadInput, match="divergence: is for measures of two classes"):
+        assay.replay(mails, outcome="classes", label="truth", prediction="predicted", divergence=True)
+
+
 def test_every_snippet_of_the_page_runs(tmp_path, monkeypatch, capsys):
     page = (Path(__file__).parents[3] / "docs" / "python.md").read_text()
     monkeypatch.chdir(tmp_path)
