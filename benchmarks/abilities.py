@@ -1,10 +1,10 @@
 """What every method can do, for every kind of label: `python -m benchmarks.abilities`.
 
-Rewrites the table of docs/outcomes.md between its lines BEGIN and END. Nothing is written down by hand: the
+Rewrites the tables of docs/outcomes.md between its lines BEGIN and END. Nothing is written down by hand: the
 rows are those of the registries, and an evaluation or a monitor can do what its spec is not refused for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures import registry as two_class_measures
 from assay.evalcore.methods.registry import METHODS
 from assay.evalcore.outcome_measures import registry as outcome_measures
+from assay.evalcore.outcome_measures.base import Setting
 from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.numbers import Numbers
+from assay.evalcore.outcomes.preferences import preferences
 from assay.evalcore.outcomes.tags import Tags
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
@@ -34,6 +36,10 @@ _KINDS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str, OutcomeKind | No
     "grades": ({"grades": [1, 2, 3]}, _PREDICTED, "accuracy", Classes(("1", "2", "3"), (1.0, 2.0, 3.0))),
     "tags": ({"tags": ["a", "b", "c"]}, _PREDICTED, "micro_f1", Tags(("a", "b", "c"))),
     "numbers": ({"number": {"min": 0, "max": 9}}, _PREDICTED, "mae", Numbers(0.0, 9.0)),
+    "preferences": (
+        {"prefer": ["a", "b"], "tie": True}, _PREDICTED | {"display": ["a", "b"]}, "win_rate",
+        preferences("a", "b", "tie"),
+    ),
 }
 _HEAD = (
     "method", "labels", "measures", "evaluations", "several systems", "segments", "warm start", "monitors",
@@ -85,16 +91,25 @@ def _cells(kind: str, method: str) -> list[str]:
     return ["yes" if able() else "–" for able in asked.values()]
 
 
-def _measures(kind: OutcomeKind) -> int:
-    """How many measures there are of a kind of outcome."""
-    n = 0
-    for name in outcome_measures.names(kind.name):
-        try:
-            outcome_measures.outcome_measure(name, kind, 1)
-        except BadInput:
-            continue
-        n += 1
-    return n
+def measures(kind: str) -> list[str]:
+    """The measures of a kind of labels, in alphabetical order."""
+    outcome = _KINDS[kind][3]
+    if outcome is None:
+        return sorted(two_class_measures.names())
+    return [name for name in outcome_measures.names(outcome.name) if _exists(name, outcome)]
+
+
+def _exists(name: str, outcome: OutcomeKind) -> bool:
+    """Whether a measure can be made of these labels: some need classes with values."""
+    examples: dict[str, Setting] = {"at": (0.5,), "k": 1, "class": next(iter(outcome.parts), "")}
+    taken = outcome_measures.FAMILIES[outcome.name, name].options
+    try:
+        outcome_measures.outcome_measure(
+            name, outcome, 1, options={option: examples[option] for option in taken if option in examples}
+        )
+    except BadInput:
+        return False
+    return True
 
 
 def rows() -> list[tuple[str, ...]]:
@@ -102,29 +117,45 @@ def rows() -> list[tuple[str, ...]]:
     found = []
     for name, one in METHODS.items():
         weights = "yes" if one.capabilities.weighting != "none" else "–"
-        n = len(two_class_measures.names())
-        found.append((f"`{name}`", "two classes", str(n), *_cells("two classes", name), weights))
+        n = str(len(measures("two classes")))
+        found.append((f"`{name}`", "two classes", n, *_cells("two classes", name), weights))
     for name, method in OUTCOME_METHODS.items():
         for kind, (_, _, _, outcome) in _KINDS.items():
             if outcome is not None and outcome.name in method.kinds:
                 cells = _cells(kind, name)
                 # weights are of evaluations
-                found.append((f"`{name}`", kind, str(_measures(outcome)), *cells, cells[0]))
+                found.append((f"`{name}`", kind, str(len(measures(kind))), *cells, cells[0]))
     return found
 
 
 def table() -> str:
-    """The table in Markdown."""
-    lines = [_HEAD, ("---",) * len(_HEAD), *rows()]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    """What each method can do, in Markdown."""
+    return _markdown([_HEAD, *rows()])
+
+
+def table_of_measures() -> str:
+    """The measures of each kind of labels, in Markdown."""
+    told = [(kind, " ".join(f"`{name}`" for name in measures(kind))) for kind in _KINDS]
+    return _markdown([("labels", "measures"), *told])
+
+
+def _markdown(lines: Sequence[tuple[str, ...]]) -> str:
+    """The first line is the heading."""
+    ruled = [lines[0], ("---",) * len(lines[0]), *lines[1:]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in ruled)
+
+
+def both_tables() -> str:
+    """What stands between BEGIN and END."""
+    return f"{table()}\n\nThe measures of each kind of labels:\n\n{table_of_measures()}"
 
 
 def main() -> None:
-    """Rewrite the table."""
+    """Rewrite the tables."""
     text = OUT.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    OUT.write_text(f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}", encoding="utf-8")
+    OUT.write_text(f"{before}{BEGIN}\n\n{both_tables()}\n\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

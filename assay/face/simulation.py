@@ -46,7 +46,8 @@ def replay(
     data        a frame (pandas, polars, pyarrow), or the path of a file
     label       its column of true labels
     measures    f1, or fbeta(2); several in a list
-    outcome     the positive and the negative class; or classes, tags or number (docs/outcomes.md)
+    outcome     the positive and the negative class; or classes, grades, tags, number or preference
+                (docs/outcomes.md)
     prediction, score, probability   columns; those of these names if there are such
     threshold   makes predictions of the score, or of the probability
     systems     {name: column of predictions}, with `outcome`; the first is the baseline
@@ -74,9 +75,10 @@ def replay(
     if isinstance(outcome, str):
         if divergence:
             raise BadArgument("divergence", f"is for measures of two classes, not for outcome={outcome!r}")
+        predicted = None if prediction is None else tuple(listed(prediction))
         columns = OutcomeColumns(
             outcome=outcome, label=label, probability=probability, judges=tuple(listed(judge)),
-            predictions=tuple((systems or {}).values()) or tuple(listed(prediction or ())),
+            predictions=tuple((systems or {}).values()) or predicted,
         )
         request = OutcomeRequest(measures=tuple(listed(measures)), systems=tuple(systems or ()), **shared)
         pool = read_outcome_pool(source.path, columns)
@@ -84,7 +86,7 @@ def replay(
             result=run_outcome_replay(pool, request, pool_name=named), backend=source.backend
         )
     if systems:
-        raise BadInput("systems: several systems are replayed with outcome='classes'")
+        raise BadInput("systems: several systems are replayed with an `outcome` such as 'classes'")
     table = source.table if source.table is not None else _read(source.path)
     given = {"label": label, "prediction": prediction, "score": score, "probability": probability}
     renamed = as_source(_renamed(table, given, threshold, outcome, named), ROW, keep=False)

@@ -9,10 +9,11 @@ the loss: the share of the variance that a random sample with a difference estim
 ch. 7; Angelopoulos et al. 2023, power-tuned).  What the whole evaluation saved compares its variance V with
 that of a random sample without replacement,
 
-    V = (1 - n_r/N) S²/n_r,    saved = 1 - n/n_r,    at most 1 - MIN_LABELS/n_r
+    V = (1 - n_r/N) S²/n_r,    saved = 1 - n/n_r,    at most 1 - min(n, MIN_LABELS)/n_r
 
 S² the pool's variance of J·(ℓ - R̂), n the labels bought, n_r those a random sample needs for the same V.
-With a judge that never errs there is no residual, and only the labels that a stop needs are left.
+With a judge that never errs there is no residual, and only the labels that a stop needs are left.  An
+evaluation that bought fewer never came to its target: it would have bought them with that judge too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +46,8 @@ class Judge:
 class JudgeFigure:
     """One figure of a judge; None where there is no number, with the reason."""
 
-    figure: str          # agreement, true_positive_rate, false_positive_rate, kappa, correlation or offset
+    figure: str          # agreement, true_positive_rate, false_positive_rate, kappa, weighted_kappa
+                         # (quadratic weights, of grades), correlation or offset
     value: float | None
     lower: float | None
     upper: float | None
@@ -106,7 +108,7 @@ def judged(
         return replace(nothing, reason="the labels do not tell the variance of the first measure")
     return replace(
         nothing, random_labels=needed, saved=1 - len(sample) / needed,
-        saved_at_most=max(1 - MIN_LABELS / needed, 0.0),
+        saved_at_most=max(1 - min(len(sample), MIN_LABELS) / needed, 0.0),
     )
 
 
@@ -152,8 +154,9 @@ def _of_classes(kind: OutcomeKind, positive: str | None) -> list[_Asked]:
             ("true_positive_rate", "recall", {"class": positive}, False),
             ("false_positive_rate", "specificity", {"class": positive}, True),
         ]
-    weights: Mapping[str, float | str] = {} if kind.grades is None else {"weights": "quadratic"}
-    return [*asked, ("kappa", "cohen_kappa", weights, False)]
+    if kind.grades is None:
+        return [*asked, ("kappa", "cohen_kappa", {}, False)]
+    return [*asked, ("weighted_kappa", "cohen_kappa", {"weights": "quadratic"}, False)]
 
 
 _ASKED: Mapping[str, Callable[[OutcomeKind, str | None], list[_Asked]]] = {

@@ -50,12 +50,13 @@ _FLAGS = {
               help="Processes to use [default: one per processor]; the numbers do not depend on it.")
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="FILE",
               help="Draw error and coverage against labels, as .svg or .png.")
-@click.option("--outcome", type=click.Choice(["classes", "tags", "number"]), default=None,
-              help="What a label is, where it is not one of two classes.")
+@click.option("--outcome", type=click.Choice(["classes", "grades", "tags", "number", "preference"]),
+              default=None, help="What a label is, where it is not one of two classes.")
 @click.option("--id", "item_id", default="item_id", show_default=True, metavar="COLUMN",
               help="The column that names each item.")
-@click.option("--prediction", default="prediction", show_default=True, metavar="COLUMN",
-              help="The column of predictions; with --outcome, empty for none.")
+@click.option("--prediction", default=None, metavar="COLUMN",
+              help="The column of predictions [default: prediction; with --outcome, if there is one]; empty "
+                   "for none.")
 @click.option("--label", default="label", show_default=True, metavar="COLUMN",
               help="The column of true labels.")
 @click.option("--score", default=None, metavar="COLUMN", help="The column of scores, of two classes.")
@@ -73,7 +74,7 @@ def replay(
     pool: str, measures: str, methods: str, budgets: str, repeats: int, seed: int, batch_size: int,
     confidence: float, half_widths: str, positive: str | None, features: str, systems: str, annotators: int,
     audit: int, divergence: bool, processes: int | None, plot: Path | None, outcome: str | None,
-    item_id: str, prediction: str, label: str, score: str | None, probability: str | None, judges: str,
+    item_id: str, prediction: str | None, label: str, score: str | None, probability: str | None, judges: str,
     named_systems: tuple[str, ...], cluster: str | None, as_json: bool,
 ) -> int:
     """Simulate methods on a labelled pool: errors, coverage, and labels to a narrow interval.
@@ -82,7 +83,8 @@ def replay(
     label_probability, the chance that an annotator calls the item positive); options name other columns.
     A method sees the labels of the items it draws and no others.
 
-    With --outcome, labels are classes, tags joined by bars, or numbers: see docs/outcomes.md.
+    With --outcome, labels are classes, grades, tags joined by bars, numbers, or which of two answers is
+    better (first, second, tie): see docs/outcomes.md.
 
     \b
     Example:
@@ -147,7 +149,7 @@ def replay(
 
 def _replay_outcomes(
     pool: str, outcome: str | None, measures: str, methods: str, budgets: str, repeats: int, seed: int,
-    batch_size: int, confidence: float, half_widths: str, prediction: str, label: str,
+    batch_size: int, confidence: float, half_widths: str, prediction: str | None, label: str,
     probability: str | None, judges: str, named_systems: tuple[str, ...], cluster: str | None,
     positive: str | None, called: dict[str, str], as_json: bool, processes: int | None, plot: Path | None,
 ) -> None:
@@ -159,8 +161,9 @@ def _replay_outcomes(
     from assay.tasks.replay.table import as_text
 
     systems = dict(_named(text) for text in named_systems)
+    predicted = None if prediction is None else tuple(_listed(prediction))
     columns = outcome and OutcomeColumns(
-        outcome=outcome, label=label, predictions=tuple(systems.values()) or tuple(_listed(prediction)),
+        outcome=outcome, label=label, predictions=tuple(systems.values()) or predicted,
         probability=probability, judges=tuple(_listed(judges)), cluster=cluster,
     )
     request = OutcomeRequest(

@@ -1,15 +1,15 @@
 """Reading a pool of any kind of outcome whose outcomes are known, for `assay replay --outcome`.
 
-    label         the truth: a class, tags joined by bars, or a number
+    label         the truth: a class, a grade, tags joined by bars, a number, or which of two is better
     prediction    the same of a system; one column a system
     probability   a column with the name of each class or tag after a prefix, or one column with the
                   confidence in the predicted class
     judge         what a judge guesses, written as labels are; any number of columns
 
-The classes are those that occur in labels and predictions, and those that have a column of probabilities.
+What each kind of outcome is written as is in `assay.tasks.replay.kinds`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +21,10 @@ from assay.evalcore.outcome_replay.pool import OutcomePool
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.numbers import Numbers
-from assay.evalcore.outcomes.tags import Tags
 from assay.evalcore.replay.pool import LabelledPool
-from assay.evalcore.types import Floats, Texts
-from assay.tasks.replay.columns import chances, numbers, words
+from assay.evalcore.types import Floats
+from assay.tasks.replay.columns import chances, words
+from assay.tasks.replay.kinds import READERS
 from assay.tasks.sources.column_names import column_names
 from assay.tasks.sources.files.listing import is_local
 from assay.tasks.sources.reader import open_source
@@ -35,9 +34,10 @@ from assay.tasks.sources.reader import open_source
 class OutcomeColumns:
     """Which columns of the file are what."""
 
-    outcome: str                        # classes, tags or number
+    outcome: str                        # a key of READERS
     label: str = "label"
-    predictions: tuple[str, ...] = ("prediction",)   # of each system; () where nothing is predicted
+    # of each system; () where nothing is predicted; None for `prediction`, if there is such a column
+    predictions: tuple[str, ...] | None = None
     probability: str | None = None      # a column, or the start of several
     judges: tuple[str, ...] = ()
     cluster: str | None = None          # what items come together in
@@ -49,9 +49,9 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     Raises BadInput naming the file, the column and the first bad rows, and BadArgument for a kind of outcome
     there is none of.
     """
-    if columns.outcome not in _READERS:
-        raise BadArgument("outcome", f"is one of {', '.join(_READERS)}, got {columns.outcome!r}")
-    reader = _READERS[columns.outcome]
+    if columns.outcome not in READERS:
+        raise BadArgument("outcome", f"is one of {', '.join(READERS)}, got {columns.outcome!r}")
+    reader = READERS[columns.outcome]
     path = str(path)
     if is_local(path) and not Path(path).is_file():
         raise BadInput(f"{path}: no such file; `replay` reads one labelled pool in Parquet, CSV or JSONL")
@@ -60,19 +60,19 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     probabilities = [] if prefix is None else [c for c in present if c.startswith(prefix)]
     if prefix is not None and not probabilities:
         raise BadInput(f"{path}: no column is called {prefix!r} or starts with it")
+    predicted = columns.predictions
+    if predicted is None:
+        predicted = ("prediction",) if "prediction" in present else ()
     beside = [] if columns.cluster is None else [columns.cluster]
-    found = _read(
-        path, present, [columns.label, *columns.predictions, *columns.judges, *probabilities, *beside]
-    )
-    spoken = [columns.label, *columns.predictions, *columns.judges]
+    spoken = [columns.label, *predicted, *columns.judges]
+    found = _read(path, present, [*spoken, *probabilities, *beside])
     named = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
     kind = reader.kind(path, {name: found[name] for name in spoken}, named)
     codes = {name: reader.codes(path, name, found[name], kind) for name in spoken}
     n = len(codes[columns.label])
     if not n:
         raise BadInput(f"{path}: no rows; a labelled pool needs at least one item")
-    prediction = np.stack([codes[c] for c in columns.predictions], axis=1) if columns.predictions \
-        else np.zeros((n, 0))
+    prediction = np.stack([codes[c] for c in predicted], axis=1) if predicted else np.zeros((n, 0))
     table = None
     if probabilities:
         values = {c: chances(path, c, found[c]) for c in probabilities}
@@ -120,48 +120,6 @@ def _read(path: str, present: Sequence[str], wanted: Sequence[str]) -> dict[str,
 def _joined(chunks: Sequence[pa.Array]) -> pa.Array:
     joined = pa.concat_arrays(list(chunks)) if chunks else pa.array([], pa.string())
     return joined.cast(joined.type.value_type) if pa.types.is_dictionary(joined.type) else joined
-
-
-def _classes(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
-    seen = {w for name, column in spoken.items() for w in np.unique(words(path, name, column)).tolist()}
-    return Classes((*named, *sorted(seen - set(named))))
-
-
-def _tags(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
-    seen = {
-        tag.strip() for name, column in spoken.items()
-        for text in np.unique(_texts(column)).tolist() for tag in text.split("|")
-    } - {""}
-    return Tags((*named, *sorted(seen - set(named))))
-
-
-def _number(path: str, spoken: Mapping[str, pa.Array], named: Sequence[str]) -> OutcomeKind:
-    return Numbers()
-
-
-def _texts(column: pa.Array) -> Texts:
-    """Text (N,), empty where there is none."""
-    return np.array(["" if text is None else str(text) for text in column.to_pylist()], dtype=np.str_)
-
-
-def _encoded(text: Texts, kind: OutcomeKind) -> Floats:
-    written, where = np.unique(text, return_inverse=True)
-    return kind.encode(written.tolist())[where]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reader:
-    """How a kind of outcome is read: the kind that the columns show, and a column as codes (N,)."""
-
-    kind: Callable[[str, Mapping[str, pa.Array], Sequence[str]], OutcomeKind]
-    codes: Callable[[str, str, pa.Array, OutcomeKind], Floats]
-
-
-_READERS = {
-    "classes": _Reader(kind=_classes, codes=lambda path, name, c, kind: _encoded(words(path, name, c), kind)),
-    "tags": _Reader(kind=_tags, codes=lambda path, name, c, kind: _encoded(_texts(c), kind)),
-    "number": _Reader(kind=_number, codes=lambda path, name, c, kind: numbers(path, name, c)),
-}
 
 
 def _table(values: Mapping[str, Floats], prefix: str, kind: OutcomeKind) -> Floats:

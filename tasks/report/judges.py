@@ -11,6 +11,7 @@ FIGURES = {
     "true_positive_rate": "true positive rate",
     "false_positive_rate": "false positive rate",
     "kappa": "kappa: agreement beyond chance",
+    "weighted_kappa": "kappa with quadratic weights: agreement beyond chance",
     "correlation": "correlation with the label",
     "offset": "judge minus label, on average",
 }
@@ -68,9 +69,13 @@ def _saved(judges: Judges) -> str:
     if judges.saved <= 0:
         return (f"It saved nothing: {bought} were bought, and a random sample would have known {name} as "
                 f"well from about {needed}.")
+    saved = (f"With the judge {bought} did the work of about {needed} of a random sample: it saved "
+             f"{wording.percent(round(judges.saved, 2))}.")
+    if judges.labels <= MIN_LABELS:
+        return (f"{saved} A judge that never errs would have saved no more, as no evaluation meets its "
+                f"target with fewer than {MIN_LABELS} labels; it would have made the interval narrower.")
     return (
-        f"With the judge {bought} did the work of about {needed} of a random sample: it saved "
-        f"{wording.percent(round(judges.saved, 2))}. A judge that never errs could save at most "
+        f"{saved} A judge that never errs could save at most "
         f"{wording.percent(round(judges.saved_at_most, 2))}, as no evaluation meets its target with fewer "
         f"than {MIN_LABELS} labels."
     )

@@ -2,14 +2,21 @@
 
 from assay.evalcore.methods.registry import METHODS
 from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
-from benchmarks.abilities import BEGIN, END, OUT, accepted, rows, table
+from benchmarks.abilities import BEGIN, END, OUT, accepted, both_tables, measures, rows
 
 
-def test_the_table_in_the_documents_is_made_from_the_registries():
+def test_the_tables_in_the_documents_are_made_from_the_registries():
     text = OUT.read_text(encoding="utf-8")
     written = text.split(BEGIN)[1].split(END)[0].strip()
-    assert written == table(), "run: python -m benchmarks.abilities"
+    assert written == both_tables(), "run: python -m benchmarks.abilities"
     assert {row[0].strip("`") for row in rows()} == {*METHODS, *OUTCOME_METHODS}
+
+
+def test_the_measures_of_a_kind_of_labels_are_those_that_can_be_made_of_it():
+    assert measures("preferences") == ["rate", "win_rate"]
+    assert {"mean", "mae", "cohen_kappa", "accuracy", "top_k_accuracy"} <= set(measures("grades"))
+    assert "mean" not in measures("classes"), "classes without values have no mean"
+    assert {"pr_curve", "roc_auc"} <= set(measures("classes")), "a class or thresholds are given"
 
 
 def test_a_yes_is_a_spec_that_is_not_refused():
@@ -18,3 +25,5 @@ def test_a_yes_is_a_spec_that_is_not_refused():
     assert not accepted("two classes", "topk", pool_segments=["region"])
     assert accepted("two classes", "recycle", pool_systems={"v2": {"prediction": "q"}})
     assert not accepted("two classes", "no-such-method")
+    assert accepted("preferences", "passive", monitor=True)
+    assert not accepted("preferences", "passive", pool_systems={"v2": {"prediction": "q"}})

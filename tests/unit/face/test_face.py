@@ -237,6 +237,22 @@ def test_a_replay_tells_the_divergence_that_the_command_line_tells(mails, tmp_pa
         assay.replay(mails, outcome="classes", label="truth", prediction="predicted", divergence=True)
 
 
+def test_grades_and_preferences_are_replayed():
+    rows = np.arange(300)
+    frame = pd.DataFrame({"label": rows % 5, "prediction": (rows + rows % 3) % 5,
+                          "better": np.array(["first", "second", "tie"])[rows % 3]})
+    shared = {"methods": ["passive"], "budgets": [50], "repeats": 4}
+    graded = assay.replay(frame, outcome="grades", measures=["mean", "mae"], **shared)
+    assert graded.to_dict()["truth"]["mean"] == pytest.approx(2.0)
+    assert graded.to_dict()["truth"]["mae"] == pytest.approx(
+        (frame["label"] - frame["prediction"]).abs().mean()
+    )
+    compared = assay.replay(
+        frame[["better"]], outcome="preference", label="better", measures="win_rate", **shared
+    )
+    assert compared.to_dict()["truth"]["win_rate"] == pytest.approx(0.5)
+
+
 def test_every_snippet_of_the_page_runs(tmp_path, monkeypatch, capsys):
     page = (Path(__file__).parents[3] / "docs" / "python.md").read_text()
     monkeypatch.chdir(tmp_path)

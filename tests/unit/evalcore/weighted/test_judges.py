@@ -21,10 +21,11 @@ GUESS = np.where(RNG.random(N) < 0.2, 1 - LABEL, LABEL)
 
 
 def a_sample(label, exact=False):
-    none = np.zeros(N, np.int64)
+    n = len(label)
+    none, weight = np.zeros(n, np.int64), WEIGHT[:n]
     return WeightedSample(
-        cell=none, rank=np.arange(N), round=none + 1, draw=np.arange(N), label=label, probability=1 / WEIGHT,
-        weight=WEIGHT, factor=WEIGHT * (WEIGHT - 1), group=none - 1, reached=np.array([True]), exact=exact,
+        cell=none, rank=np.arange(n), round=none + 1, draw=np.arange(n), label=label, probability=1 / weight,
+        weight=weight, factor=weight * (weight - 1), group=none - 1, reached=np.array([True]), exact=exact,
     )
 
 
@@ -60,6 +61,7 @@ def test_grades_have_weighted_kappa_and_numbers_a_correlation():
     label = RNG.integers(0, 3, N).astype(float)
     guess = np.clip(label + RNG.integers(-1, 2, N), 0, 2)
     figures = report(GRADES, label, a_judge(GRADES, guess), prediction=guess).judges[0].figures
+    assert figures[-1].figure == "weighted_kappa"
     assert figures[-1].value == pytest.approx(
         cohen_kappa_score(label, guess, weights="quadratic", sample_weight=WEIGHT)
     )
@@ -97,3 +99,14 @@ def test_what_was_saved_is_against_a_random_sample_of_the_same_variance():
         found = report(KIND, LABEL, a_judge(KIND, GUESS), **missing)
         assert (found.saved, found.random_labels) == (None, None)
         assert why in found.reason
+
+
+@pytest.mark.parametrize(("n", "most"), [(60, 2 / 3), (99, 1 - 99 / 180), (100, 4 / 9), (150, 4 / 9)])
+def test_the_most_that_could_be_saved_is_never_less_than_what_was_saved(n, most):
+    # below 100 labels no target is met: a judge that never errs would have bought these labels too
+    found = report(
+        KIND, LABEL[:n], a_judge(KIND, GUESS[:n]), prediction=GUESS[:n], random_labels=180
+    )
+    assert found.saved == pytest.approx(1 - n / 180)
+    assert found.saved_at_most == pytest.approx(most)
+    assert found.saved_at_most >= found.saved

@@ -10,6 +10,8 @@ from sklearn import metrics
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.main import run_command_line
+from assay.flows.cli.replay import replay as replay_command
+from assay.tasks.replay.kinds import READERS
 from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
 
 N = 80
@@ -69,7 +71,7 @@ def test_tags_may_be_empty_and_numbers_need_no_prediction(path):
         ({"label": "truth"}, "no column 'truth'"),
         ({"probability": "q_"}, "no column is called 'q_' or starts with it"),
         ({"outcome": "number"}, "is not a finite number"),
-        ({"outcome": "ranks"}, "is one of classes, tags, number"),
+        ({"outcome": "ranks"}, "is one of classes, grades, tags, number, preference"),
     ],
 )
 def test_columns_that_cannot_be_used(path, columns, said):
@@ -185,3 +187,93 @@ def test_intervals_over_clusters_are_wider(scored, capsys):
     assert widths[1][0] > widths[0][0]
     assert widths[1][1] > 0.05
     assert widths[0][1] < 1e-12
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Grades that a system predicts, with probabilities; and which of two answers is better, with a judge."""
+    rng = np.random.default_rng(3)
+    grade = rng.choice([1, 2, 2.5, 5], N)
+    told = np.where(rng.random(N) < 0.7, grade, rng.choice([1, 2, 2.5, 5], N))
+    better = rng.choice(["first", "second", "tie"], N, p=[0.5, 0.3, 0.2])
+    chances = {f"p_{g:g}": np.where(told == g, 0.7, 0.1) for g in (5, 1, 2, 2.5)}
+    pq.write_table(pa.table({
+        "item_id": np.arange(N), "label": grade, "prediction": told, "text": [f"{g:g}" for g in grade],
+        "better": better, "judge": np.where(rng.random(N) < 0.8, better, "tie"), **chances,
+    }), tmp_path / "judged.parquet")
+    return str(tmp_path / "judged.parquet"), grade, told, better
+
+
+def replayed(capsys, path, outcome, *flags):
+    code = run_command_line([
+        "replay", path, "--outcome", outcome, "--budgets", f"20,{N}", "--repeats", "3", "--json", *flags,
+    ])
+    assert code == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_grades_are_numbers_in_order_with_the_measures_of_classes_and_numbers(judged, capsys):
+    path, grade, told, _ = judged
+    pool = read_outcome_pool(path, OutcomeColumns(outcome="grades", probability="p_"))
+    assert pool.kind.parts == ("1", "2", "2.5", "5")
+    assert pool.kind.grades == (1, 2, 2.5, 5)
+    np.testing.assert_array_equal(pool.items.probability.argmax(axis=1), pool.items.prediction[:, 0])
+    np.testing.assert_array_equal(np.array(pool.kind.grades)[pool.codes.astype(int)], grade)
+    found = replayed(
+        capsys, path, "grades", "--measure", "mean,mae,cohen_kappa(quadratic),accuracy",
+        "--probability", "p_", "--method", "auto,dirichlet-tree,passive",
+    )
+    assert found["truth"]["mean"] == pytest.approx(grade.mean())
+    assert found["truth"]["mae"] == pytest.approx(np.abs(grade - told).mean())
+    assert found["truth"]["accuracy"] == pytest.approx((grade == told).mean())
+    # one squared-weights kappa over the values of the grades
+    chance = ((grade[:, None] - told[None]) ** 2).mean()
+    kappa = 1 - ((grade - told) ** 2).mean() / chance
+    assert found["truth"]["cohen_kappa(quadratic)"] == pytest.approx(kappa)
+    assert len(found["methods"]) == 12
+    # everything is labelled at the last budget
+    assert all(m["budgets"][-1]["mse"] < 1e-12 for m in found["methods"] if m["method"] != "dirichlet-tree")
+
+
+def test_grades_written_as_text_are_the_same_grades(judged):
+    path, *_ = judged
+    numbers = read_outcome_pool(path, OutcomeColumns(outcome="grades"))
+    text = read_outcome_pool(path, OutcomeColumns(outcome="grades", label="text"))
+    np.testing.assert_array_equal(numbers.codes, text.codes)
+
+
+def test_preferences_have_a_win_rate_and_need_no_prediction(judged, tmp_path, capsys):
+    path, _, _, better = judged
+    found = replayed(
+        capsys, path, "preference", "--label", "better", "--prediction", "", "--judge", "judge",
+        "--measure", "win_rate,rate(tie)", "--method", "auto,passive",
+    )
+    wins = (better == "first").mean() + (better == "tie").mean() / 2
+    assert found["truth"]["win_rate"] == pytest.approx(wins)
+    assert found["truth"]["rate(tie)"] == pytest.approx((better == "tie").mean())
+    assert all(m["budgets"][-1]["mse"] < 1e-12 for m in found["methods"])
+    # without a column called prediction none has to be named; without ties there are two outcomes
+    pq.write_table(pa.table({"label": ["first", "second"] * 5}), tmp_path / "two.parquet")
+    pool = read_outcome_pool(tmp_path / "two.parquet", OutcomeColumns(outcome="preference"))
+    assert (pool.kind.parts, pool.items.systems) == (("first", "second"), 0)
+
+
+@pytest.mark.parametrize(("outcome", "table", "said"), [
+    ("preference", {"label": ["first", "new"]}, "column 'label': 'new' is none of first, second, tie"),
+    ("preference", {"label": ["first", None]}, "column 'label': empty in row 2"),
+    ("grades", {"label": ["1", "good"]}, "column 'label': row 2 holds 'good', which is not a finite number"),
+    ("grades", {"label": [3.0, 3.0]}, "hold 1 different grades, and 2 to 1,000 make sense"),
+    ("grades", {"label": np.arange(1001)}, "hold 1,001 different grades"),
+    ("grades", {"label": [1.0, 1.0000001]}, "look the same with six digits"),
+    ("grades", {"label": [1, 2], "p_1.0": [0.5, 0.5]}, "ends with '1.0', which is no grade in its shortest"),
+])
+def test_grades_and_preferences_that_cannot_be_used(tmp_path, outcome, table, said):
+    pq.write_table(pa.table(table), tmp_path / "bad.parquet")
+    given = "p_" if "p_1.0" in table else None
+    with pytest.raises(BadInput, match=said):
+        read_outcome_pool(tmp_path / "bad.parquet", OutcomeColumns(outcome=outcome, probability=given))
+
+
+def test_the_flag_offers_every_kind_that_can_be_read():
+    (flag,) = (p for p in replay_command.params if p.name == "outcome")
+    assert list(flag.type.choices) == list(READERS)

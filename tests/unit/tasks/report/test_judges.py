@@ -37,5 +37,11 @@ def test_the_page_says_how_good_a_judge_is_and_what_it_saved():
 def test_nothing_saved_and_nothing_known_are_said():
     nothing = judges_in_words(judges(random_labels=150, saved=-0.33)).lines[-1]
     assert nothing.startswith("It saved nothing: 200 labels were bought")
+    few = judges_in_words(judges(labels=60, random_labels=180, saved=2 / 3, saved_at_most=2 / 3)).lines[-1]
+    assert few == (
+        "With the judge 60 labels did the work of about 180 labels of a random sample: it saved 67%. A judge "
+        "that never errs would have saved no more, as no evaluation meets its target with fewer than 100 "
+        "labels; it would have made the interval narrower."
+    )
     unknown = judges_in_words(judges(random_labels=None, saved=None, reason="it is exact")).lines[-1]
     assert unknown == "Whether it saved labels is not known: it is exact."
