@@ -5,14 +5,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
-from assay.flows.report.labelled import predicted_and_said
+from assay.flows.report.labelled import errors_found, labelled_items, predicted_and_said
 from assay.flows.report.outlook import read_audit_price
 from assay.flows.weighted.judges import read_judges
+from assay.flows.weighted.sample import PoolSample, read_sample
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.manifest import Manifest
@@ -56,6 +57,8 @@ def report_data(
 def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> ReportData:
     """What the ledger knows; known: the estimates that count now."""
     spec, threshold = opened.spec, opened.spec.threshold
+    weighted = _weighted(opened)
+    labelled = labelled_items(opened, weighted)
     return ReportData(
         evaluation=opened.name,
         state=standing.state,
@@ -81,7 +84,8 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
         outcome=spec.labels.outcome,
-        pairs=predicted_and_said(opened),
+        pairs=predicted_and_said(opened, labelled),
+        errors=errors_found(opened, labelled),
         positive=spec.labels.positive_name or "",
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
         undecided=standing.undecided,
@@ -93,13 +97,22 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         moved=standing.moved,
         revised_items=standing.revised_items,
         joint=known.joint,
-        judges=read_judges(opened, standing),
+        judges=read_judges(opened, standing, weighted),
         systems=_systems(opened),
         audit_price=read_audit_price(opened, standing.revision),
         began=_text(read_begun(opened.ledger)),
         finished=_text(read_closed(opened.ledger, standing.rounds))
         if standing.state == "finished" else None,
     )
+
+
+def _weighted(opened: Opened) -> PoolSample | None:
+    """The labelled items with their weights; None where they have none. A report says what it can:
+    `assay estimate` says why there are no weights."""
+    try:
+        return read_sample(opened)
+    except AssayError:
+        return None
 
 
 def _pool(manifest: Manifest) -> PoolSummary:

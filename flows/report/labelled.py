@@ -1,29 +1,106 @@
 """The labelled items of an evaluation, as its labels stand now."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import isnan
+
+from assay.evalcore.types import Floats
+from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions, wrong_predictions
 from assay.flows.record.opened import Opened
+from assay.flows.weighted.sample import PoolSample
 from assay.tasks.ledger.revisions import last_revision, with_revision
 from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
+from assay.tasks.pool.frozen import FrozenRow
 
 
-def predicted_and_said(opened: Opened) -> list[tuple[float, float]]:
-    """(prediction, label) of every labelled item, where both are numbers; nothing for other labels."""
-    if opened.spec.labels.names or opened.spec.pool.prediction is None:
-        return []
+def labelled_items(opened: Opened, found: PoolSample | None) -> list[LabelledItem]:
+    """Every labelled item that has a prediction, in the order of rounds and draws.
+
+    found: the labelled items with weights, where they have any; without it weights, scores and probabilities
+    are left out. Where systems are compared the prediction is the baseline's.
+    """
     ledger = opened.ledger
     plans: list[PlannedRound] = []
     closed: list[list[Decided]] = []
     while (decided := read_labels(ledger, len(closed) + 1)) is not None:
+        planned = read_plan(ledger, len(closed) + 1)
+        if planned is None:
+            break
         closed.append(decided)
-        planned = read_plan(ledger, len(closed))
-        plans += [planned] if planned is not None else []
-    predicted = {
-        (planned.number, item): float(f)
-        for planned in plans if planned.prediction is not None
-        for item, f in zip(planned.item_id, planned.prediction.tolist(), strict=True)
-    }
-    return [
-        (predicted[number, one.item_id], one.label)
-        for number, decided in enumerate(with_revision(closed, last_revision(ledger)), start=1)
-        for one in decided if one.label is not None
+        plans.append(planned)
+    items = [
+        item for planned, decided in zip(plans, with_revision(closed, last_revision(ledger)), strict=True)
+        for item in _of_round(opened, planned, decided)
     ]
+    return items if found is None else _with_weights(opened, items, found)
+
+
+def predicted_and_said(opened: Opened, items: Sequence[LabelledItem]) -> list[tuple[float, float]]:
+    """(prediction, label) of every labelled item, where both are numbers; nothing for other labels."""
+    if opened.spec.labels.names or opened.spec.pool.prediction is None:
+        return []
+    return [(item.predicted, item.label) for item in items]
+
+
+def errors_found(opened: Opened, items: Sequence[LabelledItem]) -> WrongPredictions | None:
+    """The errors among the labelled items, as people write them; None without labels or predictions."""
+    if not items:
+        return None
+    answers = opened.spec.labels.answers
+    found = wrong_predictions(items, by_size=not opened.spec.labels.names)
+    return replace(found, items=tuple(
+        replace(item, predicted_text=answers.text(item.predicted), label_text=answers.text(item.label))
+        for item in found.items
+    ))
+
+
+def _of_round(opened: Opened, planned: PlannedRound, decided: Sequence[Decided]) -> Iterator[LabelledItem]:
+    predicted = _predicted(planned)
+    if predicted is None:
+        return
+    plan = planned.plan
+    kind = "census" if plan.census else opened.statistics.probability_kind(planned)
+    draw = {planned.item_id[t]: t for t in planned.asked()}
+    for one in decided:
+        if one.label is None:
+            continue
+        t = draw[one.item_id]
+        yield LabelledItem(
+            item_id=one.item_id, predicted=float(predicted[t]), label=one.label, round=planned.number,
+            cell=one.cell, chance=float(plan.probability[t]), chance_kind=kind, asked=one.reason != "reused",
+        )
+
+
+def _predicted(planned: PlannedRound) -> Floats | None:
+    """(T,) codes; None where nothing is predicted."""
+    if planned.prediction is None and planned.predictions is not None:
+        return planned.predictions[:, 0]
+    return planned.prediction
+
+
+def _with_weights(opened: Opened, items: Sequence[LabelledItem], found: PoolSample) -> list[LabelledItem]:
+    rows = dict(zip((row.item_id for row in found.rows), zip(
+        found.sample.weight.tolist(), found.rows, strict=True
+    ), strict=True))
+    return [
+        item if (known := rows.get(item.item_id)) is None else replace(
+            item, weight=known[0], score=_score(opened, known[1]),
+            probability=_probability(opened, known[1], item),
+        )
+        for item in items
+    ]
+
+
+def _score(opened: Opened, row: FrozenRow) -> float | None:
+    return None if opened.spec.pool.score is None or isnan(row.score) else row.score
+
+
+def _probability(opened: Opened, row: FrozenRow, item: LabelledItem) -> float | None:
+    """Of the positive of two classes, else of the predicted class; None for tags, and where there is none."""
+    if opened.spec.pool.probability is None:
+        return None
+    if row.probabilities is not None:
+        one_of = opened.statistics.kind.one_of_parts
+        return row.probabilities[int(item.predicted)] if one_of else None
+    return None if isnan(row.probability) else row.probability

@@ -1,29 +1,26 @@
 """What an evaluation's labels say of its judges."""
 
-from assay.evalcore.errors import AssayError
 from assay.evalcore.outcome_measures.registry import of_scores
 from assay.evalcore.weighted.judges import JudgeFigure, Judges, judge_figures, judged
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
 from assay.flows.weighted.estimate import measure_of
-from assay.flows.weighted.sample import read_sample
+from assay.flows.weighted.sample import PoolSample, read_sample
 from assay.tasks.weighted.judges import judges_of_pool
 
 
-def read_judges(opened: Opened, standing: Standing) -> Judges | None:
-    """The judges by the labels of now; None without a judge, a label, or weights of the labelled items, and
-    where systems are compared: no one of them is the judge.
+def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) -> Judges | None:
+    """The judges by the labels of now; found: the labelled items, if they have weights.
 
+    None without a judge, a label or weights, and where systems are compared: no one of them is the judge.
     Also None where the first measure is a curve, or intervals are over clusters: nobody knows what a random
     sample would have needed.
     """
     pool, first = opened.spec.pool, opened.spec.measure[0]
-    if standing.known is None or pool.compared or pool.cluster is not None or of_scores(first.name):
+    if standing.known is None or found is None:
         return None
-    try:
-        found = read_sample(opened)
-    except AssayError:
-        return None   # a report says what it can: `assay estimate` says why there are no weights
+    if pool.compared or pool.cluster is not None or of_scores(first.name):
+        return None
     judges = judges_of_pool(opened.spec, found.rows, found.items, found.kind)
     if not judges:
         return None

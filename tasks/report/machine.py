@@ -130,6 +130,27 @@ def _judges(data: ReportData) -> JsonObject:
     return {} if data.judges is None else {"judges": plain(data.judges)}
 
 
+def _errors(data: ReportData) -> JsonObject:
+    """The errors among the labelled items, where there are predictions."""
+    if data.errors is None:
+        return {}
+    errors = data.errors
+    return {"errors": {
+        "labelled": errors.labelled,
+        "count": errors.count,
+        "stand_for": errors.weight,
+        "items": [
+            {
+                "item_id": one.item_id, "predicted": one.predicted_text, "label": one.label_text,
+                "score": one.score, "probability": one.probability, "round": one.round, "cell": one.cell,
+                "asked": one.asked, "chance": one.chance, "chance_kind": one.chance_kind,
+                "weight": one.weight,
+            }
+            for one in errors.items
+        ],
+    }}
+
+
 def report_json(data: ReportData) -> bytes:
     """`report.json`: the contract, under "history" what was known after every round, and how people did."""
     history = [
@@ -141,7 +162,8 @@ def report_json(data: ReportData) -> bytes:
         }
         for past in data.history
     ]
-    whole = contract(data) | {"history": history} | _people(data) | _audit(data) | _judges(data)
+    whole = contract(data) | {"history": history}
+    whole |= _people(data) | _audit(data) | _judges(data) | _errors(data)
     return (json.dumps(whole, indent=2, allow_nan=False) + "\n").encode()
 
 

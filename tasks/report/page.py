@@ -11,6 +11,7 @@ from assay.tasks.report import sentences, wording
 from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.comparison import comparison_section
 from assay.tasks.report.data import ReportData
+from assay.tasks.report.errors_found import errors_in_words
 from assay.tasks.report.figures.confusion_matrix import confusion_matrix
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
 from assay.tasks.report.figures.curves import curves
@@ -79,6 +80,9 @@ def report_html(data: ReportData) -> bytes:
             for past in rounds_and_reissue(data)
         ],
         judges=None if data.judges is None else judges_in_words(data.judges),
+        errors=None if data.errors is None else errors_in_words(
+            data.errors, data.systems.baseline if data.systems else None
+        ),
         audit=None if data.audit_price is None else audit_in_words(data.audit_price),
         prices=[price_line(data, row) for row in whole_pool_rows(data) if row.price_tag],
         annotators=None if data.annotators is None else annotators_in_words(

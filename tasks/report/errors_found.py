@@ -1,0 +1,93 @@
+"""The errors among the labelled items, in words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions
+from assay.tasks.report import wording
+
+_WHY: Mapping[str, str] = {
+    "per draw": "drawn, with chance {} at each draw",
+    "inclusion": "drawn, with chance {} to be in the round",
+    "census": "everything that was left was asked",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorLine:
+    """One item."""
+
+    item: str
+    predicted: str
+    label: str
+    score: str
+    probability: str
+    round: str
+    why: str
+    weight: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSection:
+    """What the template needs; scores, probabilities, weights: whether there are such columns."""
+
+    caption: str
+    rows: tuple[ErrorLine, ...]
+    scores: bool
+    probabilities: bool
+    weights: bool
+
+
+def errors_in_words(errors: WrongPredictions, baseline: str | None) -> ErrorSection:
+    """The table, and how many errors there are; baseline: of the systems compared, whose errors these are."""
+    return ErrorSection(
+        caption=_caption(errors, baseline), rows=tuple(_line(one) for one in errors.items),
+        scores=any(one.score is not None for one in errors.items),
+        probabilities=any(one.probability is not None for one in errors.items),
+        weights=any(one.weight is not None for one in errors.items),
+    )
+
+
+def _caption(errors: WrongPredictions, baseline: str | None) -> str:
+    whose = "predicted" if baseline is None else f"“{baseline}” predicts"
+    labelled = wording.plural(errors.labelled, "labelled item")
+    if not errors.count:
+        return f"None: {labelled}, all with the label that {whose if baseline else 'was predicted'}."
+    said = [f"{wording.count(errors.count)} of {labelled} {'is' if errors.count == 1 else 'are'} labelled "
+            f"otherwise than {whose}"]
+    if errors.weight is not None:
+        said.append(f"by their weights they stand for about {wording.count(round(errors.weight))} items of "
+                    "the pool")
+    listed = len(errors.items)
+    order = "the largest errors first" if errors.by_size else (
+        "those first that stand for most items" if errors.weight is not None
+        else "those first that were least likely to be asked"
+    )
+    shown = f"The first {listed} are listed" if listed < errors.count else "All are listed"
+    return (f"{'; '.join(said)}. {shown}, {order}. Items were not drawn evenly, so the list is no picture of "
+            "the pool's errors; the estimates weigh each item by what it stands for.")
+
+
+def _line(one: LabelledItem) -> ErrorLine:
+    return ErrorLine(
+        item=one.item_id, predicted=one.predicted_text, label=one.label_text, score=_number(one.score),
+        probability=_number(one.probability), round=wording.count(one.round), why=_why(one),
+        weight=_weight(one.weight),
+    )
+
+
+def _why(one: LabelledItem) -> str:
+    if not one.asked:
+        return "its label was known beforehand"
+    return _WHY[one.chance_kind].format(_number(one.chance))
+
+
+def _number(x: float | None) -> str:
+    """Three figures."""
+    return "–" if x is None else f"{x:.3g}".replace("-", "−")
+
+
+def _weight(weight: float | None) -> str:
+    if weight is None:
+        return "–"
+    return wording.count(round(weight)) if weight >= 10 else wording.plain(round(weight, 1))
