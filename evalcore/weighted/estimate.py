@@ -227,8 +227,8 @@ def _lacking(
         own = measure.parts[part] or kind.counted
         needed = np.array([name == own for name in kind.parts])
     else:
-        system = measure.system or 0
-        needed = kind.phi(of.items.prediction[of.among, system]).sum(axis=0) + found > 0
+        # a class that nobody labelled may be there all the same
+        needed = np.ones(len(kind.parts), np.bool_)
     lacking = np.flatnonzero(needed & (found < FEWEST_OF_CLASS))
     if not len(lacking):
         return None
