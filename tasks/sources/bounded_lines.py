@@ -42,9 +42,13 @@ class BoundedLines(io.RawIOBase):
             self._stopped = True
 
     def _count(self, block: bytes) -> None:
-        last = max(block.rfind(b"\n"), block.rfind(b"\r"))
-        first = min((place for end in b"\n\r" if (place := block.find(end)) >= 0), default=len(block))
-        if self._open + first > self._longest:
-            raise line_too_long(self._file.path, self._lines + 1, self._longest)
+        if self._open + len(block) > self._longest:
+            ends = [place for end in (b"\n", b"\r") if (place := block.find(end)) >= 0]
+            first = min(ends, default=len(block))
+            if self._open + first > self._longest:
+                raise line_too_long(self._file.path, self._lines + 1, self._longest)
+        last = block.rfind(b"\n")
+        if last < 0:
+            last = block.rfind(b"\r")
         self._open = self._open + len(block) if last < 0 else len(block) - 1 - last
         self._lines += block.count(b"\n") or block.count(b"\r")

@@ -57,8 +57,8 @@ def csv_batches(
     except pa.ArrowInvalid as error:
         if "straddling" in str(error):
             raise BadInput(
-                f"{file.path}: a row after row {first:,} is longer than {_BLOCK >> 20} MB, or a quotation mark "
-                "is not closed; shorten its texts, or correct the quotation marks"
+                f"{file.path}: a row after row {first:,} is longer than {_BLOCK >> 20} MB, or a quotation "
+                "mark is not closed; shorten its texts, or correct the quotation marks"
             ) from None
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
     except (OSError, EOFError, zlib.error) as error:
@@ -76,14 +76,17 @@ def header(file: SourceFile) -> list[str]:
 
 def opened(file: SourceFile, raw: BinaryIO) -> io.BufferedReader:
     """The file's text as bytes: decompressed if its name says so."""
-    inner = cast("io.RawIOBase", gzip.GzipFile(fileobj=raw) if is_compressed(file.path) else raw)
-    return io.BufferedReader(inner, buffer_size=_MOST_HEADER)
+    return io.BufferedReader(cast("io.RawIOBase", _text(file, raw)), buffer_size=_MOST_HEADER)
+
+
+def _text(file: SourceFile, raw: BinaryIO) -> BinaryIO:
+    return cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if is_compressed(file.path) else raw
 
 
 @contextmanager
 def _bounded(file: SourceFile) -> Iterator[io.BufferedReader]:
     """The file's text, in lines of bounded length."""
-    with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as text:
+    with closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
         lines = BoundedLines(file, text, _LONGEST_LINE)
         try:
             yield io.BufferedReader(lines, buffer_size=_MOST_HEADER)

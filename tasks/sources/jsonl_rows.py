@@ -56,7 +56,7 @@ def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
             held = 0
             for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE + 1), b""), start=1):
                 if len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
-                    raise line_too_long(file, number, _LONGEST_LINE)
+                    raise line_too_long(file.path, number, _LONGEST_LINE)
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if line.isspace() or not line:

@@ -24,6 +24,7 @@ _BATCH_BYTES = 64 << 20
 # Rows decoded at once where a dictionary might hold long texts that many rows repeat: a small file may then
 # stand for gigabytes.
 _FEW_ROWS = 1 << 10
+_DECODED = 16 << 20      # bytes decoded at once, where values are long
 _LONGEST_ROW = 64 << 20  # bytes of one row, as far as the file tells them
 _BUFFER = 4 << 20        # bytes read at once, for each column
 _LITTLE = 1 << 16        # the same, where only a dictionary is looked at
@@ -93,7 +94,7 @@ def _rows_at_once(
                 f"{_LONGEST_ROW >> 20} MB that a row may have; shorten them, or store the address of a file"
             )
         longest_row += longest
-    return max(1, min(most, _BATCH_BYTES // max(longest_row, 1)))
+    return max(1, min(most, _DECODED // max(longest_row, 1)))
 
 
 def _bytes_a_row(chunk: pq.ColumnChunkMetaData, rows: int) -> int:
