@@ -10,18 +10,20 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.sources.bounded_lines import BoundedLines
 from assay.tasks.sources.columns import check_columns
 from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile, unreadable
 
 _BLOCK = 4 << 20         # also the longest row there may be
+_LONGEST_LINE = 2 * _BLOCK   # a longer one does not fit however blocks fall
 _BUFFER = 8 << 20        # bytes a request on S3
 _MOST_HEADER = 1 << 20
 
@@ -30,8 +32,9 @@ def csv_batches(
     file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """(number of its first row, batch of these columns as text); with `wanted` rows, up to the last."""
+    first = 0
     try:
-        with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
+        with _bounded(file) as stream:
             names = _header(file, stream)
             check_columns(file.path, columns, _named(names))
             there = [names[_named(names).index(column)] for column in columns]
@@ -45,7 +48,6 @@ def csv_batches(
                     include_columns=there, column_types=dict.fromkeys(there, pa.string())
                 ),
             )
-            first = 0
             with rows:
                 for batch in rows:
                     if wanted is not None and (not wanted or first > wanted[-1]):
@@ -53,6 +55,11 @@ def csv_batches(
                     yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
                     first += batch.num_rows
     except pa.ArrowInvalid as error:
+        if "straddling" in str(error):
+            raise BadInput(
+                f"{file.path}: a row after row {first:,} is longer than {_BLOCK >> 20} MB, or a quotation "
+                "mark is not closed; shorten its texts, or correct the quotation marks"
+            ) from None
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable(file.path, str(error) or type(error).__name__) from None
@@ -69,8 +76,22 @@ def header(file: SourceFile) -> list[str]:
 
 def opened(file: SourceFile, raw: BinaryIO) -> io.BufferedReader:
     """The file's text as bytes: decompressed if its name says so."""
-    inner = cast("io.RawIOBase", gzip.GzipFile(fileobj=raw) if is_compressed(file.path) else raw)
-    return io.BufferedReader(inner, buffer_size=_MOST_HEADER)
+    return io.BufferedReader(cast("io.RawIOBase", _text(file, raw)), buffer_size=_MOST_HEADER)
+
+
+def _text(file: SourceFile, raw: BinaryIO) -> BinaryIO:
+    return cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if is_compressed(file.path) else raw
+
+
+@contextmanager
+def _bounded(file: SourceFile) -> Iterator[io.BufferedReader]:
+    """The file's text, in lines of bounded length."""
+    with closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
+        lines = BoundedLines(file, text, _LONGEST_LINE)
+        try:
+            yield io.BufferedReader(lines, buffer_size=_MOST_HEADER)
+        finally:
+            lines.stop()     # Arrow reads ahead in a thread, and goes on with a file that it refused
 
 
 def _named(names: list[str]) -> list[str]:

@@ -16,11 +16,12 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 from assay.tasks.sources.columns import check_columns
 from assay.tasks.sources.csv_rows import opened
-from assay.tasks.sources.files.protocol import SourceFile, unreadable
+from assay.tasks.sources.files.protocol import SourceFile, line_too_long, unreadable
 from assay.tasks.sources.values import of_python
 
 _BATCH_ROWS = 1 << 15
 _BUFFER = 8 << 20
+_BATCH_BYTES = 128 << 20     # of lines, where they are long
 _LONGEST_LINE = 16 << 20
 
 
@@ -52,15 +53,19 @@ def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
     try:
         with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
             rows: list[JsonObject] = []
-            for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE), b""), start=1):
+            held = 0
+            for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE + 1), b""), start=1):
+                if len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
+                    raise line_too_long(file.path, number, _LONGEST_LINE)
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if line.isspace() or not line:
                     continue
                 rows.append(_row(file, number, line))
-                if len(rows) == _BATCH_ROWS:
+                held += len(line)
+                if len(rows) == _BATCH_ROWS or held >= _BATCH_BYTES:
                     yield rows
-                    rows = []
+                    rows, held = [], 0
             if rows:
                 yield rows
     except (OSError, EOFError, zlib.error) as error:

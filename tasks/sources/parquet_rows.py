@@ -2,16 +2,20 @@
 
 Column chunks are read through a buffer instead of whole, so a file that is one giant row group costs no more
 memory than any other. Row groups without a wanted row are not read at all. Batches are of 32,768 rows, or of
-64 MB where rows are long.
+64 MB where rows are long. How long they may be is looked up before rows are decoded: a dictionary lets a few
+kilobytes stand for gigabytes of text.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from typing import BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from assay.evalcore.errors import BadInput
 from assay.tasks.sources.columns import check_columns
 from assay.tasks.sources.files.protocol import SourceFile, unreadable
 
@@ -20,7 +24,10 @@ _BATCH_BYTES = 64 << 20
 # Rows decoded at once where a dictionary might hold long texts that many rows repeat: a small file may then
 # stand for gigabytes.
 _FEW_ROWS = 1 << 10
+_DECODED = 16 << 20      # bytes decoded at once, where values are long
+_LONGEST_ROW = 64 << 20  # bytes of one row, as far as the file tells them
 _BUFFER = 4 << 20        # bytes read at once, for each column
+_LITTLE = 1 << 16        # the same, where only a dictionary is looked at
 
 
 def parquet_batches(
@@ -36,7 +43,8 @@ def parquet_batches(
                 rows = reader.metadata.row_group(group).num_rows
                 if wanted is None or bisect_left(wanted, first) < bisect_left(wanted, first + rows):
                     start = first
-                    for batch in _batches(reader, group, columns):
+                    most = _rows_at_once(file, stream, reader, group, columns)
+                    for batch in _batches(reader, group, columns, most):
                         if wanted is not None and start > wanted[-1]:
                             return
                         yield start, batch.select(list(columns))
@@ -46,9 +54,10 @@ def parquet_batches(
         raise unreadable(file.path, f"not a sound Parquet file ({error})") from None
 
 
-def _batches(reader: pq.ParquetFile, group: int, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of a row group, as many at once as memory allows."""
-    rows = _FEW_ROWS if _may_grow(reader.metadata.row_group(group)) else _BATCH_ROWS
+def _batches(
+    reader: pq.ParquetFile, group: int, columns: Sequence[str], rows: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a row group, decoded `rows` at once, joined as far as memory allows."""
     held: list[pa.RecordBatch] = []
     many = much = 0
     for batch in reader.iter_batches(rows, row_groups=[group], columns=list(columns)):
@@ -61,13 +70,50 @@ def _batches(reader: pq.ParquetFile, group: int, columns: Sequence[str]) -> Iter
         yield _joined(held)
 
 
-def _may_grow(group: pq.RowGroupMetaData) -> bool:
-    """Whether a batch of a row group may hold much more than the pages it is read from."""
-    chunks = (group.column(i) for i in range(group.num_columns))
-    return any(
-        chunk.physical_type == "BYTE_ARRAY" and chunk.total_uncompressed_size * _BATCH_ROWS > _BATCH_BYTES
-        for chunk in chunks
+def _rows_at_once(
+    file: SourceFile, stream: BinaryIO, reader: pq.ParquetFile, group: int, columns: Sequence[str]
+) -> int:
+    """How many rows of a row group can be decoded in bounded memory. Raises BadInput for rows too long."""
+    about = reader.metadata.row_group(group)
+    wanted = set(columns)
+    most, longest_row = _BATCH_ROWS, 0
+    for i in range(about.num_columns):
+        chunk = about.column(i)
+        name = chunk.path_in_schema
+        if name.split(".")[0] not in wanted and name not in wanted:
+            continue
+        longest = _bytes_a_row(chunk, about.num_rows)
+        if chunk.physical_type == "BYTE_ARRAY":
+            if chunk.total_uncompressed_size * _BATCH_ROWS > _BATCH_BYTES:
+                most = _FEW_ROWS
+            if chunk.has_dictionary_page and chunk.total_uncompressed_size * _FEW_ROWS > _BATCH_BYTES:
+                longest = max(longest, _longest_in_dictionary(stream, reader, group, name))
+        if longest > _LONGEST_ROW:
+            raise BadInput(
+                f"{file.path}: column {name!r} has values of {longest >> 20:,} MB, more than the "
+                f"{_LONGEST_ROW >> 20} MB that a row may have; shorten them, or store the address of a file"
+            )
+        longest_row += longest
+    return max(1, min(most, _DECODED // max(longest_row, 1)))
+
+
+def _bytes_a_row(chunk: pq.ColumnChunkMetaData, rows: int) -> int:
+    """On average, as the pages hold them; of lists, the numbers of all their elements."""
+    elements = 8 * chunk.num_values if chunk.num_values > rows else 0
+    return int(max(chunk.total_uncompressed_size, elements) // max(rows, 1))
+
+
+def _longest_in_dictionary(stream: BinaryIO, reader: pq.ParquetFile, group: int, name: str) -> int:
+    """Bytes of the longest value that the dictionary of a column holds; 0 for values inside lists."""
+    kept = pq.ParquetFile(
+        stream, metadata=reader.metadata, read_dictionary=[name], pre_buffer=False, buffer_size=_LITTLE
     )
+    field = kept.schema_arrow.get_field_index(name)
+    if field < 0 or not pa.types.is_dictionary(kept.schema_arrow.field(field).type):
+        return 0
+    for batch in kept.iter_batches(1, row_groups=[group], columns=[name]):
+        return pc.max(pc.binary_length(batch.column(0).dictionary)).as_py() or 0
+    return 0
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

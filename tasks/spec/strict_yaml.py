@@ -26,6 +26,7 @@ _LONGEST = 1_000_000      # characters of a file
 _MOST_VALUES = 10_000
 _DEEPEST = 50
 _LONGEST_NUMBER = 100     # characters
+_GIVEN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 _INT = re.compile(r"^[-+]?[0-9]+$")
 _FLOAT = re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
@@ -140,8 +141,15 @@ def parse(text: str, origin: str) -> Any:
 
 
 def read(path: Path) -> Any:
-    """`parse` of a file. Raises BadInput when it is missing, unreadable or not UTF-8."""
+    """`parse` of a file, or of a pipe that the process was given (/dev/stdin, `<(command)` of a shell).
+
+    Raises BadInput when it is missing, unreadable, a named pipe or a device, or not UTF-8.
+    """
     try:
+        if not (path.is_file() or _given_pipe(path)) and path.exists() and not path.is_dir():
+            raise BadInput(
+                f"{path}: a pipe, a socket or a device, which may never end; write the spec into a file"
+            )
         with path.open(encoding="utf-8") as file:
             return parse(file.read(_LONGEST + 1), str(path))
     except FileNotFoundError:
@@ -150,3 +158,7 @@ def read(path: Path) -> Any:
         raise BadInput(f"{path}: not UTF-8 text at byte {error.start}; save the file as UTF-8") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _given_pipe(path: Path) -> bool:
+    return path.is_fifo() and str(path).startswith(_GIVEN)

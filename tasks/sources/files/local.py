@@ -5,6 +5,7 @@ link instead of the file's, takes a link to a folder for a file, and turns relat
 """
 
 import os
+import stat
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -38,6 +39,8 @@ class LocalFile:
             ) from None
         except OSError as error:
             raise unreadable(path, error.strerror or str(error)) from None
+        if not stat.S_ISREG(status.st_mode):
+            raise unreadable(path, "not a regular file, but a folder, a pipe or a device")
         return LocalFile(path=path, size=status.st_size, version=f"mtime-ns:{status.st_mtime_ns}")
 
     def open(self, buffer: int) -> BinaryIO:
@@ -62,6 +65,11 @@ def list_local(source: str) -> list[LocalFile]:
     if path.is_dir():
         names = (p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file())
         return [LocalFile.at(os.path.join(source, name)) for name in sorted(in_folder(names))]
+    if path.exists():
+        raise BadInput(
+            f"pool.source: {source}: a pipe, a socket or a device, which cannot be read twice; write the "
+            "predictions into a file"
+        )
     if not is_glob(source):
         return []
     fixed = len(fixed_part(source))

@@ -41,6 +41,14 @@ def unreadable(path: str, reason: str) -> BadInput:
     return BadInput(f"{path}: cannot be read: {reason}; repair or remove this file, then try again")
 
 
+def line_too_long(path: str, line: int, most: int) -> BadInput:
+    """The error for a line that would cost too much memory."""
+    return BadInput(
+        f"{path}: line {line:,} is longer than {most >> 20} MB, which no row needs; shorten its texts, or "
+        "store the address of a file instead"
+    )
+
+
 def changed_while_read(path: str) -> BadInput:
     """The error for a file that was written to while it was being read."""
     return BadInput(f"{path}: changed while it was being read; try again when nothing writes to it")
