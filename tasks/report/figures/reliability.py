@@ -45,7 +45,7 @@ def _figure(bins: Sequence[ReliabilityBin]) -> Picture:
         for b in known
     )
     return picture(
-        partial(_draw, known), (4.6, 4.0),
+        partial(_draw, known), (7.2, 3.8),
         f"Estimated share of positives by mean probability: {told or 'no bin has enough labels'}.",
     )
 

@@ -50,6 +50,8 @@ def _figure(bins: Sequence[ScoreBin], axis: str) -> Picture:
 
 
 def _draw(bins: Sequence[ScoreBin], axis: str, figure: Any) -> None:
+    from matplotlib.ticker import NullFormatter
+
     ax = figure.subplots()
     middle = [(b.lower + b.upper) / 2 for b in bins]
     width = (bins[0].upper - bins[0].lower) or 1.0
@@ -60,6 +62,8 @@ def _draw(bins: Sequence[ScoreBin], axis: str, figure: Any) -> None:
         ax.bar(middle, [getattr(b, name) for b in bins], width=share * width, color=colour, label=label)
     ax.set_yscale("log")
     ax.set_ylim(bottom=0.7)
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel(axis)
     ax.set_ylabel("items")
     ax.grid(axis="y")

@@ -1,6 +1,7 @@
 """Where the labels went, and whether probabilities hold: on the page and in the JSON."""
 
 import json
+from base64 import b64decode
 
 from doubles.report_data import report_data
 
@@ -30,6 +31,9 @@ def test_labels_are_counted_along_the_score():
         "10,000 items of the pool, 50 labelled and 12 of these positive, by score minus the threshold of the "
         "prediction. Most labels, 45, went to 0 to 1."
     )
+    drawn = b64decode(section.figure.source.partition(",")[2]).decode()
+    assert "10,000" in drawn
+    assert "mathdefault" not in drawn
     only = labels_by_score(report_data(score_axis=AXIS, spec={"pool": {"probability": "p"}}))
     assert only.heads[0] == "Probability"
 
