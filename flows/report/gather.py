@@ -10,7 +10,13 @@ from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
-from assay.flows.report.labelled import errors_found, labelled_items, predicted_and_said
+from assay.flows.report.labelled import (
+    errors_found,
+    labelled_items,
+    predicted_and_said,
+    probabilities_held,
+    score_axis,
+)
 from assay.flows.report.outlook import read_audit_price
 from assay.flows.weighted.judges import read_judges
 from assay.flows.weighted.sample import PoolSample, read_sample
@@ -86,6 +92,8 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         outcome=spec.labels.outcome,
         pairs=predicted_and_said(opened, labelled),
         errors=errors_found(opened, labelled),
+        score_axis=score_axis(opened, labelled),
+        reliability=probabilities_held(opened, weighted),
         positive=spec.labels.positive_name or "",
         negative=spec.labels.offered[1] if spec.labels.positive_name else "",
         undecided=standing.undecided,

@@ -5,6 +5,8 @@ from dataclasses import replace
 from math import isnan
 
 from assay.evalcore.types import Floats
+from assay.evalcore.weighted.reliability import ReliabilityBin, reliability
+from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions, wrong_predictions
 from assay.flows.record.opened import Opened
 from assay.flows.weighted.sample import PoolSample
@@ -53,6 +55,25 @@ def errors_found(opened: Opened, items: Sequence[LabelledItem]) -> WrongPredicti
         replace(item, predicted_text=answers.text(item.predicted), label_text=answers.text(item.label))
         for item in found.items
     ))
+
+
+def score_axis(opened: Opened, items: Sequence[LabelledItem]) -> tuple[ScoreBin, ...]:
+    """Where the labels went on the axis of the score, or of the probability where the pool has no score."""
+    return opened.statistics.along_the_score(
+        [item.cell for item in items], [item.label == 1 for item in items],
+        by_probability=opened.spec.pool.score is None,
+    )
+
+
+def probabilities_held(opened: Opened, found: PoolSample | None) -> tuple[ReliabilityBin, ...]:
+    """The pool's probabilities of the positive one of two classes against the labels; () without either."""
+    labels = opened.spec.labels
+    if found is None or found.items.probability is None or labels.positive_name is None:
+        return ()
+    return reliability(
+        found.sample, found.items.probability[:, 1], found.kind.parts, opened.manifest.rows,
+        opened.spec.target.confidence,
+    )
 
 
 def _of_round(opened: Opened, planned: PlannedRound, decided: Sequence[Decided]) -> Iterator[LabelledItem]:

@@ -19,6 +19,8 @@ from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.weighted.judges import Judges
+from assay.evalcore.weighted.reliability import ReliabilityBin
+from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.evalcore.weighted.wrong_predictions import WrongPredictions
 from assay.tasks.ledger.rounds.estimate import Ends
 
@@ -196,6 +198,8 @@ class ReportData:
     joint: JointRegion | None = None             # the joint region of several measures, where there is one
     judges: Judges | None = None                 # what the labels say of the pool's own guesses
     errors: WrongPredictions | None = None       # among the labelled items; None without predictions
+    score_axis: Sequence[ScoreBin] = ()          # where the labels of two classes went
+    reliability: Sequence[ReliabilityBin] = ()   # the probabilities of two classes against the labels
     audit_price: AuditPrice | None = None        # where a wide interval is announced: what brings it down
     notes: Sequence[str] = field(default_factory=tuple)
     began: str | None = None                     # times as the caller wants them read

@@ -151,6 +151,14 @@ def _errors(data: ReportData) -> JsonObject:
     }}
 
 
+def _labels_and_scores(data: ReportData) -> JsonObject:
+    """Where the labels went on the axis of the score, and whether probabilities hold, with two classes."""
+    return {
+        **({"score_axis": [asdict(bin) for bin in data.score_axis]} if data.score_axis else {}),
+        **({"reliability": [asdict(bin) for bin in data.reliability]} if data.reliability else {}),
+    }
+
+
 def report_json(data: ReportData) -> bytes:
     """`report.json`: the contract, under "history" what was known after every round, and how people did."""
     history = [
@@ -163,7 +171,7 @@ def report_json(data: ReportData) -> bytes:
         for past in data.history
     ]
     whole = contract(data) | {"history": history}
-    whole |= _people(data) | _audit(data) | _judges(data) | _errors(data)
+    whole |= _people(data) | _audit(data) | _judges(data) | _errors(data) | _labels_and_scores(data)
     return (json.dumps(whole, indent=2, allow_nan=False) + "\n").encode()
 
 

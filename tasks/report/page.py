@@ -15,6 +15,8 @@ from assay.tasks.report.errors_found import errors_in_words
 from assay.tasks.report.figures.confusion_matrix import confusion_matrix
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
 from assay.tasks.report.figures.curves import curves
+from assay.tasks.report.figures.reliability import reliability_diagram
+from assay.tasks.report.figures.score_axis import labels_by_score
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.joint import joint_section
 from assay.tasks.report.judges import judges_in_words
@@ -83,6 +85,8 @@ def report_html(data: ReportData) -> bytes:
         errors=None if data.errors is None else errors_in_words(
             data.errors, data.systems.baseline if data.systems else None
         ),
+        by_score=labels_by_score(data),
+        reliability=reliability_diagram(data),
         audit=None if data.audit_price is None else audit_in_words(data.audit_price),
         prices=[price_line(data, row) for row in whole_pool_rows(data) if row.price_tag],
         annotators=None if data.annotators is None else annotators_in_words(

@@ -23,6 +23,7 @@ from assay.evalcore.monitoring.evidence.sample import WindowSample
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import Array, Bools, Floats
 from assay.evalcore.weighted.sample import WeightedSample
+from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.tasks.desks.kind import AskAgain
 from assay.tasks.ledger.rounds.closed import ClosedRound
 from assay.tasks.ledger.rounds.designs import Drawn
@@ -242,6 +243,15 @@ class Statistics(ABC):
     def surprising(self, drawn: Drawn, labels_before: int, again: AskAgain) -> Mapping[int, tuple[int, ...]]:
         """Draw -> answers to it that are asked of a second person."""
         return {}
+
+    def along_the_score(
+        self, cell: Sequence[int], positive: Sequence[bool], *, by_probability: bool
+    ) -> tuple[ScoreBin, ...]:
+        """Where the labelled items (n,) went on the axis of the score, or of the probability; () without one.
+
+        positive: whether each is labelled so.
+        """
+        return ()
 
     def stratum(self, cell: int) -> int | None:
         """The stratum of a cell; None where cells hang on no strata."""

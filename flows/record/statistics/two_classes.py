@@ -30,6 +30,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.types import Array, Bools, Floats
 from assay.evalcore.weighted.sample import WeightedSample
+from assay.evalcore.weighted.score_axis import ScoreBin, along_the_score
 from assay.evalcore.weighted.two_classes import predictions_unreached, weighted_sample
 from assay.flows.record.statistics.protocol import AsIf, Relabelled, Statistics
 from assay.tasks.desks.kind import AskAgain
@@ -228,6 +229,14 @@ class TwoClassStatistics(Statistics):
     def probability_kind(self, planned: PlannedRound) -> str:
         """See Statistics."""
         return "per draw" if planned.plan.design.replacement else "inclusion"
+
+    def along_the_score(
+        self, cell: Sequence[int], positive: Sequence[bool], *, by_probability: bool
+    ) -> tuple[ScoreBin, ...]:
+        """See Statistics."""
+        cells = self.question.cells
+        position = cells.mean_probability if by_probability else cells.mean_score
+        return along_the_score(position, cells.size, cell, positive)
 
     def stratum(self, cell: int) -> int | None:
         """See Statistics."""

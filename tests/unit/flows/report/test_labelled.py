@@ -11,6 +11,7 @@ from assay.flows.weighted.export import exported
 from assay.flows.weighted.sample import read_sample
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import render_report
+from assay.tasks.spec.evaluation import Spec
 
 
 @pytest.mark.parametrize("method", ["oasis", "passive"])
@@ -33,3 +34,29 @@ def test_the_errors_are_the_labels_that_differ_with_the_weights_of_an_export(tmp
     shown = [text for one in read_plan(opened.ledger, 1).shown if one for text in one.values()]
     assert shown
     assert not any(text in page for text in shown), "what people saw stays in the ledger"
+    bins = json.loads(files["report.json"])["score_axis"]
+    assert sum(one["items"] for one in bins) == 200
+    assert sum(one["labelled"] for one in bins) == standing.labels
+    assert sum(one["positives"] for one in bins) == table["label"].count("match")
+
+
+def test_probabilities_are_held_against_the_labels_where_the_pool_has_them(tmp_path):
+    world = World(tmp_path, n=200, method="passive", budget={"labels": 200})
+    spec = world.spec.to_json()
+    rows = (tmp_path / "predictions.csv").read_text().splitlines()
+    given = [f"{row},{0.85 if ',match,' in row else 0.15}" for row in rows[1:]]
+    (tmp_path / "predictions.csv").write_text("\n".join([rows[0] + ",p", *given]) + "\n")
+    spec["pool"] = {
+        "source": str(tmp_path / "predictions.csv"), "id": "item_id", "prediction": "prediction",
+        "probability": "p", "display": ["text"],
+    }
+    world.spec = Spec.from_json(spec, origin="the test's spec")
+    standing = world.run()
+    opened = open_evaluation(world.store, "small")
+    held = report_data(opened, standing).reliability
+    table = exported(opened, read_sample(opened), shown=False)
+    pairs = list(zip(table["prediction"], table["label"], strict=True))
+    for one, predicted in zip(held, ("no match", "match"), strict=True):
+        mine = [label == "match" for said, label in pairs if said == predicted]
+        assert (one.labels, one.share) == (len(mine), pytest.approx(sum(mine) / len(mine)))
+    assert [one.lower for one in held] == [0.1, 0.8]

@@ -1,0 +1,39 @@
+"""The share of positives by probability, by hand."""
+
+import numpy as np
+import pytest
+
+from assay.evalcore.weighted.reliability import reliability
+from assay.evalcore.weighted.sample import WeightedSample
+
+
+def a_sample(label, weight, *, exact=False):
+    n = len(label)
+    none = np.zeros(n, np.int64)
+    return WeightedSample(
+        cell=none, rank=np.arange(n), round=none + 1, draw=np.arange(n), label=label, probability=1 / weight,
+        weight=weight, factor=weight * (weight - 1), group=none - 1, reached=np.array([True]), exact=exact,
+    )
+
+
+def test_each_bin_weighs_its_labels_and_bins_without_labels_are_left_out():
+    label = np.array([0.0] * 20 + [1.0] * 10 + [1.0] * 10)
+    weight = np.array([3.0] * 20 + [1.0] * 10 + [2.0] * 10)
+    probability = np.array([0.1] * 20 + [0.19] * 10 + [1.0] * 10)
+    low, high = reliability(a_sample(label, weight), probability, ("no", "yes"), 1000, 0.95)
+    assert (low.lower, low.upper, low.labels) == (0.1, 0.2, 30)
+    assert low.share == pytest.approx(10 / 70)
+    assert low.predicted == pytest.approx((60 * 0.1 + 10 * 0.19) / 70)
+    assert low.share_lower < low.share < low.share_upper
+    assert (high.lower, high.upper, high.share) == (0.9, 1.0, 1.0)
+    assert 0.5 < high.share_lower < 1.0
+
+
+def test_few_labels_have_no_share_but_a_reason_and_all_labels_have_it_exactly():
+    few = np.array([0.0, 1.0]), np.array([5.0, 5.0])
+    [bin] = reliability(a_sample(*few), np.array([0.42, 0.44]), ("no", "yes"), 10, 0.95)
+    assert (bin.share, bin.labels) == (None, 2)
+    assert bin.undefined_reason
+    known = a_sample(few[0], np.ones(2), exact=True)
+    [bin] = reliability(known, np.array([0.42, 0.44]), ("no", "yes"), 2, 0.95)
+    assert (bin.share, bin.share_lower, bin.share_upper) == (0.5, 0.5, 0.5)
