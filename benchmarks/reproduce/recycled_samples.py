@@ -170,8 +170,8 @@ The option is UniformShuffle, with {trials} trials a cell and samples of {size:,
 PIR and CIR are the overlap as a share of the parent's and of the child's predicted positives. Overlaps
 hold {low:,} to {high:,} items; the paper's hold ten times as many, which makes no difference to draws
 with replacement. The paper does not print the sample size of this table, nor how precisions are drawn:
-{size:,} is that of its section 5.2, and precisions are uniform between 0.5 and 1. An error is |estimate
-- precision| / precision.
+{size:,} is that of its section 5.2, and precisions are uniform between 0.5 and 1. An error is
+|estimate - precision| / precision.
 """
 _ERRORS = """\
 Over these cells {saved}% is saved, and {printed}% as printed. (The paper's 33.68% is the mean over a
@@ -179,9 +179,10 @@ finer grid of 361 cells.) Our savings are a little higher, by up to 1 point; the
 savings reach further down than a sample of 1,100 explains, so the paper's sample sizes must have
 differed between trials.
 
-The error is {error} %, with its middle 95% in {ends}; of simple random samples {simple} %. The paper
-prints 1.367 ± 1.269 and [0.0379, 4.697], and 1.368 ± 1.267. (For a sample of n = 1,100 and a precision p
-uniform on (0.5, 1), the mean is √(2/π) E√((1 - p)/p) / √n = 1.373%.)
+The error is {error} %, with its middle 95% in {ends};
+of simple random samples {simple} %. The paper prints 1.367 ± 1.269 and
+[0.0379, 4.697], and 1.368 ± 1.267. (For a sample of n = 1,100 and a precision p uniform on (0.5, 1),
+the mean is √(2/π) E√((1 - p)/p) / √n = 1.373%.)
 """
 _FIGURE = """## Figure 2: three models and their majority vote
 

@@ -1,11 +1,10 @@
-"""Agreement of predicted and true classes: accuracy, Cohen's kappa, MCC, Fowlkes-Mallows.
+"""Agreement of predicted and true classes: accuracy, Cohen's kappa, MCC.
 
     o          share of items whose class is predicted (weighted by w[predicted, label] for weighted kappa)
     y_k, f_k   shares of labels and predictions
 
     kappa (Cohen 1960, 1968)     (o - e)/(1 - e),  e = Σ w_jk f_j y_k
     MCC (Gorodkin 2004)          (o - Σ f y)/√((1 - Σ f²)(1 - Σ y²))
-    Fowlkes-Mallows              the mean over classes of √(precision · recall), of classes that are there
 """
 
 from dataclasses import dataclass
@@ -20,9 +19,8 @@ from assay.evalcore.outcome_measures.base import (
     MeasureFamily,
     OutcomeMeasure,
     margin_of_mean,
-    numerical_gradient,
 )
-from assay.evalcore.outcome_measures.counts import Counts, present, ratio, split
+from assay.evalcore.outcome_measures.counts import Counts, ratio, split
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
@@ -175,24 +173,6 @@ def _mcc(asked: Asked) -> OutcomeMeasure:
     )
 
 
-def _fowlkes_mallows(asked: Asked) -> OutcomeMeasure:
-    def value(risk: Floats) -> Floats:
-        t, y, f = split(risk)
-        here = present(y, f, asked.pool_size)
-        each = np.nan_to_num(ratio(np.maximum(t, 0.0), np.sqrt(np.maximum(y * f, 0.0))))
-        count = here.sum(axis=-1)
-        total = np.where(here, each, 0.0).sum(axis=-1)
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan)[..., None]
-
-    return OutcomeMeasure(
-        name="fowlkes_mallows", title="Fowlkes-Mallows",
-        meaning="mean over classes of the geometric mean of precision and recall",
-        undefined_when="no class is there", bounds=(0.0, 1.0), losses=(Counts(asked.kind, asked.system),),
-        value=value, gradient=numerical_gradient(value, 2 * asked.kind.width), system=asked.system,
-        labels_of="every",
-    )
-
-
 FAMILIES = (
     MeasureFamily(name="accuracy", title="Accuracy", meaning="share of items whose class is predicted",
                   kinds=("classes",), make=_accuracy),
@@ -200,7 +180,4 @@ FAMILIES = (
                   kinds=("classes",), options=("weights",), make=_kappa),
     MeasureFamily(name="mcc", title="MCC", meaning="correlation of predicted and true class",
                   kinds=("classes",), make=_mcc),
-    MeasureFamily(name="fowlkes_mallows", title="Fowlkes-Mallows",
-                  meaning="mean over classes of √(precision · recall)", kinds=("classes",),
-                  make=_fowlkes_mallows),
 )

@@ -27,7 +27,9 @@ from assay.evalcore.outcome_measures.base import (
 from assay.evalcore.outcome_measures.counts import (
     Counts,
     Rate,
+    RateMargin,
     f_beta,
+    fowlkes_mallows,
     precision,
     present,
     recall,
@@ -161,11 +163,16 @@ def _macro_precision_margin(limit: float, known: Floats, at_least: bool) -> Marg
     )
 
 
-def _total_margin(rate: Rate) -> MarginOf:
-    """Of a rate of the totals over classes, each component of which is a sum over classes."""
+def _total_margin(margin_of: RateMargin | None) -> MarginOf | None:
+    """Of a rate of the totals over classes, each component of which is a sum over classes.
+
+    None where the rate has none.
+    """
+    if margin_of is None:
+        return None
 
     def margin(limit: float, known: Floats, at_least: bool) -> Margin:
-        constant, by_t, by_y, by_f = rate.margin(limit)
+        constant, by_t, by_y, by_f = margin_of(limit)
         one = np.ones(len(known))
         return Margin(constant=constant, slope=np.concatenate([by_t * one, by_y * one]), told=by_f * one)
 
@@ -173,12 +180,12 @@ def _total_margin(rate: Rate) -> MarginOf:
 
 
 # by how classes are averaged and the name of the rate; the other averages are no ratios of means
-_MARGINS: dict[tuple[str, str], MarginOf] = {
+_MARGINS: dict[tuple[str, str], MarginOf | None] = {
     ("macro", "macro_precision"): _macro_precision_margin,
-    ("weighted", "weighted_recall"): _total_margin(recall),
-    ("micro", "micro_precision"): _total_margin(precision),
-    ("micro", "micro_recall"): _total_margin(recall),
-    ("micro", "micro_f1"): _total_margin(f_beta(1.0)),
+    ("weighted", "weighted_recall"): _total_margin(recall.margin),
+    ("micro", "micro_precision"): _total_margin(precision.margin),
+    ("micro", "micro_recall"): _total_margin(recall.margin),
+    ("micro", "micro_f1"): _total_margin(f_beta(1.0).margin),
 }
 _RATES: dict[str, tuple[str, Rate]] = {
     "precision": ("precision", precision),
@@ -218,6 +225,8 @@ FAMILIES = (
     ),
     _make("macro_specificity", "Macro specificity", "macro average of specificity over classes",
           ("classes", "tags"), "macro", specificity),
+    _make("macro_fowlkes_mallows", "Macro Fowlkes-Mallows", "macro average of Fowlkes-Mallows over classes",
+          ("classes", "tags"), "macro", fowlkes_mallows),
     _make("macro_f1_of_means", "Macro F1 of means", "F1 of the mean precision and the mean recall of classes",
           ("classes", "tags"), "of means", f_beta(1.0)),
     _make("balanced_accuracy", "Balanced accuracy", "mean recall of the classes", ("classes",), "labelled",

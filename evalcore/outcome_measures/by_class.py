@@ -4,19 +4,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assay.evalcore.outcome_measures.base import Asked, Margin, MeasureFamily, OutcomeMeasure
+from assay.evalcore.outcome_measures.base import Asked, Margin, MarginOf, MeasureFamily, OutcomeMeasure
 from assay.evalcore.outcome_measures.counts import (
     Counts,
     Rate,
+    RateMargin,
     f_beta,
     false_positive_rate,
+    fowlkes_mallows,
     precision,
     recall,
     share,
     specificity,
     split,
 )
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Bools, Floats
 
 
 def _measure(
@@ -37,19 +39,26 @@ def _measure(
         eye = np.eye(k)[chosen]
         return np.concatenate([eye * by_t[..., None, :], eye * by_y[..., None, :]], axis=-1)
 
-    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
-        constant, by_t, by_y, by_f = rate.margin(limit)
-        mine = np.arange(k) == only
-        return Margin(
-            constant=constant, slope=np.concatenate([by_t * mine, by_y * mine]), told=by_f * mine
-        )
-
     return OutcomeMeasure(
         name=name, title=title, meaning=meaning, undefined_when=undefined, bounds=(0.0, 1.0),
         losses=(Counts(asked.kind, asked.system),), value=value, gradient=gradient,
         parts=parts, system=asked.system if predicted else None, labels_of="own" if needs_labels else "",
-        margin=None if only is None else margin, is_error=is_error,
+        margin=_margin(rate.margin, np.arange(k) == only), is_error=is_error,
     )
+
+
+def _margin(margin_of: RateMargin | None, mine: Bools) -> MarginOf | None:
+    """Of the class where `mine` (K,) is true; None for all classes, or where the rate has none."""
+    if margin_of is None or not mine.any():
+        return None
+
+    def margin(limit: float, known: Floats, at_least: bool) -> Margin:
+        constant, by_t, by_y, by_f = margin_of(limit)
+        return Margin(
+            constant=constant, slope=np.concatenate([by_t * mine, by_y * mine]), told=np.asarray(by_f * mine)
+        )
+
+    return margin
 
 
 def _family(
@@ -88,6 +97,9 @@ FAMILIES = (
             lambda _: f_beta(1.0), needs_labels=True),
     _family("fbeta", "F-beta", "weighted harmonic mean of precision and recall of the class", _NEITHER, _beta,
             ("class", "beta"), needs_labels=True),
+    _family("fowlkes_mallows", "Fowlkes-Mallows", "geometric mean of precision and recall of the class",
+            "the class is never predicted, or no item is of it", lambda _: fowlkes_mallows,
+            needs_labels=True),
     _family("rate", "Rate", "share of the items that are of the class", "the pool is empty", lambda _: share,
             predicted=False),
 )

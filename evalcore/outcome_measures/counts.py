@@ -9,11 +9,12 @@ K classes need 3K numbers, not K².  The measures here are written with rates by
     t, y, f (..., K)   the means of hit, label and predicted, by class
     v(t, y, f), ∂v/∂t, ∂v/∂y
 
-Each of them is a ratio, so v ≥ m says that a linear function of t, y and f is 0 or more: its margin.
+Where v is a ratio, v ≥ m says that a linear function of t, y and f is 0 or more: its margin.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,14 +22,16 @@ from assay.evalcore.outcome_measures.base import Loss
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats
 
+RateMargin: TypeAlias = Callable[[float], tuple[float, float, float, float]]
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
     """A rate by class.  Called with t, y and f it gives v with its slopes by t and by y."""
 
     of: Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
-    # of m: the constant and the slopes by t, y and f of the margin of v ≥ m
-    margin: Callable[[float], tuple[float, float, float, float]]
+    # of m: the constant and the slopes by t, y and f of the margin of v ≥ m; None where v is no ratio
+    margin: RateMargin | None
 
     def __call__(self, t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
         """v, ∂v/∂t, ∂v/∂y."""
@@ -115,6 +118,13 @@ def _false_positive_rate(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Float
     return 1 - value, -by_t, -by_y
 
 
+def _fowlkes_mallows(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
+    """t/√(y f), the geometric mean of precision and recall (Fowlkes & Mallows 1983)."""
+    below = np.sqrt(np.maximum(y * f, 0.0))
+    value = ratio(t, below)
+    return value, ratio(np.ones_like(t), below), ratio(-value, 2 * y)
+
+
 def _share(t: Floats, y: Floats, f: Floats) -> tuple[Floats, Floats, Floats]:
     """y."""
     return y, np.zeros_like(y), np.ones_like(y)
@@ -124,6 +134,7 @@ precision = Rate(_precision, lambda limit: (0.0, 1.0, 0.0, -limit))
 recall = Rate(_recall, lambda limit: (0.0, 1.0, -limit, 0.0))
 specificity = Rate(_specificity, lambda limit: (1 - limit, 1.0, limit - 1, -1.0))
 false_positive_rate = Rate(_false_positive_rate, lambda limit: (-limit, -1.0, limit, 1.0))
+fowlkes_mallows = Rate(_fowlkes_mallows, None)
 share = Rate(_share, lambda limit: (-limit, 0.0, 1.0, 0.0))
 
 

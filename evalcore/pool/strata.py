@@ -26,7 +26,10 @@ def csf_edges(scores: Floats, n_strata: int, n_bins: int | None = None) -> Float
     low, high = float(scores.min()), float(scores.max())
     if n_strata == 1 or low == high:
         return np.empty(0)
-    counts, bin_edges = np.histogram(scores, bins=n_bins or _freedman_diaconis(scores), range=(low, high))
+    bins = n_bins or _freedman_diaconis(scores)
+    if high - low < bins * np.spacing(max(abs(low), abs(high))):   # apart by rounding alone
+        return np.empty(0)
+    counts, bin_edges = np.histogram(scores, bins=bins, range=(low, high))
     cumulative = np.cumsum(np.sqrt(counts))
     steps = cumulative[-1] / n_strata * np.arange(1, n_strata)
     # the bin in which the cumulative curve reaches each step: the edge is put at that bin's lower end

@@ -13,11 +13,22 @@ Errors = Mapping[str, tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trials:
+    """How many trials there are of each method."""
+
+    classes: int     # on each tag
+    single: int      # on a pool of record pairs
+    variances: int   # on each tag, where variances are looked at
+    shared: int      # where labels serve other models or thresholds; they run item by item
+    subsets: int     # random ones, of each pool of record pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """Everything the page says; see `benchmarks.reproduce.low_shot.figures`."""
 
     classes: Sequence[str]
-    repeats: int
+    trials: Trials
     tags: Errors                                             # figures 3 to 6
     pairs: Mapping[str, Errors]                              # the same on the pools of record
     open: Mapping[str, Errors]                               # settings that the paper leaves open
@@ -33,20 +44,20 @@ def page(found: Results) -> str:
         _HEAD,
         _claims(found),
         _ABOUT,
-        _ERRORS.format(n=len(found.classes), repeats=found.repeats),
+        _ERRORS.format(n=len(found.classes), trials=found.trials),
         fill(f"The tags: {', '.join(found.classes)}.", 104) + "\n",
         *_errors(found.tags),
         *(line for name, errors in found.pairs.items() for line in (f"### {name}\n", *_errors(errors))),
         _OPEN,
         *(line for name, errors in found.open.items() for line in (f"### {name}\n", *_errors(errors))),
-        _VARIANCES,
+        _VARIANCES.format(trials=found.trials),
         *_variances(found),
         _TOLD,
-        _SUBSETS,
+        _SUBSETS.format(trials=found.trials),
         *_subsets(found),
-        _MODELS,
+        _MODELS.format(trials=found.trials),
         *_models(found),
-        _THRESHOLDS,
+        _THRESHOLDS.format(trials=found.trials),
         *_thresholds(found),
         _REST,
     ])
@@ -177,8 +188,9 @@ agree less than three networks on ImageNet.
 """
 _ERRORS = """## Figures 3 to 6: errors
 
-Mean squared error of F1 at {n} tags of GoEmotions that fewer than one comment in twenty has, {repeats}
-trials each; where F1 is undefined it counts as 0.
+Mean squared error of F1 at {n} tags of GoEmotions that fewer than one comment in twenty has,
+{trials.classes} trials each, and on two pools of record pairs, {trials.single} trials each; two of
+`topk`, `gmm` and `herding`, which leave hardly anything to chance. Where F1 is undefined it counts as 0.
 
 `acis:last=1` is the paper's ACIS-LAST, `isotonic` its ISO, `passive` its RAND. `acis-pooled` is not the
 paper's.
@@ -193,8 +205,9 @@ Platt's curve is figure 11.
 """
 _VARIANCES = """## Figures 7 and 12: the variance of a single trial, beside that of many
 
-Means over trials, and for the tags over classes. In the paper the first rule follows the variance that
-is seen, and the worst case lies far above it.
+Means over {trials.variances} trials for each tag and over tags, and over {trials.single} trials
+for each pool of pairs. In the paper the first rule follows the variance that is seen, and the worst
+case lies far above it.
 """
 _TOLD = """On the tags the first rule is a third too low at 10 labels, about right at 70, and too high after
 that. Equation 6 knows of no finite pool, and counts labels of earlier iterations as if they were drawn
@@ -203,19 +216,19 @@ uncertain: over tags, what is told and what is seen are then not positively corr
 """
 _SUBSETS = """## Figure 8: the variance of F1 on a fully labelled random subset
 
-Printed: 0.003 for 50,000 random items of ImageNet1M. Equation 6 without weights, over subsets where F1
-and its variance are defined.
+Printed: 0.003 for 50,000 random items of ImageNet1M. Equation 6 without weights, over those of
+{trials.subsets:,} subsets where F1 and its variance are defined.
 """
 _MODELS = """## Figure 9: labels bought for one model, used for another
 
 Mean squared error of F1 over ten digits, each thinned to 20 items among some 1,350 others, and three
-models trained on 300 digits. The paper: lowest for labels bought for the model itself, at most double
-for others.
+models trained on 300 digits, with {trials.shared} trials each. The paper: lowest for labels
+bought for the model itself, at most double for others.
 """
 _THRESHOLDS = """## Figure 10: labels bought at one threshold, used for others
 
-The tags again. The paper buys labels at 0.1 and uses them from 0.02 to 0.5; it finds slightly worse
-results at higher thresholds than its own.
+The tags again, {trials.shared} trials each. The paper buys labels at 0.1 and uses them from 0.02 to
+0.5; it finds slightly worse results at higher thresholds than its own.
 """
 _REST = """## What is not here
 

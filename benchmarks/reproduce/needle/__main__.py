@@ -1,6 +1,6 @@
 """Writes docs/papers/adaptive-importance-sampling.md: `python -m benchmarks.reproduce.needle`.
 
-Two minutes on one idle core; reads ASSAY_POOLS.
+Three minutes on one idle core; reads ASSAY_POOLS.
 """
 
 from pathlib import Path

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.replay.pool import LabelledPool
 from benchmarks.reproduce.needle import claims
@@ -27,7 +29,8 @@ def page(found: Everything) -> str:
         lines += [f"### {name}, accuracy\n", *_table(found.accuracy[name])]
     lines += [_CLAIMS, *claims.of_accuracy(found.accuracy)]
     lines += [_CURVES.format(repeats=found.curve_repeats, thresholds=THRESHOLDS), *_of_curves(found.curves)]
-    lines += [_CLAIMS, *claims.of_curves(found.curves), _COVERAGE, *_of_coverage(found)]
+    coverage = _COVERAGE.format(repeats=found.repeats, error=0.5 / np.sqrt(found.repeats))
+    lines += [_CLAIMS, *claims.of_curves(found.curves), coverage, *_of_coverage(found)]
     return "\n".join([*lines, "", _REST])
 
 
@@ -124,8 +127,8 @@ _COVERAGE = """## Section 3.3.2: the interval
 
 The paper measures no coverage. This is how often the nominal 95% interval of F1 covers, by `dirichlet-tree`,
 with the last proposal in its variance as printed (`variance=printed`) and with the one each draw was
-made with (the default). With so few repeats a coverage is known to about 0.07. The [errata
-page](errata.md) has the reason.
+made with (the default). Of {repeats} repeats a coverage has a standard error of up to {error:.2f}. The
+[errata page](errata.md) has the reason.
 """
 _REST = """## Figures by hand
 

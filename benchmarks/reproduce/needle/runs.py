@@ -23,8 +23,8 @@ METHODS = {
     "Ours-1": "dirichlet-flat", "Ours-8": "dirichlet-tree",
 }
 SAMPLERS: Mapping[str, Sampler] = {"Passive": "passive", "IS": "static", "Ours-1": "flat", "Ours-8": "tree"}
-BUDGETS, REPEATS, BATCH = (50, 100, 200, 500, 1000, 2000), 50, 25
-CURVE_BUDGETS, CURVE_REPEATS, THRESHOLDS = (500, 1000, 2000, 5000), 20, 1024
+BUDGETS, REPEATS, BATCH = (50, 100, 200, 500, 1000, 2000), 200, 25
+CURVE_BUDGETS, CURVE_REPEATS, THRESHOLDS = (500, 1000, 2000, 5000), 50, 1024
 
 Drawn: TypeAlias = Mapping[str, tuple[list[float], list[float]]]   # errors and divergences by method
 

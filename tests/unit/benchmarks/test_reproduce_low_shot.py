@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.reproduce.low_shot import figures, trials
 from benchmarks.reproduce.low_shot.data import Named, small
-from benchmarks.reproduce.low_shot.page import Results, page
+from benchmarks.reproduce.low_shot.page import Results, Trials, page
 
 MADE = small()
 TWO = ("acis", "acis:last=1")
@@ -43,7 +43,8 @@ def test_the_page_says_what_was_found():
     errors = figures.errors((*TWO, "topk", "gmm"), [MADE], 2)
     of_models = figures.models([both], 1)
     text = page(Results(
-        classes=["made"], repeats=2, tags=errors, pairs={"made": errors}, open={"made": errors},
+        classes=["made"], trials=Trials(classes=2, single=4, variances=3, shared=1, subsets=500), tags=errors,
+        pairs={"made": errors}, open={"made": errors},
         variances={"tags": figures.variances([MADE], 3)}, subsets={"made": [(1000, 0.0, 0.01, 0.02)]},
         models=of_models, thresholds=figures.thresholds([MADE], 1),
     ))
@@ -51,6 +52,9 @@ def test_the_page_says_what_was_found():
     assert "| stricter | itself | " in text
     assert "| stricter | made | " in text
     assert "| made | 1,000 | 0.00 | 1.0e-02 | 2.0e-02 |" in text
+    assert "over those of\n500 subsets" in text
+    assert "2 trials each, and on two pools of record pairs, 4 trials each" in text
+    assert "3 trials for each tag" in text
     assert "{" not in text
 
 

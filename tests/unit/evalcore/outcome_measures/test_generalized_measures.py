@@ -46,12 +46,32 @@ def test_table_1_by_hand(name, beta, printed, by_hand):
     assert of_pool(name, **options)[0] == pytest.approx(by_hand)
 
 
-def test_fowlkes_mallows_is_the_mean_over_classes_of_the_printed_one():
+def test_fowlkes_mallows_is_the_printed_one_of_the_positive_class_or_of_each():
     positive = R1 / np.sqrt(R2 * R3)
     assert positive == pytest.approx(np.sqrt(3 / 4 * 3 / 5)), "√(precision · recall) of the positive class"
+    assert positive == pytest.approx(0.67082039)
     negative = 0.4 / np.sqrt(0.5 * 0.6)
-    assert of_pool("fowlkes_mallows")[0] == pytest.approx((positive + negative) / 2)
-    assert (positive + negative) / 2 == pytest.approx(0.70055862)
+    assert of_pool("fowlkes_mallows") == pytest.approx([positive])
+    assert of_pool("fowlkes_mallows", **{"class": "no"}) == pytest.approx([negative])
+    alike = Classes(("no", "yes"))
+    each = outcome_measure("fowlkes_mallows", alike, len(Y))
+    items = Items(prediction=F[:, None].astype(float))
+    assert each.parts == ("no", "yes")
+    assert each.of_pool(items, alike.phi(Y.astype(float))) == pytest.approx([negative, positive])
+
+
+def test_macro_fowlkes_mallows_is_the_mean_over_classes():
+    assert of_pool("macro_fowlkes_mallows")[0] == pytest.approx((0.3 / np.sqrt(0.2) + 0.4 / np.sqrt(0.3)) / 2)
+    assert of_pool("macro_fowlkes_mallows")[0] == pytest.approx(0.70055862)
+
+
+def test_fowlkes_mallows_of_a_class_that_is_never_predicted_has_no_value_and_counts_as_0_in_the_mean():
+    items = Items(prediction=np.zeros((10, 1)))
+    of = {name: outcome_measure(name, KIND, 10) for name in ("fowlkes_mallows", "macro_fowlkes_mallows")}
+    assert np.isnan(of["fowlkes_mallows"].of_pool(items, KIND.phi(Y.astype(float)))[0])
+    # of "no": 5 of 10 are hit, and there are 5
+    mean = of["macro_fowlkes_mallows"].of_pool(items, KIND.phi(Y.astype(float)))[0]
+    assert mean == pytest.approx(np.sqrt(0.5) / 2)
 
 
 def test_the_brier_score_of_two_classes_counts_both():

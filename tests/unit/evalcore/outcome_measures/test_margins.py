@@ -14,11 +14,11 @@ GRADES = Classes(names=("1", "2", "4"), values=(1.0, 2.0, 4.0))
 TAGS = Tags(names=("a", "b", "c"))
 NUMBERS = Numbers(low=-2.0, high=3.0)
 KINDS = {"classes": GRADES, "tags": TAGS, "number": NUMBERS}
-MACRO = {"macro_f1", "macro_f1_of_means", "macro_recall", "macro_specificity"}
+MACRO = {"macro_f1", "macro_f1_of_means", "macro_fowlkes_mallows", "macro_recall", "macro_specificity"}
 WITHOUT = {
     "classes": {*MACRO, "balanced_accuracy", "confusion_matrix", "fowlkes_mallows", "log_loss", "mcc",
                 "pearson", "r2", "weighted_f1", "weighted_precision"},
-    "tags": {*MACRO, "weighted_f1", "weighted_precision"},
+    "tags": {*MACRO, "fowlkes_mallows", "weighted_f1", "weighted_precision"},
     "number": {"pearson", "r2"},
 }
 

@@ -85,6 +85,9 @@ TAGS = {
     "jaccard": lambda: metrics.jaccard_score(TRUE, SAID, average="samples", zero_division=1),
     "sample_f1": lambda: metrics.f1_score(TRUE, SAID, average="samples", zero_division=1),
     "recall": lambda: metrics.recall_score(TRUE, SAID, average=None),
+    "fowlkes_mallows": lambda: np.sqrt(
+        metrics.precision_score(TRUE, SAID, average=None) * metrics.recall_score(TRUE, SAID, average=None)
+    ),
 }
 
 

@@ -72,3 +72,7 @@ def test_a_partition_survives_json_to_the_last_bit():
 def test_an_empty_pool_is_refused():
     with pytest.raises(BadInput, match="empty"):
         partition_by(np.empty(0), np.empty(0), np.empty(0), np.empty(0))
+
+
+def test_scores_that_rounding_alone_sets_apart_are_not_cut():
+    assert len(csf_edges(np.array([2.0, 2.0, np.nextafter(2.0, 3.0)]), 10)) == 0
