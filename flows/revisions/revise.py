@@ -22,6 +22,7 @@ from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.flows.revisions.changes import changed_items
 from assay.flows.revisions.recompute import revised_annotators, revised_estimate
+from assay.flows.revisions.unchanged import Unchanged
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.revisions import (
@@ -65,9 +66,11 @@ def look_again(
     The others as in `catch_up`.
     """
     opened = people.opened
+    unchanged = Unchanged(people)
     for _ in range(TRIES):
         last = catch_up(opened, folded, finished=finished)
-        items = changed_items(people, folded, last, only_gaps=only_gaps)
+        items = changed_items(people, folded, last, unchanged, only_gaps=only_gaps)
+        unchanged.keep()
         if items is None:
             return last
         number = last.number + 1 if last else 1
