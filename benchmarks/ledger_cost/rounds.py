@@ -1,5 +1,5 @@
-"""One evaluation of many rounds: what it costs to close a round and plan the next, to find nothing due, and to
-look at the closed rounds again.
+"""One evaluation of many rounds: what it costs to close a round and plan the next, to find nothing due, and
+to look at the closed rounds again.
 
 The evaluation itself is kept in memory. At the rounds of the table, what `advance` is about to look at is
 copied to a folder and to an S3 server, and the same `advance` is run there, by a process that knows nothing.

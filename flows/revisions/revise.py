@@ -84,6 +84,25 @@ def look_again(
     return catch_up(opened, folded, finished=finished)
 
 
+def nothing_to_complete(opened: Opened, rounds: int) -> bool:
+    """Whether `catch_up` has nothing to do after so many rounds: it need not be called."""
+    last = retried(last_revision)(opened.ledger)
+    return last is None or (
+        last.rounds == rounds
+        and retried(read_revised_estimate)(opened.ledger, last.number) is not None
+        and retried(opened.ledger.exists)(layout.revision_seal(opened.name, last.number))
+    )
+
+
+def nothing_new(people: People, rounds: int) -> bool:
+    """Whether the desk says of all closed rounds what it said when a look found nothing to revise.
+
+    The rounds are not read. False may mean that it is not known.
+    """
+    unchanged, last = Unchanged(people), retried(last_revision)(people.ledger)
+    return all(unchanged.holds(number, last) for number in range(1, rounds + 1))
+
+
 def _complete(opened: Opened, folded: Fold, revision: Revision) -> None:
     """Write what follows from a revision's labels, as far as it is not there."""
     ledger, number = opened.ledger, revision.number
