@@ -4,8 +4,10 @@ A look at a round is a function of what the desk says, of what the last revision
 what cannot change any more. That holds of a round
 
 - whose items are all on the desk: of those that are gone, answers seen earlier count;
-- none of whose items can be asked a second time any more, by a process that read the desk before the round
-  was closed: so nobody's skips that the ledger knows are enough for it, or it was asked twice already.
+- none of whose items can be asked a second time any more, by a process that was held up: what enough people
+  skipped, at any time, was asked twice already. Skips that the ledger does not hold by now lead to no second
+  question: who asks it writes the skips down first, and then makes sure that the round is open
+  (flows.people.ask).
 
 Of such a round it is kept what the desk said, when it changed no label (tasks.ledger.checkpoints.looks). The
 next look reads the desk first. Of all other rounds nothing is kept, and every look reads them.
