@@ -10,7 +10,7 @@ from services.s3 import s3_server
 
 from benchmarks.__main__ import machine
 from benchmarks.ledger_cost.many import many
-from benchmarks.ledger_cost.page import rewrite, tables
+from benchmarks.ledger_cost.page import END_OF_LOOKS, LOOKS, looks_table, rewrite, tables
 from benchmarks.ledger_cost.rounds import rounds
 from benchmarks.ledger_cost.sweepers import sweepers
 from benchmarks.ledger_cost.windows import windows
@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--windows", default="10,100,1000,3000", help="of a monitor")
     parser.add_argument("--finished", type=int, default=10_000, help="evaluations in the other store")
     parser.add_argument("--open", type=int, default=200, help="and such that are open")
+    parser.add_argument("--only-looks", action="store_true", help="measure --look-again, by the rounds")
     parser.add_argument("--page", type=Path, default=PAGE)
     chosen = parser.parse_args(arguments)
     at = [int(number) for number in chosen.rounds.split(",")]
@@ -37,6 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
         for cost in rounds(folder / "rounds", at, stores):
             sys.stderr.write(f"{cost}\n")
             costs.append(cost)
+        of_looks = looks_table(costs, machine())
+        sys.stdout.write(of_looks)
+        rewrite(chosen.page, of_looks, LOOKS, END_OF_LOOKS)
+        if chosen.only_looks:
+            return 0
         looked = []
         for look in windows(folder, [int(number) for number in chosen.windows.split(",")], stores):
             sys.stderr.write(f"{look}\n")

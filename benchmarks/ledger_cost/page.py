@@ -9,6 +9,7 @@ from benchmarks.ledger_cost.sweepers import BROKEN, Swept
 from benchmarks.ledger_cost.windows import Looked
 
 BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
+LOOKS, END_OF_LOOKS = "<!-- looks -->", "<!-- end of looks -->"
 
 
 def tables(
@@ -18,8 +19,8 @@ def tables(
     """All tables, in Markdown."""
     return "\n".join([
         f"Made by `make ledger-cost` on {on}.\n",
-        *_of_rounds([one for one in costs if one.due], "To close a round and plan the next"),
-        *_of_rounds([one for one in costs if not one.due], "To find nothing due, while people work"),
+        *_of_rounds([one for one in costs if one.what == "close"], "To close a round and plan the next"),
+        *_of_rounds([one for one in costs if one.what == "wait"], "To find nothing due, while people work"),
         *_of_windows(looked),
         f"### {finished:,} finished evaluations and {still_open:,} open ones, in a folder\n",
         "| what | calls | dollars on S3 | seconds |",
@@ -37,6 +38,13 @@ def tables(
         ),
         "",
     ])
+
+
+def looks_table(costs: Sequence[Cost], on: str) -> str:
+    """What `--look-again` costs, in Markdown."""
+    looks = [one for one in costs if one.what == "look"]
+    title = "To look again at the closed rounds, one of them for the first time"
+    return "\n".join([f"Made by `make ledger-cost` on {on}.\n", *_of_rounds(looks, title)])
 
 
 def _of_windows(looked: Sequence[Looked]) -> list[str]:
@@ -77,8 +85,8 @@ def _of_rounds(costs: Sequence[Cost], what: str) -> list[str]:
     ]
 
 
-def rewrite(page: Path, made: str) -> None:
+def rewrite(page: Path, made: str, begin: str = BEGIN, end: str = END) -> None:
     """Put the tables where the last ones were."""
     text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{made}{END}{rest.partition(END)[2]}", encoding="utf-8")
+    before, _, rest = text.partition(begin)
+    page.write_text(f"{before}{begin}\n{made}{end}{rest.partition(end)[2]}", encoding="utf-8")

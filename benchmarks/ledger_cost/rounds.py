@@ -1,4 +1,5 @@
-"""One evaluation of many rounds: what it costs to close a round and plan the next, and to find nothing due.
+"""One evaluation of many rounds: what it costs to close a round and plan the next, to find nothing due, and
+to look at the closed rounds again.
 
 The evaluation itself is kept in memory. At the rounds of the table, what `advance` is about to look at is
 copied to a folder and to an S3 server, and the same `advance` is run there, by a process that knows nothing.
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from doubles.small_pool import spec_json, write_small_pool
 
@@ -22,6 +23,7 @@ from assay.tasks.testing import FakeDesk
 from benchmarks.ledger_cost.watched import Watched
 
 LABELS = 125   # a round
+What = Literal["close", "wait", "look"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,7 @@ class Cost:
     """What one `advance` cost."""
 
     round: int                     # that is closed, or open
-    due: bool                      # a round to close and the next to plan; else nothing
+    what: What                     # to close a round and plan the next; nothing; --look-again
     calls: int
     answers: int                   # of the calls, those that put a new answer
     read: int                      # bytes
@@ -65,18 +67,21 @@ def rounds(folder: Path, at: Sequence[int], stores: dict[str, Any]) -> Iterator[
     advance(store, spec.name, desk)
     for number in range(1, last + 1):
         if number in at:
-            yield _cost(store, spec, desk, number, stores, due=False)
-        desk.answers = {item: truth[item] for item in desk.on_desk[number, 1]}
+            yield _cost(store, spec, desk, number, stores, "wait")
+            yield _cost(store, spec, desk, number, stores, "look")
+        if number + 1 in at:   # so the next look finds one round that no look has seen
+            advance(store, spec.name, desk, look_again=True)
+        desk.answers |= {item: truth[item] for item in desk.on_desk[number, 1]}
         if number in at:
-            yield _cost(store, spec, desk, number, stores, due=True)
+            yield _cost(store, spec, desk, number, stores, "close")
         advance(store, spec.name, desk)
 
 
 def _cost(
-    store: Any, spec: Spec, desk: FakeDesk, number: int, stores: dict[str, Any], *, due: bool
+    store: Any, spec: Spec, desk: FakeDesk, number: int, stores: dict[str, Any], what: What
 ) -> Cost:
-    watched = Watched(copied(store))
-    advance(watched, spec.name, _desk(desk))
+    watched, look_again = Watched(copied(store)), what == "look"
+    advance(watched, spec.name, _desk(desk), look_again=look_again)
     needed = {key for prefix in watched.listed for key in store.keys(prefix)}
     needed |= {key for key in watched.looked_at if store.exists(key)}
     seconds = {}
@@ -86,10 +91,10 @@ def _cost(
             there.put(key, store.get(key))
         there = open_store(there.url)
         began = time.perf_counter()
-        advance(there, spec.name, _desk(desk))
+        advance(there, spec.name, _desk(desk), look_again=look_again)
         seconds[name] = time.perf_counter() - began
     return Cost(
-        round=number, due=due, calls=watched.total, answers=watched.answers, read=watched.bytes_read,
+        round=number, what=what, calls=watched.total, answers=watched.answers, read=watched.bytes_read,
         written=watched.bytes_written, dollars=watched.dollars, seconds=seconds,
     )
 

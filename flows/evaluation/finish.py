@@ -11,7 +11,7 @@ from assay.flows.record.finished import write_finished
 from assay.flows.record.fold import Fold, read_fold
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import current_standing, read_history, verdict_on
-from assay.flows.revisions.revise import catch_up, look_again
+from assay.flows.revisions.revise import catch_up, look_again, nothing_new, nothing_to_complete
 from assay.tasks import events
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger.checkpoints.monitor import forget_if_settled
@@ -51,6 +51,10 @@ def finish_again(
     people: read the batches of its closed rounds once more, in case answers changed; None: do not.
     """
     seal_ending(opened.ledger, ending.rounds)
+    if people is not None and nothing_to_complete(opened, ending.rounds):
+        _alert_and_leave(opened, ending, now())
+        if nothing_new(people(), ending.rounds):
+            return
     folded = None
     if people is not None or last_revision(opened.ledger) is not None:
         folded = read_fold(opened.ledger, opened.statistics)

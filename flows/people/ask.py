@@ -15,6 +15,7 @@ from assay.flows.people.collect import collect
 from assay.flows.people.context import People
 from assay.flows.people.post import post_lost, post_new
 from assay.tasks.desks.protocol import Batch, Item
+from assay.tasks.ledger.rounds.labels import is_closed
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
@@ -34,7 +35,10 @@ def ask(people: People, planned: PlannedRound, rule: Rule, gold: Sequence[Item] 
     first = _post_and_collect(people, batch, rule, gold=mixed_in)
     twice = _asked_twice(first)
     if people.asks_twice and not first.unsettled:
-        twice |= {i for i, tally in first.tallies.items() if tally.status == "skipped"} - mixed_in
+        skipped = {i for i, tally in first.tallies.items() if tally.status == "skipped"} - mixed_in
+        # who asks again has written the skips down, and only then finds the round open: looks count on it
+        if skipped - twice and not is_closed(people.ledger, planned.number):
+            twice |= skipped
     again = second_batch(people.ledger.name, planned, twice)
     return AskedRound(
         planned=planned, rule=rule, asks_twice=people.asks_twice, first=first,

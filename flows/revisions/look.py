@@ -15,26 +15,26 @@ from dataclasses import replace
 
 from assay.evalcore.annotators.adjudication import Tally
 from assay.evalcore.annotators.annotation import Annotation
-from assay.flows.people.annotating import own_answers
-from assay.flows.people.ask import look
+from assay.flows.people.asked import AskedRound
 from assay.flows.people.context import People
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.answers import read_answers
 from assay.tasks.ledger.rounds.labels import Decided
-from assay.tasks.ledger.rounds.plan import PlannedRound
 
 
-def labels_now(people: People, planned: PlannedRound, decided: Sequence[Decided]) -> dict[str, Decided]:
-    """Item -> what it comes to now; `decided`: what the round's items came to so far. Posts nothing."""
-    rule = own_answers(people.opened, planned.number)
-    asked = look(people, planned, rule)
+def labels_now(people: People, asked: AskedRound, decided: Sequence[Decided]) -> dict[str, Decided]:
+    """Item -> what it comes to now.
+
+    asked     the round's batches, as they were read once more
+    decided   what the round's items came to so far
+    """
     tallies, fresh = asked.tallies, {one.item_id: one for one in asked.labels(early=True)}
     now = {}
     for before in decided:
         now[before.item_id] = before
         # nobody was asked about an item whose label was bought before
         if before.item_id in tallies and not say_the_same(
-            people.ledger, planned.number, before, fresh[before.item_id]
+            people.ledger, asked.planned.number, before, fresh[before.item_id]
         ):
             now[before.item_id] = relabelled(
                 before, fresh[before.item_id], tallies[before.item_id],

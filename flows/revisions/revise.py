@@ -22,6 +22,7 @@ from assay.flows.record.fold import Fold
 from assay.flows.record.opened import Opened
 from assay.flows.revisions.changes import changed_items
 from assay.flows.revisions.recompute import revised_annotators, revised_estimate
+from assay.flows.revisions.unchanged import Unchanged
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.revisions import (
@@ -65,9 +66,11 @@ def look_again(
     The others as in `catch_up`.
     """
     opened = people.opened
+    unchanged = Unchanged(people)
     for _ in range(TRIES):
         last = catch_up(opened, folded, finished=finished)
-        items = changed_items(people, folded, last, only_gaps=only_gaps)
+        items = changed_items(people, folded, last, unchanged, only_gaps=only_gaps)
+        unchanged.keep()
         if items is None:
             return last
         number = last.number + 1 if last else 1
@@ -79,6 +82,25 @@ def look_again(
             _log.info("%s: revision %d, %s changed", opened.name, number, changed)
             return written
     return catch_up(opened, folded, finished=finished)
+
+
+def nothing_to_complete(opened: Opened, rounds: int) -> bool:
+    """Whether `catch_up` has nothing to do after so many rounds: it need not be called."""
+    last = retried(last_revision)(opened.ledger)
+    return last is None or (
+        last.rounds == rounds
+        and retried(read_revised_estimate)(opened.ledger, last.number) is not None
+        and retried(opened.ledger.exists)(layout.revision_seal(opened.name, last.number))
+    )
+
+
+def nothing_new(people: People, rounds: int) -> bool:
+    """Whether the desk says of all closed rounds what it said when a look found nothing to revise.
+
+    The rounds are not read. False may mean that it is not known.
+    """
+    unchanged, last = Unchanged(people), retried(last_revision)(people.ledger)
+    return all(unchanged.holds(number, last) for number in range(1, rounds + 1))
 
 
 def _complete(opened: Opened, folded: Fold, revision: Revision) -> None:

@@ -116,13 +116,15 @@ desk_telling = KeyPattern[str, str, int, int, int](       # the answers of one c
 )
 
 # Of the store: evaluations that have begun and not ended, the checkpoints from which they and the monitors go
-# on, what the finished ones came to, and alerts that some channel waits for.
+# on, what the finished ones came to, what looks at closed rounds found, and alerts that a channel waits for.
 index_of_open = KeyPattern[str]("index/open/{evaluation}/")
 open_index = KeyPattern[str]("index/open/{evaluation}/entry")
 checkpoint = KeyPattern[str, int, str]("index/open/{evaluation}/{round:04d}-{digest:.32}")
 checkpoint_run = KeyPattern[str, str]("index/open/{evaluation}/run-{digest:.32}")   # early rounds of one
 index_of_finished = KeyPattern[str]("index/finished/{evaluation}/")
 finished = KeyPattern[str, str]("index/finished/{evaluation}/{digest:.32}")
+index_of_looks = KeyPattern[str]("index/looks/{evaluation}/")
+looked_at = KeyPattern[str, int, str]("index/looks/{evaluation}/{round:04d}-{digest:.32}")   # up to this
 index_of_monitor = KeyPattern[str]("index/{monitor}/")
 monitor_checkpoint = KeyPattern[str, int, str]("index/{monitor}/{verdict:06d}-{digest:.32}")
 monitor_checkpoint_run = KeyPattern[str, str]("index/{monitor}/run-{digest:.32}")   # early records of one

@@ -70,4 +70,5 @@ class World:
 
 
 def _is_derived(key: str) -> bool:
-    return any(kind.match(key) for kind in (layout.checkpoint, layout.checkpoint_run, layout.finished))
+    derived = (layout.checkpoint, layout.checkpoint_run, layout.finished, layout.looked_at)
+    return any(kind.match(key) for kind in derived)

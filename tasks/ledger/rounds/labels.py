@@ -20,10 +20,12 @@ import numpy as np
 
 from assay.evalcore.evaluation.label_codes import LabelCodes
 from assay.evalcore.types import Array, Bools, Floats
+from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_bytes
 from assay.tasks.ledger.rounds.plan import PlannedRound
+from assay.tasks.ledger.stores.protocol import KeyMissing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,6 +101,16 @@ def read_labels(ledger: Ledger, number: int) -> list[Decided] | None:
     key = layout.labels(ledger.name, number)
     blob = find_bytes(ledger, key)
     return None if blob is None else _decode(blob, key)
+
+
+@retried
+def is_closed(ledger: Ledger, number: int) -> bool:
+    """Whether a round is closed by now; what was listed before is not believed."""
+    try:
+        ledger.store.size(layout.labels(ledger.name, number))
+    except KeyMissing:
+        return False
+    return True
 
 
 def read_gold_answers(ledger: Ledger, number: int) -> dict[str, tuple[str, ...]]:
