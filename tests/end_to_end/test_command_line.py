@@ -93,7 +93,7 @@ def test_an_identical_spec_resumes_and_another_one_is_refused(desk):
 
 
 @pytest.mark.parametrize(("minimum", "code", "verdict"), [
-    (0.05, 0, "ok"), (0.999, 3, "breach"), (0.6, 4, "inconclusive"),
+    (0.05, 0, "ok"), (0.999, 3, "breach"), (0.75, 4, "inconclusive"),
 ])
 def test_a_threshold_decides_the_exit_code(desk, minimum, code, verdict):
     got, ran = desk.json("run", desk.spec(threshold={"min": minimum}))

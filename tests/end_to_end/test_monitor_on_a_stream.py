@@ -53,10 +53,13 @@ def test_a_drop_is_called_a_breach_and_told_once_and_what_came_before_is_not(tmp
     assert [row.state != "breach" for row in rows] == [True, True, True, False, False]
     told = [key for key in store.keys("monitors/stream/alerts/") if key.endswith(".json")]
     assert told == [f"monitors/stream/alerts/verdict-{n:06d}.json" for n in (4, 5)]
-    # nothing is left to do, and doing it again changes nothing
+    # nothing is left to do, and doing it again changes no record; what a look keeps for the next is derived
     before = {key: store.get(key) for key in store.keys("")}
     assert tick(store, "stream", now=after(5)).summary() == "nothing is due"
-    assert {key: store.get(key) for key in store.keys("")} == before
+    once = {key: store.get(key) for key in store.keys("")}
+    assert {key: blob for key, blob in once.items() if not key.startswith("index/looks/")} == before
+    assert tick(store, "stream", now=after(5)).summary() == "nothing is due"
+    assert {key: store.get(key) for key in store.keys("")} == once
     assert verify(store, "stream-2026-11-04").verified
 
 
