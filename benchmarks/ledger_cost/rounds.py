@@ -5,7 +5,6 @@ The evaluation itself is kept in memory. At the rounds of the table, what `advan
 copied to a folder and to an S3 server, and the same `advance` is run there, by a process that knows nothing.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -16,11 +15,10 @@ from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin
-from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.testing import FakeDesk
-from benchmarks.ledger_cost.watched import Watched
+from benchmarks.ledger_cost.watched import Watched, seconds_in
 
 LABELS = 125   # a round
 What = Literal["close", "wait", "look"]
@@ -82,17 +80,10 @@ def _cost(
 ) -> Cost:
     watched, look_again = Watched(copied(store)), what == "look"
     advance(watched, spec.name, _desk(desk), look_again=look_again)
-    needed = {key for prefix in watched.listed for key in store.keys(prefix)}
-    needed |= {key for key in watched.looked_at if store.exists(key)}
-    seconds = {}
-    for name, address in stores.items():
-        there = open_store(address())
-        for key in sorted(needed):
-            there.put(key, store.get(key))
-        there = open_store(there.url)
-        began = time.perf_counter()
-        advance(there, spec.name, _desk(desk), look_again=look_again)
-        seconds[name] = time.perf_counter() - began
+    seconds = seconds_in(
+        stores, store, watched,
+        lambda there: advance(there, spec.name, _desk(desk), look_again=look_again),
+    )
     return Cost(
         round=number, what=what, calls=watched.total, answers=watched.answers, read=watched.bytes_read,
         written=watched.bytes_written, dollars=watched.dollars, seconds=seconds,

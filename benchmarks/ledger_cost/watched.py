@@ -1,7 +1,11 @@
 """A store that writes down what is asked of it."""
 
+import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from assay.tasks.ledger import open_store
 
 CALLS = ("put", "get", "get_range", "size", "exists", "keys", "folders", "discard")
 PAGE = 1_000   # keys in a page of an S3 listing
@@ -57,3 +61,21 @@ class Watched:
     def total(self) -> int:
         """Calls of all kinds."""
         return sum(self.calls.values())
+
+
+def seconds_in(
+    stores: Mapping[str, Callable[[], str]], store: Any, watched: Watched, act: Callable[[Any], object]
+) -> dict[str, float]:
+    """How long an act takes in other stores, where what `watched` saw it read of `store` is put before."""
+    needed = {key for prefix in watched.listed for key in store.keys(prefix)}
+    needed |= {key for key in watched.looked_at if store.exists(key)}
+    seconds = {}
+    for name, address in stores.items():
+        there = open_store(address())
+        for key in sorted(needed):
+            there.put(key, store.get(key))
+        there = open_store(there.url)
+        began = time.perf_counter()
+        act(there)
+        seconds[name] = time.perf_counter() - began
+    return seconds

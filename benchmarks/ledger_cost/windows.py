@@ -5,7 +5,6 @@ its verdict, and the last seal of its evaluation, which is all that a run reads 
 """
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -17,11 +16,11 @@ from doubles.stream import FIRST, a_monitor, write_day
 
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
-from assay.tasks.ledger import layout, open_store
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import create_opening, create_verdict, read_openings, read_verdicts
 from assay.tasks.ledger.owner import Ledger
 from benchmarks.ledger_cost.rounds import PlainMemory, copied
-from benchmarks.ledger_cost.watched import Watched
+from benchmarks.ledger_cost.watched import Watched, seconds_in
 
 MONITOR = "stream"
 REAL = 9        # windows, the newest; changes are looked for in 7 of them
@@ -74,17 +73,7 @@ def _looked(
 ) -> Looked:
     watched = Watched(copied(store))
     tick(watched, MONITOR, now=now)
-    needed = {key for prefix in watched.listed for key in store.keys(prefix)}
-    needed |= {key for key in watched.looked_at if store.exists(key)}
-    seconds = {}
-    for name, address in stores.items():
-        there = open_store(address())
-        for key in sorted(needed):
-            there.put(key, store.get(key))
-        there = open_store(there.url)
-        began = time.perf_counter()
-        tick(there, MONITOR, now=now)
-        seconds[name] = time.perf_counter() - began
+    seconds = seconds_in(stores, store, watched, lambda there: tick(there, MONITOR, now=now))
     return Looked(
         windows=number, what=what, calls=watched.total, read=watched.bytes_read,
         written=watched.bytes_written, dollars=watched.dollars, seconds=seconds,

@@ -11,6 +11,7 @@ import click
 from assay.tasks.doctor.told import Told
 
 if TYPE_CHECKING:
+    from assay.tasks.doctor.examination import Examination
     from assay.tasks.doctor.roles import Question
 
 _OPTIONS = {
@@ -47,7 +48,18 @@ def can_ask(as_json: bool) -> bool:
     return not as_json and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def asked(told: Told, questions: Sequence["Question"]) -> Told:
+def with_answers(
+    told: Told, examine: Callable[[Told], "Examination"], can_ask: bool
+) -> "Examination":
+    """What `examine` finds; where somebody can be asked, with what a file leaves open settled by them."""
+    found = examine(told)
+    if found.roles is None or not can_ask:
+        return found
+    answered = _asked(told, found.roles.questions)
+    return found if answered == told else examine(answered)
+
+
+def _asked(told: Told, questions: Sequence["Question"]) -> Told:
     """With answers from the terminal."""
     said: dict[str, Any] = {}
     for question in questions:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.evalcore.errors import BadInput
-from assay.flows.cli.columns import asked, can_ask, columns_told
+from assay.flows.cli.columns import can_ask, columns_told, with_answers
 from assay.flows.cli.output import json_option, print_json, store_for, store_option
 from assay.tasks.doctor.told import Told
 
@@ -46,10 +46,7 @@ def doctor(subject: str, write: Path | None, told: Told, where: str | None, as_j
     def store_of(spec: "Spec") -> "Store":
         return store_for(where, spec)
 
-    found = examine(subject, store_of, told=told)
-    if found.roles is not None and can_ask(as_json):
-        answered = asked(told, found.roles.questions)
-        found = found if answered == told else examine(subject, store_of, told=answered)
+    found = with_answers(told, lambda said: examine(subject, store_of, told=said), can_ask(as_json))
     if write is not None:
         _write(write, found.spec)
     if as_json:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from assay.evalcore.errors import BadInput
-from assay.flows.cli.columns import asked
+from assay.flows.cli.columns import with_answers
 from assay.tasks.doctor.told import Told
 from assay.tasks.sources.files.names import format_of
 from assay.tasks.spec.evaluation import load_spec
@@ -17,15 +17,11 @@ def spec_of(given: Path, told: Told, can_ask: bool) -> Path:
     Raises BadInput where the file has a problem, or its labels are not known.
     """
     if format_of(str(given)) is None and not given.is_dir():
-        if told != Told():
-            raise BadInput(f"{given} is a spec, which names its columns itself; change them there")
+        told.refuse_beside_a_spec(str(given))
         return given
     from assay.flows.doctor.examine import examine_file
 
-    found = examine_file(str(given), told)
-    if found.roles is not None and can_ask:
-        answered = asked(told, found.roles.questions)
-        found = found if answered == told else examine_file(str(given), answered)
+    found = with_answers(told, lambda said: examine_file(str(given), said), can_ask)
     problems = [f"{one.about}: {one.says} → {one.remedy}" for one in found.findings if one.level == "problem"]
     if problems or found.spec is None or found.roles is None:
         raise BadInput(f"{given} cannot be used yet:\n  " + "\n  ".join(problems))

@@ -41,8 +41,8 @@ def examine(
     refuse_secrets(subject, "what is to be examined")   # it is printed
     if not subject.endswith((".yaml", ".yml")):
         return examine_file(subject, told or Told(), on_rows)
-    if told is not None and told != Told():
-        raise BadInput(f"{subject} is a spec, which names its columns itself; change them there")
+    if told is not None:
+        told.refuse_beside_a_spec(subject)
     return examine_spec(Path(subject), store_of, on_rows)
 
 

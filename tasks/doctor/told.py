@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from assay.evalcore.errors import BadInput
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
@@ -14,3 +16,8 @@ class Told:
     label: str | None = None
     positive: str | None = None          # a class, as predictions or labels write it
     display: tuple[str, ...] = ()
+
+    def refuse_beside_a_spec(self, path: str) -> None:
+        """Raises BadInput if anything was said, because a spec says it."""
+        if self != Told():
+            raise BadInput(f"{path} is a spec, which names its columns itself; change them there")

@@ -32,10 +32,6 @@ class DirichletTreeStochastic(AdaptiveTree):
         "Adaptive importance sampling with the Dirichlet-tree model of labels that may vary: labels count by "
         "their weights, and tell of their leaf alone."
     )
-    interval_note: ClassVar[str] = (
-        "Student's interval of the weighted estimate, spread to that of what the label model expects. "
-        "docs/outcomes.md has how often it covered."
-    )
 
     def proposed(self, state: TreeState) -> Proposal:
         """The stochastic form."""

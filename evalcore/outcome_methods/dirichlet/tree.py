@@ -24,10 +24,6 @@ class DirichletTreeMethod(AdaptiveTree):
         "Adaptive importance sampling: items by how much a Dirichlet-tree model of the classes, which learns "
         "from the labels, expects them to add to the error."
     )
-    interval_note: ClassVar[str] = (
-        "Student's interval of the weighted estimate, spread to that of what the label model expects. "
-        "docs/outcomes.md has how often it covered."
-    )
 
     def proposed(self, state: TreeState) -> Proposal:
         """The deterministic form; labelled items are known."""

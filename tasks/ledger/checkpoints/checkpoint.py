@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from assay.evalcore.errors import AssayError
 from assay.tasks.ledger import layout
@@ -108,17 +109,32 @@ def put_derived(ledger: Ledger, key: str, blob: bytes, listed: Collection[str]) 
         ledger.put(key, blob)
 
 
-def _believed(ledger: Ledger, number: int, key: str, blob: bytes) -> Checkpoint | None:
+def read_head(key: str, blob: bytes) -> tuple[dict[str, Any], bytes]:
+    """The first line of a derived file, and the rest of it.
+
+    Raises one of UNREADABLE unless the file has the digest in its name and is of today's versions.
+    """
     if not key.endswith(layout.digest(blob)[:32]):
-        return None
+        raise ValueError(f"{key} is damaged")
+    line, _, rest = blob.partition(b"\n")
+    head = json.loads(line)
+    if head["versions"] != reading_versions():
+        raise ValueError(f"{key} is of other versions")
+    return head, rest
+
+
+def anchor_of(ledger: Ledger, key: str, head: Mapping[str, Any]) -> bytes:
+    """The record that a derived file rests on. Raises ValueError unless it is as it was then."""
+    anchor = find_bytes(ledger, key)
+    if anchor is None or layout.digest(anchor) != head["anchor"]:
+        raise ValueError(f"{key} is not what it was")
+    return anchor
+
+
+def _believed(ledger: Ledger, number: int, key: str, blob: bytes) -> Checkpoint | None:
     try:
-        line, _, rest = blob.partition(b"\n")
-        head = json.loads(line)
-        if head["versions"] != reading_versions():
-            return None
-        anchor = find_bytes(ledger, _anchor(ledger.name, number))
-        if anchor is None or layout.digest(anchor) != head["anchor"]:
-            return None
+        head, rest = read_head(key, blob)
+        anchor = anchor_of(ledger, _anchor(ledger.name, number), head)
         joined, start = zlib.decompress(rest[: head["compressed"]]), 0
         records = {_anchor(ledger.name, number): anchor}
         for record, length in head["records"].items():

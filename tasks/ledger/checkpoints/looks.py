@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from assay.evalcore.history import RUN
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.checkpoints.checkpoint import put_derived, reading_versions
+from assay.tasks.ledger.checkpoints.checkpoint import put_derived, read_head, reading_versions
 from assay.tasks.ledger.checkpoints.values import UNREADABLE
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_bytes
@@ -81,12 +81,11 @@ def _file(ledger: Ledger, run: int, rounds: Mapping[int, LookedAt]) -> tuple[str
 
 def _believed(ledger: Ledger, key: str) -> dict[int, LookedAt]:
     blob = find_bytes(ledger, key)
-    if blob is None or not key.endswith(layout.digest(blob)[:32]):
+    if blob is None:
         return {}
     try:
-        line, _, rest = blob.partition(b"\n")
-        head = json.loads(line)
-        if head["versions"] != reading_versions() or head["anchor"] != _anchor(ledger, head["last"]):
+        head, rest = read_head(key, blob)
+        if head["anchor"] != _anchor(ledger, head["last"]):
             return {}
         return {
             int(number): LookedAt(items=dict(one["items"]), again=tuple(one["again"]), said=one["said"])

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from assay.tasks.ledger import layout
-from assay.tasks.ledger.checkpoints.checkpoint import put_derived, reading_versions
+from assay.tasks.ledger.checkpoints.checkpoint import anchor_of, put_derived, read_head, reading_versions
 from assay.tasks.ledger.checkpoints.values import UNREADABLE
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_bytes
@@ -112,16 +112,9 @@ def forget_kept(ledger: Ledger) -> None:
 
 
 def _believed(ledger: Ledger, number: int, key: str, blob: bytes) -> Kept | None:
-    if not key.endswith(layout.digest(blob)[:32]):
-        return None
     try:
-        line, _, rest = blob.partition(b"\n")
-        head = json.loads(line)
-        if head["versions"] != reading_versions():
-            return None
-        anchor = find_bytes(ledger, _anchor(ledger.name, number))
-        if anchor is None or layout.digest(anchor) != head["anchor"]:
-            return None
+        head, rest = read_head(key, blob)
+        anchor_of(ledger, _anchor(ledger.name, number), head)
         runs = {digest: _run(ledger, digest) for digest in head["runs"]}
         return Kept(
             verdicts=number, settled=frozenset(head["settled"]), others=frozenset(head["others"]), runs=runs,
