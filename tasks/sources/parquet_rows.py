@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.columns import check_columns
 from assay.tasks.sources.files.protocol import SourceFile, unreadable
+from assay.tasks.sources.nested import every_name, is_within, picked
 
 _BATCH_ROWS = 1 << 15
 _BATCH_BYTES = 64 << 20
@@ -37,7 +38,7 @@ def parquet_batches(
     try:
         with closing(file.open(1 << 16)) as stream:
             reader = pq.ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER)
-            check_columns(file.path, columns, reader.schema_arrow.names)
+            check_columns(file.path, columns, every_name(reader.schema_arrow))
             first = 0
             for group in range(reader.num_row_groups):
                 rows = reader.metadata.row_group(group).num_rows
@@ -47,7 +48,7 @@ def parquet_batches(
                     for batch in _batches(reader, group, columns, most):
                         if wanted is not None and start > wanted[-1]:
                             return
-                        yield start, batch.select(list(columns))
+                        yield start, picked(batch, columns)
                         start += batch.num_rows
                 first += rows
     except (pa.ArrowException, OSError) as error:
@@ -75,12 +76,11 @@ def _rows_at_once(
 ) -> int:
     """How many rows of a row group can be decoded in bounded memory. Raises BadInput for rows too long."""
     about = reader.metadata.row_group(group)
-    wanted = set(columns)
     most, longest_row = _BATCH_ROWS, 0
     for i in range(about.num_columns):
         chunk = about.column(i)
         name = chunk.path_in_schema
-        if name.split(".")[0] not in wanted and name not in wanted:
+        if not is_within(name, columns):
             continue
         longest = _bytes_a_row(chunk, about.num_rows)
         if chunk.physical_type == "BYTE_ARRAY":

@@ -16,11 +16,13 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.tasks.addresses import refuse_secrets
 from assay.tasks.sources.csv_rows import csv_batches
+from assay.tasks.sources.file_columns import file_columns
 from assay.tasks.sources.files.listing import file_at, list_files
 from assay.tasks.sources.files.names import Format, format_of
 from assay.tasks.sources.files.protocol import SourceFile
 from assay.tasks.sources.jsonl_rows import jsonl_batches
 from assay.tasks.sources.parquet_rows import parquet_batches
+from assay.tasks.sources.partition_columns import partition_columns
 from assay.tasks.sources.values import as_text
 
 _Batches = Callable[
@@ -52,7 +54,7 @@ class Source:
         """Every row, in order. Raises BadInput for a file that is corrupt, lacks a column or changes."""
         for index, file in enumerate(self.files):
             try:
-                for first, batch in _READERS[self.format](file, columns, None):
+                for first, batch in _rows(file, self.format, columns, None):
                     if batch.num_rows:
                         yield SourceBatch(file=index, first_row=first, columns=batch)
             except BadInput:
@@ -83,7 +85,7 @@ def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Tabl
     wanted = sorted(set(rows))
     found: list[pa.RecordBatch] = []
     numbers: list[int] = []
-    for first, batch in _READERS[format](file_at(path), columns, wanted):
+    for first, batch in _rows(file_at(path), format, columns, wanted):
         here = [row for row in wanted if first <= row < first + batch.num_rows]
         if here:
             found.append(batch.take(pa.array([row - first for row in here], pa.int64())))
@@ -95,6 +97,25 @@ def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Tabl
     order = pa.array([place[row] for row in rows], pa.int64())
     arrays = [_one_type([batch.column(i) for batch in found]).take(order) for i in range(len(columns))]
     return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+def _rows(
+    file: SourceFile, format: Format, columns: Sequence[str], wanted: Sequence[int] | None
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """(number of its first row, batch): columns of the file, or else of the names of its folders."""
+    told = partition_columns(file.path)
+    own = file_columns(file, format) if not told.keys().isdisjoint(columns) else []
+    told = {name: value for name, value in told.items() if name in columns and name not in own}
+    if not told:
+        yield from _READERS[format](file, columns, wanted)
+        return
+    read = [name for name in columns if name not in told] or own[:1]
+    for first, batch in _READERS[format](file, read, wanted):
+        arrays = [
+            pa.array([told[name]] * batch.num_rows, pa.string()) if name in told else batch.column(name)
+            for name in columns
+        ]
+        yield first, pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def _one_type(chunks: list[pa.Array]) -> pa.Array:

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+from assay.evalcore.errors import BadInput
+
 Format = Literal["parquet", "csv", "jsonl"]
 _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
@@ -53,15 +55,38 @@ def fixed_part(path: str) -> str:
 
 
 def in_folder(names: Iterable[str]) -> list[str]:
-    """Of relative names below a folder, those that are predictions: known suffix, no hidden part."""
+    """Of relative names below a folder, those that are predictions: known suffix, no hidden part.
+
+    Raises BadInput for a table whose files hold rows that its log has deleted.
+    """
+    names = list(names)
+    for name in names:
+        for kind, log in _TABLES.items():
+            if log.search(name):
+                raise BadInput(
+                    f"pool.source: this folder is a table of {kind} ({name}): its files also hold rows "
+                    "that were deleted or replaced since; export the rows of today as Parquet, and name that "
+                    "folder"
+                )
     return [name for name in names if format_of(name) and not hidden(name)]
 
 
 def hidden(name: str) -> bool:
-    """Whether a part of the path begins with a dot or an underscore, as markers and half-written files do."""
-    return any(part.startswith((".", "_")) for part in name.split("/"))
+    """Whether a part of the path begins with a dot or an underscore, as markers and half-written files do.
+
+    A folder `_name=value` is no such part: it says what its rows have in a column.
+    """
+    *folders, file = name.split("/")
+    return file.startswith((".", "_")) or any(
+        part.startswith((".", "_")) and "=" not in part for part in folders
+    )
 
 
+_TABLES = {
+    "Delta Lake": re.compile(r"(^|/)_delta_log/"),
+    "Iceberg": re.compile(r"(^|/)metadata/[^/]*\.metadata\.json$"),
+    "Hudi": re.compile(r"(^|/)\.hoodie/"),
+}
 _GLOB = {"**/": r"(?:[^/]+/)*", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}
 
 
