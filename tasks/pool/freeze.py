@@ -59,8 +59,7 @@ def freeze_pool(
         if progress:
             progress(rows)
     frozen.check()
-    counts = frozen.gathered.counts()
-    refuse_known_answers(spec, counts["predicted"])
+    refuse_known_answers(spec, frozen.counts.predicted)
     outcomes = freeze_outcomes(spec, store, frozen.part_keys)
     known = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
     manifest = Manifest(
@@ -78,7 +77,9 @@ def freeze_pool(
         inherited=inherited,
         gold=freeze_gold(spec, store),
         outcomes=outcomes,
-        **counts,
+        predicted=frozen.counts.predicted,
+        score_range=frozen.counts.score_range,
+        differing=frozen.counts.differing,
     )
     put_record(ledger, layout.pool_sources(spec.name), FilesRead(files=tuple(
         FileRead(path=file.path, size=file.size, version=file.version) for file in source.files

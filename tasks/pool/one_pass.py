@@ -18,6 +18,7 @@ from assay.tasks.pool.checked_rows import MOST_LISTED, RowChecker
 from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, part_bytes, part_digest, read_part_rows
 from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.pool.predictions.protocol import Gathered
 from assay.tasks.sources.reader import Source
 from assay.tasks.spec.evaluation import Spec
@@ -35,6 +36,7 @@ class FreezingPass:
         self.part_keys: list[str] = []
         self.value_digests: list[str] = []
         self.gathered: Gathered = predictions_of(spec).gathered()
+        self.counts: PredictionCounts      # there from the first part on
         self.segments: dict[str, Counter[str]] = {name: Counter() for name in spec.pool.segments}
         self._spec, self._store, self._source = spec, store, source
         self._seen = SeenIds()
@@ -89,6 +91,8 @@ class FreezingPass:
         self.rows += table.num_rows
         self._seen.add(table.column("item_id"))
         self.gathered.add(table)
+        found = predictions_of(self._spec).counts(table)
+        self.counts = found if self.rows == table.num_rows else self.counts.plus(found)
         for name, counts in self.segments.items():
             for entry in pc.value_counts(table.column(name)).to_pylist():
                 counts[entry["values"]] += entry["counts"]

@@ -14,7 +14,8 @@ import pyarrow as pa
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.types import Array
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
-from assay.tasks.pool.predictions.gathered_items import PACKED, GatheredItems, OutcomeCut
+from assay.tasks.pool.predictions.gathered_items import PACKED, GatheredItems, OutcomeCut, kind_of
+from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import packed
 from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading, Watching
 from assay.tasks.pool.predictions.watched_items import WatchedItems
@@ -90,6 +91,18 @@ class OutcomePredictions(Predictions):
         """(n, K), of the columns that the spec names."""
         columns = self._columns or []
         return np.stack([probability_in(rows, name) for name in columns], axis=1).astype(np.float32)
+
+    @property
+    def counted_columns(self) -> list[str]:
+        """See Predictions.counted_columns. The id, where nothing is predicted: the rows have to be there."""
+        return ["item_id" if self._spec.pool.prediction is None else "prediction"]
+
+    def counts(self, table: pa.Table) -> PredictionCounts:
+        """See Predictions.counts."""
+        kind = kind_of(self._spec)
+        if self._spec.pool.prediction is None:
+            return PredictionCounts(predicted=(0,) * len(kind.parts))
+        return PredictionCounts(predicted=rows_by_part(kind, np.array(table.column("prediction"))))
 
     def gathered(self) -> Gathered:
         """See Predictions.gathered."""

@@ -103,15 +103,14 @@ class RowsSoFar:
 
     def __init__(self, spec: Spec, *, scored: bool = False) -> None:
         """scored: of a positive class, with predictions and probabilities, and scores where the spec says."""
-        pool, self._kind = spec.pool, kind_of(spec)
+        pool = spec.pool
         self._predicts = scored or pool.prediction is not None
         self._scores: list[Array] | None = [] if scored and pool.score is not None else None
         self._clusters = GatheredClusters(spec)
-        self.predicted = np.zeros(len(self._kind.parts), np.int64)
         self._codes: list[Array] = []
         self._rows = 0
         wide = {
-            PROBABILITIES: len(self._kind.parts) if scored or pool.probability is not None else 0,
+            PROBABILITIES: len(kind_of(spec).parts) if scored or pool.probability is not None else 0,
             JUDGES: len(pool.judges),
         }
         self._wide = {
@@ -131,10 +130,7 @@ class RowsSoFar:
         """Take some rows."""
         self._rows += table.num_rows
         if self._predicts:
-            codes = np.array(table.column("prediction"))
-            self._codes.append(codes)
-            if len(self.predicted):
-                self.predicted += self._kind.phi(codes.astype(np.float64)).sum(axis=0).astype(np.int64)
+            self._codes.append(np.array(table.column("prediction")))
         for column in self._wide.values():
             column.add(table)
         self._clusters.add(table)
@@ -176,10 +172,6 @@ class GatheredItems(Gathered):
     def add(self, table: pa.Table) -> None:
         """See Gathered.add."""
         self._said.add(table)
-
-    def counts(self) -> dict[str, Any]:
-        """See Gathered.counts."""
-        return {"predicted": tuple(self._said.predicted.tolist()), "score_range": None}
 
     def cut(self, method: str, tables: FrozenTables) -> tuple[OutcomeCut, bytes]:
         """See Gathered.cut."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 from assay.evalcore.monitoring.traffic.profile import Beside, Profile, with_what_is_beside
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 from assay.tasks.pool.frozen_tables import FrozenTables
+from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -61,7 +62,7 @@ class Reading(Protocol):
 
 
 class Gathered(ABC):
-    """The predictions of the rows read so far: what the manifest says of them, and what the cut needs."""
+    """The predictions of the rows read so far, as far as the cut needs them."""
 
     @property
     @abstractmethod
@@ -71,10 +72,6 @@ class Gathered(ABC):
     @abstractmethod
     def add(self, table: pa.Table) -> None:
         """Take the rows of a part."""
-
-    @abstractmethod
-    def counts(self) -> dict[str, Any]:
-        """`predicted` and `score_range` of the manifest."""
 
     @abstractmethod
     def cut(self, method: str, tables: FrozenTables) -> tuple[FrozenCut, bytes]:
@@ -144,6 +141,15 @@ class Predictions(ABC):
     @abstractmethod
     def arrays(self, rows: Reading) -> list[Array]:
         """The values of `fields`, then of `cut_fields`."""
+
+    @property
+    @abstractmethod
+    def counted_columns(self) -> list[str]:
+        """The columns of a part that `counts` reads."""
+
+    @abstractmethod
+    def counts(self, table: pa.Table) -> PredictionCounts:
+        """What the manifest says of some rows, at least one."""
 
     @abstractmethod
     def gathered(self) -> Gathered:

@@ -13,7 +13,8 @@ import pyarrow as pa
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.types import Array
 from assay.tasks.ledger.manifest import PROBABILITIES
-from assay.tasks.pool.predictions.gathered_items import GatheredItems, OutcomeCut
+from assay.tasks.pool.predictions.gathered_items import GatheredItems, OutcomeCut, kind_of
+from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import packed
 from assay.tasks.pool.predictions.protocol import Gathered, Reading
 from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
@@ -44,6 +45,16 @@ class ScoredPredictions(TwoClassPredictions):
         prediction = self._prediction(rows, score, probability).astype(np.int16)
         both = packed(np.stack([1 - probability, probability], axis=1), "<f4")
         return [prediction, both, *([score] if self._spec.pool.score else [])]
+
+    @property
+    def counted_columns(self) -> list[str]:
+        """See Predictions.counted_columns."""
+        return ["prediction"]
+
+    def counts(self, table: pa.Table) -> PredictionCounts:
+        """See Predictions.counts."""
+        codes = np.array(table.column("prediction"))
+        return PredictionCounts(predicted=rows_by_part(kind_of(self._spec), codes))
 
     def gathered(self) -> Gathered:
         """See Predictions.gathered."""

@@ -20,6 +20,7 @@ from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.types import Array, Floats, Ints
 from assay.tasks.ledger.manifest import feature_columns, system_columns
 from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
+from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading, Watching
 from assay.tasks.spec.evaluation import Spec
 
@@ -93,6 +94,19 @@ class TwoClassPredictions(Predictions):
             *(rows.codes(name).astype(np.int8) for name in self._systems),
         ]
 
+    @property
+    def counted_columns(self) -> list[str]:
+        """See Predictions.counted_columns."""
+        return ["score", "prediction"]
+
+    def counts(self, table: pa.Table) -> PredictionCounts:
+        """See Predictions.counts."""
+        score, positive = np.array(table.column("score")), np.count_nonzero(table.column("prediction"))
+        return PredictionCounts(
+            predicted=(table.num_rows - int(positive), int(positive)),
+            score_range=(float(score.min()), float(score.max())),
+        )
+
     def gathered(self) -> Gathered:
         """See Predictions.gathered."""
         return _Gathered(self._spec)
@@ -159,8 +173,6 @@ class _Watching(Watching):
 
 class _Gathered(Gathered):
     def __init__(self, spec: Spec) -> None:
-        self._predicted = [0, 0]
-        self._range = (np.inf, -np.inf)
         self._numbers: dict[str, list[Array]] = {name: [] for name in _NUMBERS}
         self._tables: dict[str, list[Floats]] = {}
         pool, self._names = spec.pool, {}
@@ -181,15 +193,6 @@ class _Gathered(Gathered):
         for key, names in self._names.items():
             columns = [np.array(table.column(name)) for name in names]
             self._tables.setdefault(key, []).append(np.stack(columns, axis=1))
-        score, positive = self._numbers["score"][-1], int(np.count_nonzero(self._numbers["prediction"][-1]))
-        self._predicted[0] += table.num_rows - positive
-        self._predicted[1] += positive
-        low, high = self._range
-        self._range = (min(low, float(score.min())), max(high, float(score.max())))
-
-    def counts(self) -> dict[str, Any]:
-        """See Gathered.counts."""
-        return {"predicted": tuple(self._predicted), "score_range": self._range}
 
     def cut(self, method_name: str, tables: FrozenTables) -> tuple[Partition, bytes]:
         """See Gathered.cut; items whose outcome is known are in no cell."""

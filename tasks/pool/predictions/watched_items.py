@@ -8,6 +8,7 @@ from assay.evalcore.monitoring.traffic.profile import Beside, Profile, scores_li
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 from assay.tasks.pool.predictions.gathered_items import RowsSoFar, kind_of
+from assay.tasks.pool.predictions.mergeable_counts import rows_by_part
 from assay.tasks.pool.predictions.protocol import Watching
 from assay.tasks.spec.evaluation import Spec
 
@@ -21,11 +22,14 @@ class WatchedItems(Watching):
     def __init__(self, spec: Spec) -> None:
         super().__init__()
         self._spec, self._said = spec, RowsSoFar(spec)
+        self._predicted = np.zeros(len(kind_of(spec).parts), np.int64)
 
     def add(self, rows: pa.RecordBatch) -> None:
         """See Watching.add."""
         super().add(rows)
         self._said.add(pa.Table.from_batches([rows]))
+        if self._spec.pool.prediction is not None:
+            self._predicted += rows_by_part(kind_of(self._spec), np.array(rows.column("prediction")))
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
         """See Watching.profile."""
@@ -35,7 +39,7 @@ class WatchedItems(Watching):
         said = Profile(
             rows=self._rows, expected=expected, expected_spread=spread,
             scores=scores_like(_confidence(items), like) if scored else None,
-            classes=dict(zip(names, self._said.predicted.tolist(), strict=True)) if items.systems else {},
+            classes=dict(zip(names, self._predicted.tolist(), strict=True)) if items.systems else {},
         )
         self._said.close()
         return with_what_is_beside(said, beside, like)

@@ -7,7 +7,7 @@ weigh it.  Where a measure is of probabilities, what each system gives each clas
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
 from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters
 from assay.tasks.pool.predictions.gathered_items import OutcomeCut, kind_of, stack_of_spec
+from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import PackedColumn, packed
 from assay.tasks.pool.predictions.protocol import Gathered, Reading
 from assay.tasks.spec.evaluation import Spec
@@ -80,6 +81,21 @@ class PredictionsOfSystems(OutcomePredictions):
             }
         return [codes[0], *(packed(tables[name], dtype) for name, dtype, _ in self._packed())]
 
+    @property
+    def counted_columns(self) -> list[str]:
+        """See Predictions.counted_columns."""
+        return [self.column]
+
+    def counts(self, table: pa.Table) -> PredictionCounts:
+        """See Predictions.counts."""
+        packed = packed_bytes(table.column(self.column).combine_chunks())
+        codes = np.frombuffer(packed, KEPT[self.column]).reshape(table.num_rows, -1)
+        differing = (codes != codes[:, :1]).sum(axis=0).tolist()
+        return PredictionCounts(
+            predicted=rows_by_part(kind_of(self._spec), codes[:, 0]),
+            differing=dict(zip(list(self._systems)[1:], differing[1:], strict=True)),
+        )
+
     def gathered(self) -> Gathered:
         """See Predictions.gathered."""
         return _GatheredSystems(self._spec, self.column, list(self._packed()))
@@ -113,10 +129,8 @@ class PredictionsOfSystems(OutcomePredictions):
 
 class _GatheredSystems(Gathered):
     def __init__(self, spec: Spec, column: str, packed: Sequence[tuple[str, str, int]]) -> None:
-        self._spec, self._column, self._kind = spec, column, kind_of(spec)
+        self._spec, self._column = spec, column
         self._rows = 0
-        self._predicted = np.zeros(len(self._kind.parts), np.int64)
-        self._differing = np.zeros(len(spec.pool.compared), np.int64)
         self._clusters = GatheredClusters(spec)
         self._packed = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
 
@@ -130,19 +144,7 @@ class _GatheredSystems(Gathered):
         self._clusters.add(table)
         for column in self._packed.values():
             column.add(table)
-        start, self._rows = self._rows, self._rows + table.num_rows
-        new = np.asarray(self._packed[self._column].table(self._rows)[start:])
-        if len(self._predicted):
-            self._predicted += self._kind.phi(new[:, 0].astype(np.float64)).sum(axis=0).astype(np.int64)
-        self._differing += (new != new[:, :1]).sum(axis=0)
-
-    def counts(self) -> dict[str, Any]:
-        """See Gathered.counts."""
-        names = list(self._spec.pool.compared)[1:]
-        return {
-            "predicted": tuple(self._predicted.tolist()), "score_range": None,
-            "differing": dict(zip(names, self._differing[1:].tolist(), strict=True)),
-        }
+        self._rows += table.num_rows
 
     def cut(self, method: str, tables: FrozenTables) -> tuple[OutcomeCut, bytes]:
         """See Gathered.cut."""
