@@ -17,7 +17,7 @@ from assay.evalcore.estimators.random_sampling import chance_undefined, random_s
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.forecast.audit import hidden_that_move, labels_to_exclude
 from assay.evalcore.forecast.goals import Forecast, Goal
-from assay.evalcore.forecast.labels_needed import Played, forecast
+from assay.evalcore.forecast.labels_needed import AT_ONCE, Played, forecast
 from assay.evalcore.forecast.suitability import Suitability, suitabilities
 from assay.evalcore.forecast.worlds import plausible_worlds
 from assay.evalcore.measures.base import Measure
@@ -108,7 +108,8 @@ def prognosis(
     found: list[Forecast] = []
     if goals:
         found = forecast(
-            question, begin(question), goals, budget or HORIZON, batch_size=batch_size, played=played
+            question, begin(question), goals, budget or HORIZON, batch_size=batch_size, worlds=AT_ONCE,
+            played=played,
         )
     tables = _tables(pool, partition.cells)
     return Prognosis(

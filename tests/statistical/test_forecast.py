@@ -105,10 +105,10 @@ def test_forecasts_under_twenty_names_agree_within_the_error_they_state():
         (f.least or np.inf) <= middle <= (f.most or np.inf) for f in got
     ) + sum(abs(f.share - share) <= f.share_error for f in got)
     assert held >= binom.ppf(FALSE_ALARM, 40, 0.95)
-    assert all(f.worlds == 96 or f.share_error <= 0.10 or f.most - f.least <= 0.2 * f.labels for f in got)
+    assert all(f.worlds == 72 or f.share_error <= 0.10 or f.most - f.least <= 0.2 * f.labels for f in got)
     told = []
     one = forecast(asked, begin(asked), [goal], 400, played=lambda done, most: told.append((done, most)))[0]
-    assert told[-1] == (one.worlds, 96)
+    assert told[-1] == (one.worlds, 72)
 
 
 def test_what_lies_beyond_the_horizon_is_more_and_never_a_number():
