@@ -63,6 +63,11 @@ class Forecast:
     share: float             # of the worlds that met the goal within the horizon
     labels_now: int
     worlds: int
+    # with 95%, where the median over endlessly many worlds lies, and how far off `share` may be; None: the
+    # worlds were not drawn at random
+    least: int | None = None
+    most: int | None = None          # None beside a number in `least`: more than `horizon`
+    share_error: float | None = None
 
     @property
     def more(self) -> int | None:

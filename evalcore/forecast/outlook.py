@@ -8,7 +8,7 @@ from assay.evalcore.evaluation.state import Question, State
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
 from assay.evalcore.forecast.goals import Forecast, Goal
-from assay.evalcore.forecast.labels_needed import forecast
+from assay.evalcore.forecast.labels_needed import Played, forecast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +27,11 @@ def outlook(
     rule: StoppingRule,
     batch_size: int,
     threshold: tuple[float | None, float | None] | None = None,
+    played: Played | None = None,
 ) -> Outlook | None:
     """The forecast from where `state` stands; threshold: (min, max).  Deterministic.
+
+    played: told of the worlds as they are played.
 
     None where there is no target and no threshold, no label left to ask, or where the label model cannot be
     fitted: an evaluation goes on without a forecast.
@@ -44,7 +47,7 @@ def outlook(
     if not goals:
         return None
     try:
-        found = forecast(question, state, goals, rule.budget, batch_size=batch_size)
+        found = forecast(question, state, goals, rule.budget, batch_size=batch_size, played=played)
         audit = audit_price(question, state)
     except np.linalg.LinAlgError:
         return None

@@ -17,7 +17,7 @@ from assay.evalcore.estimators.random_sampling import chance_undefined, random_s
 from assay.evalcore.evaluation.state import Question, begin
 from assay.evalcore.forecast.audit import hidden_that_move, labels_to_exclude
 from assay.evalcore.forecast.goals import Forecast, Goal
-from assay.evalcore.forecast.labels_needed import forecast
+from assay.evalcore.forecast.labels_needed import AT_ONCE, Played, forecast
 from assay.evalcore.forecast.suitability import Suitability, suitabilities
 from assay.evalcore.forecast.worlds import plausible_worlds
 from assay.evalcore.measures.base import Measure
@@ -89,7 +89,7 @@ class Prognosis:
 
 def prognosis(
     pool: PoolColumns, chosen: Choice, half_widths: Sequence[float], *, measures: Sequence[Measure] = (),
-    confidence: float = 0.95, budget: int | None = None, batch_size: int = 25,
+    confidence: float = 0.95, budget: int | None = None, batch_size: int = 25, played: Played | None = None,
 ) -> Prognosis:
     """What `half_widths` of the first measure will take.  Deterministic.
 
@@ -107,7 +107,10 @@ def prognosis(
     goals = [Goal(half_width=half_width) for half_width in half_widths]
     found: list[Forecast] = []
     if goals:
-        found = forecast(question, begin(question), goals, budget or HORIZON, batch_size=batch_size)
+        found = forecast(
+            question, begin(question), goals, budget or HORIZON, batch_size=batch_size, worlds=AT_ONCE,
+            played=played,
+        )
     tables = _tables(pool, partition.cells)
     return Prognosis(
         method=chosen,

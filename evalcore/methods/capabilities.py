@@ -37,4 +37,4 @@ class Capabilities:
     spreads_evenly: bool = False     # does not look for positives: on a rare class it labels hardly any
 
     weighting: Weighting = "none"    # "none": its items have no known chance
-    forecast_worlds: int = 24        # worlds a forecast plays; fewer for a method that costs more in each
+    forecast_worlds: int = 72        # a forecast plays at most; fewer for a method that costs more in each

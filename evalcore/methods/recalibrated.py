@@ -100,7 +100,7 @@ class Recalibrated(Method):
     name: str = "recalibrated"
     capabilities: ClassVar[Capabilities] = Capabilities(
         serves_several=True, starts_warm=True, audits=True, negatively_associated=True, single_draws=True,
-        forecast_worlds=12, weighting="rounds",
+        forecast_worlds=36, weighting="rounds",
     )
     coverage_slack: ClassVar[float] = 0.01
 

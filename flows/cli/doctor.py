@@ -9,6 +9,7 @@ import click
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.columns import can_ask, columns_told, with_answers
 from assay.flows.cli.output import json_option, print_json, store_for, store_option
+from assay.flows.cli.working import working
 from assay.tasks.doctor.told import Told
 
 if TYPE_CHECKING:
@@ -41,12 +42,17 @@ def doctor(subject: str, write: Path | None, told: Told, where: str | None, as_j
       assay doctor log.csv --id message_id --label is_spam --positive spam
       assay doctor trial.yaml --json | jq '.findings[] | select(.level == "problem")'
     """
+    from assay.flows.cli.examining import watched
     from assay.flows.doctor.examine import examine
 
     def store_of(spec: "Spec") -> "Store":
         return store_for(where, spec)
 
-    found = with_answers(told, lambda said: examine(subject, store_of, told=said), can_ask(as_json))
+    def examined(said: Told) -> "Examination":
+        with working(f"reading {subject}") as tell:
+            return examine(subject, store_of, watched(tell), told=said)
+
+    found = with_answers(told, examined, can_ask(as_json))
     if write is not None:
         _write(write, found.spec)
     if as_json:

@@ -152,7 +152,7 @@ def _outlook(opened: Opened, progress: ProgressDisplay) -> Outlook | None:
     if current_standing(opened).state == "finished":
         return None
     progress.say("forecasting")
-    return read_outlook(opened)
+    return read_outlook(opened, progress.worlds)
 
 
 def _say(

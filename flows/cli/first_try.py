@@ -1,14 +1,19 @@
 """`assay run FILE`: an evaluation without a spec, of a file in which every row is labelled."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.columns import with_answers
+from assay.flows.cli.working import working
 from assay.tasks.doctor.told import Told
 from assay.tasks.sources.files.names import format_of
 from assay.tasks.spec.evaluation import load_spec
+
+if TYPE_CHECKING:
+    from assay.tasks.doctor.examination import Examination
 
 
 def spec_of(given: Path, told: Told, can_ask: bool) -> Path:
@@ -19,9 +24,14 @@ def spec_of(given: Path, told: Told, can_ask: bool) -> Path:
     if format_of(str(given)) is None and not given.is_dir():
         told.refuse_beside_a_spec(str(given))
         return given
+    from assay.flows.cli.examining import watched
     from assay.flows.doctor.examine import examine_file
 
-    found = with_answers(told, lambda said: examine_file(str(given), said), can_ask)
+    def examined(said: Told) -> "Examination":
+        with working(f"reading {given}") as tell:
+            return examine_file(str(given), said, watched(tell))
+
+    found = with_answers(told, examined, can_ask)
     problems = [f"{one.about}: {one.says} → {one.remedy}" for one in found.findings if one.level == "problem"]
     if problems or found.spec is None or found.roles is None:
         raise BadInput(f"{given} cannot be used yet:\n  " + "\n  ".join(problems))

@@ -34,6 +34,10 @@ class ProgressDisplay:
         """Show what is being done."""
         self._status.update(text)
 
+    def worlds(self, played: int, at_most: int) -> None:
+        """Show how many worlds a forecast has simulated."""
+        self._status.update(f"forecasting: {played} of at most {wording.plural(at_most, 'simulated world')}")
+
     def note(self, text: str) -> None:
         """Print a line that stays."""
         self._console.print(text, markup=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import prognosis
 from assay.evalcore.methods.registry import auto
-from assay.flows.doctor.pool import ExaminedPool, OnRows, examine_pool
+from assay.flows.doctor.pool import ExaminedPool, Watch, examine_pool
 from assay.flows.doctor.spec import as_begin_would, examine_spec
 from assay.tasks.addresses import refuse_secrets
 from assay.tasks.doctor.class_names import ClassNames, class_names
@@ -29,24 +29,25 @@ from assay.tasks.sources.column_names import column_names
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 
+SILENT = Watch()
 TARGETS = (0.10, 0.05, 0.02)      # half-widths a file is examined for
 
 
 def examine(
-    subject: str, store_of: Callable[[Spec], Store], on_rows: OnRows | None = None, told: Told | None = None
+    subject: str, store_of: Callable[[Spec], Store], watch: Watch = SILENT, told: Told | None = None
 ) -> Examination:
     """Examine a spec (by its suffix), or a file, folder or glob of predictions. Every problem is a
     finding. Raises BadInput where `told` names a column that a file lacks, or goes with a spec, and for an
     address that holds a secret."""
     refuse_secrets(subject, "what is to be examined")   # it is printed
     if not subject.endswith((".yaml", ".yml")):
-        return examine_file(subject, told or Told(), on_rows)
+        return examine_file(subject, told or Told(), watch)
     if told is not None:
         told.refuse_beside_a_spec(subject)
-    return examine_spec(Path(subject), store_of, on_rows)
+    return examine_spec(Path(subject), store_of, watch)
 
 
-def examine_file(given: str, told: Told, on_rows: OnRows | None = None) -> Examination:
+def examine_file(given: str, told: Told, watch: Watch = SILENT) -> Examination:
     """Examine a file, folder or glob, and suggest a spec. Raises BadInput for a column that is not there."""
     try:
         source = open_source(given)
@@ -57,7 +58,7 @@ def examine_file(given: str, told: Told, on_rows: OnRows | None = None) -> Exami
         return _broken(given, "it has no rows, or none with values")
     roles = guess_roles(columns, told)
     try:
-        found = scan(source, roles, on_rows)
+        found = scan(source, roles, watch.rows)
     except BadInput as error:
         return _broken(given, str(error))
     examined, classes = _pool_of(found, roles)
@@ -68,7 +69,7 @@ def examine_file(given: str, told: Told, on_rows: OnRows | None = None) -> Exami
     ahead = None
     if examined is not None and usable:
         supplied = examined.numbers.columns(supplied=roles.probability is not None)
-        ahead = prognosis(supplied, auto(), TARGETS)
+        ahead = prognosis(supplied, auto(), TARGETS, played=watch.worlds)
     text = suggest_spec(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
         spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.forecast.labels_needed import Played
 from assay.tasks.doctor.finding import Finding
 from assay.tasks.doctor.judge import calibration_finding, direction_finding, ties_finding
 from assay.tasks.doctor.numbers import Numbers, numbers_of
@@ -11,7 +12,13 @@ from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.doctor.summary import NumbersSummary, summary_of
 
-OnRows = Callable[[int], None]   # rows scanned so far
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """What is told while an examination runs."""
+
+    rows: Callable[[int], None] | None = None   # rows scanned so far
+    worlds: Played | None = None                # worlds that the forecast has simulated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
 from assay.evalcore.plurals import plural
-from assay.flows.doctor.pool import ExaminedPool, OnRows, examine_pool
+from assay.flows.doctor.pool import ExaminedPool, Watch, examine_pool
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
 from assay.tasks.doctor.judge import judge
@@ -28,7 +28,7 @@ from assay.tasks.spec.strict_yaml import parse
 _SUGGESTED = "the suggested spec"
 
 
-def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows | None) -> Examination:
+def examine_spec(path: Path, store_of: Callable[[Spec], Store], watch: Watch) -> Examination:
     """Examine a spec. Every problem is a finding; nothing is begun or created."""
     try:
         spec = load_spec(path)
@@ -47,7 +47,7 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
     try:
         source = open_source(pool.source)
         refused = _as_begin_would(spec, source)
-        found = scan(source, roles, on_rows)
+        found = scan(source, roles, watch.rows)
         findings += judge(found, roles)
         if refused is not None:
             findings.append(problem("pool", refused, "`assay begin` would refuse this pool"))
@@ -55,7 +55,7 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], on_rows: OnRows 
         if examined is not None:
             findings += examined.findings
             if refused is None:
-                ahead, more = _prognosis(spec, examined)
+                ahead, more = _prognosis(spec, examined, watch)
                 findings += more
     except BadInput as error:
         findings.append(problem("pool.source", str(error), "correct the source, or name another one"))
@@ -135,14 +135,16 @@ def _examined(spec: Spec, found: Scan, roles: Roles) -> ExaminedPool | None:
     return replace(examined, numbers=numbers, summary=summary_of(numbers, found.rows))
 
 
-def _prognosis(spec: Spec, examined: ExaminedPool) -> tuple[Prognosis | None, list[Finding]]:
+def _prognosis(
+    spec: Spec, examined: ExaminedPool, watch: Watch
+) -> tuple[Prognosis | None, list[Finding]]:
     """What the spec's evaluation would cost; a warning if its method cannot be tried on scores alone."""
     targets = () if spec.target.half_width is None else (spec.target.half_width,)
     try:
         return prognosis(
             examined.numbers.columns(supplied=spec.pool.probability is not None), spec.choice,
             targets, measures=spec.measures, confidence=spec.target.confidence, budget=spec.budget.labels,
-            batch_size=spec.batch_size,
+            batch_size=spec.batch_size, played=watch.worlds,
         ), []
     except AssayError as error:
         return None, [warning("method", f"no forecast: {error}", "`assay begin` tries the method itself")]

@@ -1,6 +1,7 @@
 """How many labels an evaluation is likely to take from where its ledger stands, and the price of an audit."""
 
 from assay.evalcore.forecast.audit import AuditPrice
+from assay.evalcore.forecast.labels_needed import Played
 from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.record.fold import fold
 from assay.flows.record.opened import Opened
@@ -9,12 +10,12 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.revisions import last_revision
 
 
-def read_outlook(opened: Opened) -> Outlook | None:
-    """The forecast; None where there is nothing to wait for."""
+def read_outlook(opened: Opened, played: Played | None = None) -> Outlook | None:
+    """The forecast; None where there is nothing to wait for.  played: told of simulated worlds."""
     folded = retried(fold)(opened.ledger, opened.statistics)
     threshold = opened.spec.threshold
     limits = None if threshold is None else (threshold.min, threshold.max)
-    return opened.statistics.outlook(folded.state, opened.rule, opened.spec.batch_size, limits)
+    return opened.statistics.outlook(folded.state, opened.rule, opened.spec.batch_size, limits, played)
 
 
 def read_audit_price(opened: Opened, revision: int) -> AuditPrice | None:

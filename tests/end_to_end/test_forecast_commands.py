@@ -54,6 +54,7 @@ def test_begin_says_which_method_and_why_and_what_the_target_will_take(folder, c
 
 def test_advance_and_status_update_the_forecast_and_a_finished_one_has_none(folder, capsys):
     spec = yaml.safe_load(Path("spec.yaml").read_text())
+    spec["method"] = "passive"
     spec["desk"] = {"kind": "simulated", "labels": "labels.csv", "delay": 1000.0}
     Path("spec.yaml").write_text(yaml.safe_dump(spec))
     told(capsys, "begin", "spec.yaml")

@@ -1,5 +1,7 @@
 """Forecasts of labels: the same every time, honest about the horizon, and near what really happens."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from doubles.pools import synthetic_pool
@@ -88,6 +90,25 @@ def test_a_forecast_repeats_and_counts_on_from_the_labels_there_are():
     assert near.more == 0
     assert 150 < far.labels < 500
     assert far.low <= far.labels <= far.high
+
+
+def test_forecasts_under_twenty_names_agree_within_the_error_they_state():
+    # the name decides what is drawn, so twenty names are twenty forecasts of one thing; each states its error
+    # with 95%: of 40 statements, fewer than 30 would hold once in a million
+    pool, goal = synthetic_pool(3000, seed=6), Goal(half_width=0.06)
+    asked, _ = question(pool, measure_name="f1")
+    named = [replace(asked, evaluation=f"name-{i}") for i in range(20)]
+    got = [forecast(one, begin(one), [goal], 400)[0] for one in named]
+    far = [np.inf if f.labels is None else f.labels for f in got]
+    middle, share = np.median(far), np.mean([f.share for f in got])
+    held = sum(
+        (f.least or np.inf) <= middle <= (f.most or np.inf) for f in got
+    ) + sum(abs(f.share - share) <= f.share_error for f in got)
+    assert held >= binom.ppf(FALSE_ALARM, 40, 0.95)
+    assert all(f.worlds == 72 or f.share_error <= 0.10 or f.most - f.least <= 0.2 * f.labels for f in got)
+    told = []
+    one = forecast(asked, begin(asked), [goal], 400, played=lambda done, most: told.append((done, most)))[0]
+    assert told[-1] == (one.worlds, 72)
 
 
 def test_what_lies_beyond_the_horizon_is_more_and_never_a_number():

@@ -12,6 +12,7 @@ from assay.evalcore.evaluation.label_codes import ANY_OUTCOME, LabelCodes
 from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
 from assay.evalcore.evaluation.stopping import StoppingRule
+from assay.evalcore.forecast.labels_needed import Played
 from assay.evalcore.forecast.outlook import Outlook
 from assay.evalcore.monitoring.evidence.any_outcome import OutcomeSample
 from assay.evalcore.monitoring.evidence.sample import WindowSample
@@ -157,7 +158,7 @@ class OutcomeStatistics(Statistics):
 
     def outlook(
         self, state: Any, rule: StoppingRule, batch_size: int,
-        limits: tuple[float | None, float | None] | None,
+        limits: tuple[float | None, float | None] | None, played: Played | None = None,
     ) -> Outlook | None:
         """See Statistics."""
         return outlook(self.question, state, rule, batch_size, limits)

@@ -17,6 +17,7 @@ from assay.evalcore.evaluation.labelled_round import Segments
 from assay.evalcore.evaluation.nonresponse import Nonresponse
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice
+from assay.evalcore.forecast.labels_needed import Played
 from assay.evalcore.forecast.outlook import Outlook
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.monitoring.evidence.sample import WindowSample
@@ -263,9 +264,12 @@ class Statistics(ABC):
 
     def outlook(
         self, state: State, rule: StoppingRule, batch_size: int,
-        limits: tuple[float | None, float | None] | None,
+        limits: tuple[float | None, float | None] | None, played: Played | None = None,
     ) -> Outlook | None:
-        """How many labels it is likely to take; None where nothing can be said."""
+        """How many labels it is likely to take; None where nothing can be said.
+
+        played: told of simulated worlds, where there are any.
+        """
         return None
 
     def audit_price(self, state: State) -> AuditPrice | None:

@@ -21,6 +21,7 @@ from assay.evalcore.evaluation.revision import RevisedRound, as_if_decided, revi
 from assay.evalcore.evaluation.state import UNDECIDED, Question, RoundPlan, State, begin
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.evalcore.forecast.audit import AuditPrice, audit_price
+from assay.evalcore.forecast.labels_needed import Played
 from assay.evalcore.forecast.outlook import Outlook, outlook
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.base import Method
@@ -248,10 +249,10 @@ class TwoClassStatistics(Statistics):
 
     def outlook(
         self, state: Any, rule: StoppingRule, batch_size: int,
-        limits: tuple[float | None, float | None] | None,
+        limits: tuple[float | None, float | None] | None, played: Played | None = None,
     ) -> Outlook | None:
         """See Statistics."""
-        return outlook(self.question, state, rule, batch_size, limits)
+        return outlook(self.question, state, rule, batch_size, limits, played)
 
     def audit_price(self, state: Any) -> AuditPrice | None:
         """See Statistics."""

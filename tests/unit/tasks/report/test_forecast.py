@@ -35,6 +35,16 @@ def a_forecast(goal=None, **changed):
             "a verdict against the threshold is likely to take more than the budget, 1,500 labels (met in "
             "25% of plausible worlds)",
         ),
+        (
+            a_forecast(least=390, most=455, share_error=0.1),
+            "± 0.05 takes about 420 labels (390 to 455 with the error of simulation; 300 to 610 in the "
+            "middle 80% of 24 plausible worlds)",
+        ),
+        (
+            a_forecast(labels=None, share=0.25, share_error=0.09, worlds=96),
+            "± 0.05 is likely to take more than the budget, 1,500 labels (met in 25% of 96 plausible worlds, "
+            "± 9 points)",
+        ),
     ],
 )
 def test_a_forecast_in_words(found, words):
@@ -49,6 +59,9 @@ def test_what_lies_beyond_the_horizon_is_null():
     told = forecast_json(a_forecast(labels=None, low=None, high=None, goal=Goal(threshold=(0.8, None))))
     assert (told["labels"], told["more"], told["threshold"]) == (None, None, {"min": 0.8, "max": None})
     assert (told["half_width"], told["share_of_worlds"]) == (None, 1.0)
+    assert told["simulation_error"] is None
+    told = forecast_json(a_forecast(least=390, share_error=0.1))
+    assert told["simulation_error"] == {"least": 390, "most": None, "share_of_worlds": 0.1}
 
 
 def test_an_outlook_tells_what_it_has():
