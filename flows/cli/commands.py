@@ -24,6 +24,10 @@ COMMANDS = {
         "demo", "demo",
         "Evaluate a record matcher on 220,000 candidate pairs of which few match; about a minute, offline.",
     ),
+    "import": Place(
+        "connectors", "import_command",
+        "Make a pool of the logs or tables of another tool, and suggest a spec.",
+    ),
     "doctor": Place(
         "doctor", "doctor",
         "Say what the data supports, what is missing, and how many labels an evaluation would take.",

@@ -8,7 +8,7 @@ import click
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.columns import can_ask, columns_told, with_answers
-from assay.flows.cli.output import json_option, print_json, store_for, store_option
+from assay.flows.cli.output import json_option, print_json, store_for, store_option, write_new
 from assay.flows.cli.working import working
 from assay.tasks.doctor.told import Told
 
@@ -66,13 +66,7 @@ def _write(path: Path, text: str | None) -> None:
     if text is None:
         raise BadInput("--write: nothing can be suggested for a spec, or for a file that cannot be read; run "
                        "without --write to see the findings")
-    try:
-        with path.open("x", encoding="utf-8") as opened:
-            opened.write(text)
-    except FileExistsError:
-        raise BadInput(f"{path} exists; choose another name, or remove it first") from None
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}; choose another place") from None
+    write_new(path, text)
 
 
 def _print(found: "Examination", written: Path | None) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assay.evalcore.errors import BadInput
+
 if TYPE_CHECKING:
     from assay.evalcore.types import JsonObject
     from assay.tasks.ledger.stores.protocol import Store
@@ -43,3 +45,14 @@ def print_json(value: "JsonObject") -> None:
 def file_link(path: Path) -> str:
     """A path people can open."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that must not exist yet. Raises BadInput where it does, or cannot be written."""
+    try:
+        with path.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise BadInput(f"{path} exists; choose another name, or remove it first") from None
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}; choose another place") from None

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from assay.evalcore.errors import BadInput
-from assay.flows.cli.output import json_option, print_json
+from assay.flows.cli.output import json_option, print_json, write_new
 from assay.tasks.spec.monitor_template import monitor_template
 from assay.tasks.spec.reference import spec_schema
 from assay.tasks.spec.template import spec_template
@@ -30,13 +29,7 @@ def init(file: Path, monitor: bool, schema: bool, as_json: bool) -> int:
     if schema:
         print_json(spec_schema(monitor=monitor))
         return 0
-    try:
-        with file.open("x", encoding="utf-8") as opened:
-            opened.write(monitor_template() if monitor else spec_template())
-    except FileExistsError:
-        raise BadInput(f"{file} exists; choose another name, or remove it first") from None
-    except OSError as error:
-        raise BadInput(f"cannot write {file}: {error.strerror}; choose another place") from None
+    write_new(file, monitor_template() if monitor else spec_template())
     if as_json:
         print_json({"spec": str(file)})
     else:

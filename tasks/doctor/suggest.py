@@ -33,7 +33,7 @@ def suggest_spec(
     labels, measures = _labels_and_measures(roles, found, classes)
     half_width = _rounded(_PRECISE * spread) if roles.outcome == "number" else _NARROW
     spec: JsonObject = {
-        "name": _name(source),
+        "name": name_of_trial(source),
         "pool": _pool(source, roles, threshold, labels),
         "labels": labels,
         "measure": measures,
@@ -150,7 +150,8 @@ def _rounded(value: float) -> float:
     return float(f"{value:.1g}") if value > 0 and math.isfinite(value) else 1.0
 
 
-def _name(source: str) -> str:
+def name_of_trial(source: str) -> str:
+    """A name for a first evaluation of a file."""
     stem = PurePosixPath(source.rstrip("/")).name.split(".")[0].lower()
     made = "".join(sign if sign in _NAME_SIGNS else "-" for sign in stem).strip("-._") or "evaluation"
     return check_name(f"{made[:60]}-trial")

@@ -1,0 +1,68 @@
+"""`assay import`: other tools' logs and tables become pools."""
+
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.flows.cli.output import json_option, print_json, write_new
+
+if TYPE_CHECKING:
+    from assay.flows.connectors.bring_in import BroughtIn
+    from assay.tasks.connectors.written import Layout
+
+
+@click.command("import")
+@click.argument("given", metavar="FILE...", nargs=-1, required=True)
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="POOL",
+              help="The pool to write, a name that ends in .parquet; it must not exist yet.")
+@click.option("--write", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="SPEC",
+              help="Write the suggested spec to this file, which must not exist yet.")
+@click.option("--format", "format", default=None, metavar="NAME",
+              help="What FILE is, where its content does not say: inspect.")
+@click.option("--layout", type=click.Choice(["responses", "questions"]), default=None,
+              help="Of logs with several models: a row for each response, or for each question with the "
+                   "responses side by side [default: by question, where the models can be compared so].")
+@json_option
+def import_command(
+    given: tuple[str, ...], to: Path, write: Path | None, format: str | None, layout: "Layout | None",
+    as_json: bool,
+) -> int:
+    """Make a pool of the logs or tables of another tool, and suggest a spec.
+
+    FILE is a file, a folder or an address; its format is recognised by what is in it. What a scorer said of a
+    response becomes a judge's verdict, and the spec asks people whether it is right. What is not imported is
+    listed. All formats: docs/how-to/import.md.
+
+    \b
+    Example:
+      assay import logs/ --to pool.parquet --write assay.yaml
+      assay doctor assay.yaml && assay run assay.yaml
+    """
+    from assay.flows.connectors.bring_in import bring_in
+
+    found = bring_in(given, to, format, layout)
+    if write is not None and found.written.spec is not None:
+        write_new(write, found.written.spec)
+    if as_json:
+        print_json({
+            "format": found.format, "read": list(found.places), "pool": str(to), "rows": found.written.rows,
+            "columns": list(found.written.columns), "systems": list(found.written.systems),
+            "notes": list(found.notes), "spec": found.written.spec,
+        })
+    else:
+        _print(found, write)
+    return 0
+
+
+def _print(found: "BroughtIn", spec: Path | None) -> None:
+    written = found.written
+    files = "1 place" if len(found.places) == 1 else f"{len(found.places):,} places"
+    click.echo(f"wrote {written.path}: {written.rows:,} rows from {files} ({found.format})")
+    for line in (f"columns: {', '.join(written.columns)}", *(f"note: {note}" for note in found.notes)):
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
+    if spec is not None:
+        click.echo(f"wrote {spec}; check it, then: assay doctor {spec} && assay run {spec}")
+    elif written.spec is not None:
+        click.echo("\n" + written.spec.rstrip())

@@ -1,0 +1,1 @@
+"""`assay import`: other tools' logs and tables become pools."""

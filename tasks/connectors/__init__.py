@@ -1,0 +1,1 @@
+"""Other tools' logs and tables, brought in as pools."""

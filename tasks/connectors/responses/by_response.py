@@ -1,0 +1,99 @@
+"""A row for each response: people are asked about it, and each scorer is a judge of it."""
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+
+from assay.evalcore.types import Json, JsonObject
+from assay.tasks.connectors.notes import Notes
+from assay.tasks.connectors.response import Plain
+from assay.tasks.connectors.responses.columns import ID, divides, named, plain, type_of, unlike
+from assay.tasks.connectors.responses.draft import Draft
+from assay.tasks.connectors.responses.ids import Ids
+from assay.tasks.connectors.responses.spool import Spool
+from assay.tasks.connectors.responses.survey import FEW, Survey
+from assay.tasks.connectors.responses.verdict_columns import VerdictColumns
+from assay.tasks.connectors.responses.verdicts import RIGHT_OR_WRONG
+
+TEXTS = ("question", "response", "choice", "reference")
+SHOWN = ("question", "response", "reference")
+
+
+class ByResponse:
+    """See the top of this module."""
+
+    def __init__(self, survey: Survey, notes: Notes) -> None:
+        self._survey = survey
+        self._judges = VerdictColumns("judge", survey.judged, survey.rows)
+        self._judges.fill(notes)
+        self._people = VerdictColumns("label", survey.people, survey.rows)
+        self._reasons = named("reason", survey.reasons)
+        fixed = [ID, *TEXTS, "task", "model", "run", "repeat", *self._judges.names.values(),
+                 *self._people.names.values(), *self._reasons.values()]
+        self._about = unlike({name: plain(name) for name in survey.about}, fixed)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns in which something stands."""
+        survey, text = self._survey, pa.string()
+        fields = [(ID, text), *((name, text) for name in TEXTS if survey.texts[name])]
+        fields += [*self._judges.fields, *((name, text) for name in self._reasons.values())]
+        fields += self._people.fields
+        there = {"task": any(survey.tasks), "model": any(survey.systems), "run": survey.twice}
+        fields += [(name, text) for name, is_there in there.items() if is_there]
+        fields += [("repeat", pa.int64())] if survey.repeats > 1 else []
+        fields += [(column, type_of(survey.about[name])) for name, column in self._about.items()]
+        return pa.schema(fields)
+
+    def rows(self, spool: Spool) -> Iterator[Mapping[str, Plain]]:
+        """A row for each response."""
+        ids = Ids(self._survey, by_system=True)
+        for one in spool:
+            yield {
+                ID: ids.of(one), "question": one.question, "response": one.response, "choice": one.choice,
+                "reference": one.reference, "task": one.task, "model": one.system, "run": one.run,
+                "repeat": one.repeat, **self._judges.row(one.judged), **self._people.row(one.people),
+                **{column: one.reasons.get(name) for name, column in self._reasons.items()},
+                **{column: one.about.get(name) for name, column in self._about.items()},
+            }
+
+    def draft(self) -> Draft:
+        """People are asked what the first scorer was asked, or what people were asked before."""
+        survey = self._survey
+        by_people, labels, _ = self._people.alike()
+        by_judges, complete, filled = self._judges.alike()
+        scale = by_people or by_judges or RIGHT_OR_WRONG
+        if by_judges is None or by_judges.labels != scale.labels:
+            complete, filled = [], []
+        pool: JsonObject = {"prediction": complete[0]} if complete else {}
+        judges: list[Json] = [*complete[1:], *filled]
+        if judges:
+            pool["judge"] = judges
+        pool["display"] = [name for name in SHOWN if survey.texts[name]]
+        segments = self._segments()
+        if segments:
+            pool["segments"] = segments
+        return Draft(
+            pool=pool, labels=scale.labels, half_width=scale.half_width,
+            measures=[*scale.measures, *(scale.of_prediction if complete else ())],
+            label=labels[0] if labels else None, says=_says(scale.asks, complete, judges),
+        )
+
+    def _segments(self) -> list[Json]:
+        survey = self._survey
+        ways = (("task", survey.tasks), ("model", survey.systems))
+        found: list[Json] = [name for name, values in ways if 2 <= len(values) <= FEW]
+        return found + [c for name, c in self._about.items() if divides(survey.about[name], survey.rows)]
+
+
+def _says(asked: str, complete: list[str], judges: list[Json]) -> tuple[str, ...]:
+    """What the spec is about, in comments."""
+    says = [asked]
+    if complete:
+        says.append(
+            f"The column {complete[0]!r} is what the scorer said. It stands under `prediction`, so that the "
+            "report says how far people agree with it; the labels decide how far it is believed."
+        )
+    if judges:
+        says.append(f"Also believed as far as the labels confirm it: {', '.join(map(str, judges))}.")
+    return tuple(says)

@@ -1,0 +1,102 @@
+"""What all responses of an import are like: counted while they are read, so that columns can be chosen."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from assay.tasks.connectors.response import Plain, Response, Verdict
+
+FEW = 20                # different values that a segment, or a response that is a choice, may have
+SHORT = 40              # characters of such a response
+_MOST_KEPT = 10_000     # different verdicts of a scorer
+
+
+@dataclass(slots=True)
+class Seen:
+    """Different values, at most so many of them, and how often there was one at all."""
+
+    most: int
+    values: Counter[Verdict] = field(default_factory=Counter)
+    filled: int = 0
+    more: bool = False          # whether there were further ones
+    kinds: set[type] = field(default_factory=set)
+
+    def add(self, value: Plain) -> None:
+        """Count a value; None is none."""
+        if value is None:
+            return
+        self.filled += 1
+        self.kinds.add(type(value))
+        if value in self.values or len(self.values) < self.most:
+            self.values[value] += 1
+        else:
+            self.more = True
+
+    @property
+    def commonest(self) -> Verdict:
+        """The value that is there most often."""
+        return self.values.most_common(1)[0][0]
+
+
+@dataclass(slots=True)
+class Survey:
+    """Filled response by response."""
+
+    rows: int = 0
+    tasks: dict[str, None] = field(default_factory=dict)        # in the order they came up
+    systems: dict[str, None] = field(default_factory=dict)
+    runs: set[tuple[str, str, str]] = field(default_factory=set)    # task, system, run
+    repeats: int = 1
+    judged: dict[str, Seen] = field(default_factory=dict)
+    people: dict[str, Seen] = field(default_factory=dict)
+    about: dict[str, Seen] = field(default_factory=dict)
+    reasons: dict[str, None] = field(default_factory=dict)
+    texts: Counter[str] = field(default_factory=Counter)        # question, response, ...: in how many
+    choices: Seen = field(default_factory=lambda: Seen(FEW))    # short responses
+    long_responses: bool = False
+    keys: Counter[int] = field(default_factory=Counter)         # of task, question, system and repeat
+    questions: Counter[int] = field(default_factory=Counter)    # of task, question and repeat: responses
+
+    def add(self, response: Response, place: int) -> None:
+        """Count one that is kept at this place of the spool."""
+        self.rows += 1
+        self.tasks[response.task] = None
+        self.systems[response.system] = None
+        self.runs.add((response.task, response.system, response.run))
+        self.repeats = max(self.repeats, response.repeat)
+        for kept, given, most in (
+            (self.judged, response.judged, _MOST_KEPT), (self.people, response.people, _MOST_KEPT),
+            (self.about, response.about, FEW + 1),
+        ):
+            for name, value in given.items():
+                kept.setdefault(name, Seen(most)).add(value)
+        self.reasons |= dict.fromkeys(response.reasons)
+        for name in ("question", "response", "choice", "reference"):
+            self.texts[name] += getattr(response, name) is not None
+        text = response.response if response.choice is None else response.choice
+        if text is not None and len(text) <= SHORT:
+            self.choices.add(text)
+        else:
+            self.long_responses = True
+        question = question_of(response)
+        self.questions[_short(question)] += 1
+        self.keys[_short((*question, response.system))] += 1
+
+    @property
+    def twice(self) -> bool:
+        """Whether a system answered a question, in a repeat of it, more than once."""
+        return len(self.keys) < self.rows
+
+    @property
+    def shared(self) -> int:
+        """Questions to which every system has a response."""
+        return sum(count == len(self.systems) for count in self.questions.values())
+
+
+def question_of(response: Response) -> tuple[str, ...]:
+    """What two responses have in common that can be compared."""
+    return response.task, response.question_id, str(response.repeat)
+
+
+def _short(parts: tuple[str, ...]) -> int:
+    return int.from_bytes(blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).digest(), "big")

@@ -1,0 +1,51 @@
+"""Rows of a table to a pool: its columns as they are, and numbers of the rows where none names them."""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.connectors.parquet import write_parquet
+from assay.tasks.connectors.written import Written
+
+ID = "item_id"
+
+
+def write_table(batches: Iterator[pa.RecordBatch], to: Path) -> Written:
+    """Write the rows. Batches after the first must have its columns.
+
+    A column `item_id` with the numbers of the rows is put in front where there is none.
+    Raises BadInput where there is no row, and where later rows have other columns.
+    """
+    first = next(batches, None)
+    if first is None:
+        raise BadInput("there is no row to import: the table is empty")
+    schema, numbered = first.schema.remove_metadata(), ID not in first.schema.names
+    if numbered:
+        schema = schema.insert(0, pa.field(ID, pa.string()))
+    rows = write_parquet(_aligned(chain([first], batches), schema, numbered), schema, to)
+    return Written(path=to, rows=rows, columns=tuple(schema.names))
+
+
+def _aligned(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, numbered: bool
+) -> Iterator[pa.RecordBatch]:
+    done = 0
+    for batch in batches:
+        columns = batch.columns
+        if numbered:
+            columns = [pa.array(map(str, range(done, done + len(batch))), pa.string()), *columns]
+        names = [ID, *batch.schema.names] if numbered else batch.schema.names
+        if names != schema.names:
+            raise BadInput(
+                f"rows from {done + 1:,} on have the columns {', '.join(names)}, and those before have "
+                f"{', '.join(schema.names)}; import what has the same columns together"
+            )
+        try:
+            columns = [c.cast(field.type) for c, field in zip(columns, schema, strict=True)]
+        except pa.ArrowInvalid as error:
+            raise BadInput(f"rows from {done + 1:,} on hold other kinds of values: {error}") from None
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        done += len(batch)
