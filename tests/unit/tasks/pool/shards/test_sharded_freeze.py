@@ -83,7 +83,7 @@ def in_threads(work, over) -> Iterator:
 
 def ledger(store) -> dict[str, bytes]:
     """What there is but for the times of files."""
-    return {key: store.get(key) for key in store.keys() if not key.endswith("sources.json")}
+    return {key: store.get(key) for key in store.keys("") if not key.endswith("sources.json")}
 
 
 def in_one(monkeypatch, spec) -> dict[str, bytes]:
