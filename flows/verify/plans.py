@@ -11,9 +11,9 @@ from assay.flows.record.opened import Opened
 from assay.tasks.ledger.checks.differences import column_differences
 from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.plan import PlannedRound
-from assay.tasks.pool.checked_rows import shown_hashes
 from assay.tasks.pool.frozen import FrozenRow, scores_of
 from assay.tasks.pool.index import PoolIndex
+from assay.tasks.pool.shown import shown_hashes
 
 _DRAWN = ("cell", "rank", "ask", "probability")
 
@@ -55,7 +55,8 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
                 yield f"draw {t}: {what} is {stored!r}, recomputed {computed!r}"
         if shown and set(shown) == set(display):
             fields = [pa.array([shown[field]], pa.string()) for field in display]
-            if shown_hashes(pa.array([row.item_id], pa.string()), fields) != [row.shown_hash]:
+            [hashed] = shown_hashes(pa.array([row.item_id], pa.string()), fields).to_pylist()
+            if hashed != row.shown_hash:
                 yield f"draw {t}: what was shown of {row.item_id!r} is not what was frozen"
 
 

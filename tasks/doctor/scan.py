@@ -16,7 +16,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats, Ints
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.pool.checked_rows import MOST_LISTED
-from assay.tasks.pool.duplicate_ids import SeenIds, first_duplicates
+from assay.tasks.pool.shards.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.sources.reader import Source, SourceBatch
 from assay.tasks.sources.values import as_numbers, as_text
 

@@ -129,6 +129,10 @@ index_of_monitor = KeyPattern[str]("index/{monitor}/")
 monitor_checkpoint = KeyPattern[str, int, str]("index/{monitor}/{verdict:06d}-{digest:.32}")
 monitor_checkpoint_run = KeyPattern[str, str]("index/{monitor}/run-{digest:.32}")   # early records of one
 alert_index = KeyPattern[str, str]("index/alerts/{owner}/{alert}")
+# Of a pool that is being frozen: what a shard came to, and the hashes of its ids.
+index_of_freezing = KeyPattern[str]("index/freezing/{evaluation}/")
+freezing_receipt = KeyPattern[str, int, str]("index/freezing/{evaluation}/{shard:06d}-{digest:.32}.json")
+freezing_ids = KeyPattern[str, int, str]("index/freezing/{evaluation}/{shard:06d}-{digest:.32}.ids")
 OPEN_PREFIX = "index/open/"
 FINISHED_PREFIX = "index/finished/"
 ALERTS_PREFIX = "index/alerts/"

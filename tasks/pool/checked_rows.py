@@ -9,9 +9,8 @@ shown_hash               of the item's id and what people will see of it, so tha
 Messages count rows from 1; the header of a CSV file is not a row.
 """
 
-import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +20,9 @@ import pyarrow.compute as pc
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.ledger.manifest import CLUSTER
+from assay.tasks.pool.column_kinds import ColumnKind, ColumnKinds
 from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.shown import shown_hashes
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
 from assay.tasks.spec.evaluation import Spec
@@ -42,7 +43,7 @@ class RowChecker:
         self._predictions = predictions_of(spec)
         self._schema = frozen_schema(spec)
         self._codes = self._predictions.codes
-        self._kinds: dict[str, tuple[Kind, str]] = {}
+        self.kinds = ColumnKinds(paths)
         self._clusters = [pool.cluster] if pool.cluster else []
         roles = [pool.id, *self._predictions.source_columns, *pool.segments, *self._clusters, *pool.display]
         self.columns: list[str] = list(dict.fromkeys(roles))
@@ -75,7 +76,7 @@ class RowChecker:
             *clusters,
             pa.array(np.full(n, batch.file), pa.int32()),
             pa.array(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
-            pa.array(shown_hashes(ids, shown), pa.string()) if shown else pa.nulls(n, pa.string()),
+            shown_hashes(ids, shown) if shown else pa.nulls(n, pa.string()),
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
@@ -158,14 +159,9 @@ class RowChecker:
 
     def _one_kind(self, batch: SourceBatch, name: str, values: pa.Array) -> Kind:
         """The kind of a column's values. Raises BadInput where it differs from the rows before."""
-        found, path = kind(values.type), self._paths[batch.file]
+        found = kind(values.type)
         if found != "nothing":
-            first, where = self._kinds.setdefault(name, (found, path))
-            if first != found:
-                raise BadInput(
-                    f"{path}: column {name!r} holds {found} values from row {batch.first_row + 1} on, but "
-                    f"{first} values before ({where}); write the column with one type throughout"
-                )
+            self.kinds.add(ColumnKind(column=name, kind=found, file=batch.file, row=batch.first_row))
         return found
 
     def refuse(
@@ -219,13 +215,6 @@ def frozen_schema(spec: Spec) -> pa.Schema:
         ("source_row", pa.int64()),
         ("shown_hash", pa.string()),
     ])
-
-
-def shown_hashes(ids: pa.StringArray, shown: Iterable[pa.StringArray]) -> list[str]:
-    """For each row, a 128-bit hash (hex) of its id and shown texts in the order of the spec."""
-    rows = zip(ids.to_pylist(), *(column.to_pylist() for column in shown), strict=True)
-    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    return [hashlib.blake2b(encode(row).encode(), digest_size=16).hexdigest() for row in rows]
 
 
 def _said(value: object) -> str:

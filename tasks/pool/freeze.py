@@ -1,9 +1,13 @@
 """Freezes a pool: reads the predictions once and writes them to the ledger, where they no longer change.
 
-    read      every row once, in order, checked as it comes; written to the ledger 65,536 rows at a time
+    read      every row once, checked as it comes; written to the ledger 65,536 rows at a time
     check     nothing is missing, no id is there twice, the budget fits
     cut       the partition of the spec's method, and which rows its cells hold
     commit    the manifest, last
+
+A pool of more than about a million rows is read in shards (`tasks.pool.shards`), one after the other or by
+several workers at once. Every byte in the ledger is the same, whoever did which shard and in which order. A
+freeze that was killed goes on from the shards that are done.
 
 Nothing is frozen until the manifest is there. Bad input ends with one clear error and without a manifest;
 parts already written stay and do no harm: a part's name holds the digest of its bytes, and only the manifest
@@ -23,11 +27,13 @@ from assay.tasks.ledger.record import put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
-from assay.tasks.pool.frozen import pool_digest
+from assay.tasks.pool.frozen import frozen_parts, pool_digest
 from assay.tasks.pool.gold import freeze_gold
-from assay.tasks.pool.one_pass import FreezingPass
+from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import freeze_outcomes, read_outcomes
+from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.known_answers import refuse_known_answers
+from assay.tasks.pool.shards.together import FrozenRows
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 
@@ -38,12 +44,14 @@ def freeze_pool(
     progress: Callable[[int], None] | None = None,
     before_commit: Callable[[], None] | None = None,
     inherited: str | None = None,
+    map_over: MapOver = one_after_the_other,
 ) -> Manifest:
     """Freeze the spec's predictions unless they are frozen already; returns the manifest in the ledger.
 
     progress        called with the number of rows frozen so far
     before_commit   called when only the manifest is missing; what it raises ends the freeze
     inherited       digest of the labels the evaluation starts from
+    map_over        who freezes the shards; the result does not depend on it
 
     Raises BadInput naming the file, column and first bad rows, or the key of the spec, and leaves no manifest
     then; StoreError if the ledger fails.
@@ -54,14 +62,20 @@ def freeze_pool(
     except KeyMissing:
         pass
     source = open_source(spec.pool.source)
-    frozen = FreezingPass(spec, store, source)
-    for rows in frozen.run():
-        if progress:
-            progress(rows)
-    frozen.check()
-    refuse_known_answers(spec, frozen.counts.predicted)
+    try:
+        frozen = FrozenRows(spec, store, source, map_over, progress)
+        frozen.check()
+    except KeyMissing:
+        if not store.exists(key):
+            raise
+        return load_manifest(ledger)    # another process committed the pool, and cleared up
+    counts = frozen.counts
+    refuse_known_answers(spec, counts.predicted)
     outcomes = freeze_outcomes(spec, store, frozen.part_keys)
     known = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
+    gathered = predictions_of(spec).gathered()
+    for part in frozen_parts(store, frozen.part_keys, gathered.columns):
+        gathered.add(part)
     manifest = Manifest(
         evaluation=spec.name,
         rows=frozen.rows,
@@ -72,18 +86,20 @@ def freeze_pool(
             SourceEntry(path=file.path, rows=rows)
             for file, rows in zip(source.files, frozen.rows_of_file, strict=True)
         ),
-        segments={name: dict(sorted(counts.items())) for name, counts in frozen.segments.items()},
-        partition=cut_pool(spec, store, frozen.gathered, frozen.part_keys, known),
+        segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
+        partition=cut_pool(spec, store, gathered, frozen.part_keys, known),
         inherited=inherited,
         gold=freeze_gold(spec, store),
         outcomes=outcomes,
-        predicted=frozen.counts.predicted,
-        score_range=frozen.counts.score_range,
-        differing=frozen.counts.differing,
+        predicted=counts.predicted,
+        score_range=counts.score_range,
+        differing=counts.differing,
     )
     put_record(ledger, layout.pool_sources(spec.name), FilesRead(files=tuple(
         FileRead(path=file.path, size=file.size, version=file.version) for file in source.files
     )))
     if before_commit:
         before_commit()
-    return put_record(ledger, key, manifest)
+    committed = put_record(ledger, key, manifest)
+    frozen.forget()
+    return committed

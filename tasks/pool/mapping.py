@@ -1,6 +1,7 @@
 """How the same work is done for every shard of a pool: here one after the other, elsewhere on workers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 A = TypeVar("A")
@@ -23,3 +24,13 @@ class MapOver(Protocol):
 def one_after_the_other(work: Callable[[A], B], over: Sequence[A]) -> Iterator[B]:
     """In this process: a `MapOver`."""
     return map(work, over)
+
+
+@contextmanager
+def stopping(results: Iterator[B]) -> Iterator[Iterator[B]]:
+    """The results of a `MapOver`; whoever goes away before the last one sends the workers home."""
+    try:
+        yield results
+    finally:
+        if isinstance(results, Generator):
+            results.close()

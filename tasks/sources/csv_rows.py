@@ -65,6 +65,11 @@ def csv_batches(
         raise unreadable(file.path, str(error) or type(error).__name__) from None
 
 
+def count_rows(file: SourceFile, column: str) -> int:
+    """How many rows the file has, by one of its columns. Raises BadInput where it cannot be read."""
+    return sum(batch.num_rows for _, batch in csv_batches(file, [column]))
+
+
 def header(file: SourceFile) -> list[str]:
     """The column names. Raises BadInput for a file without any."""
     try:

@@ -49,25 +49,37 @@ def first_keys(file: SourceFile) -> list[str]:
         return list(dict.fromkeys(key for row in next(batches, []) for key in row))
 
 
+def count_rows(file: SourceFile) -> int:
+    """How many rows the file has; the objects themselves are not looked at."""
+    with closing(_lines(file)) as lines:
+        return sum(1 for _ in lines)
+
+
 def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
+    rows: list[JsonObject] = []
+    held = 0
+    with closing(_lines(file)) as lines:
+        for number, line in lines:
+            rows.append(_row(file, number, line))
+            held += len(line)
+            if len(rows) == _BATCH_ROWS or held >= _BATCH_BYTES:
+                yield rows
+                rows, held = [], 0
+        if rows:
+            yield rows
+
+
+def _lines(file: SourceFile) -> Generator[tuple[int, bytes]]:
+    """The lines that hold rows, each with its number from 1."""
     try:
         with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
-            rows: list[JsonObject] = []
-            held = 0
             for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE + 1), b""), start=1):
                 if len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
                     raise line_too_long(file.path, number, _LONGEST_LINE)
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
-                if line.isspace() or not line:
-                    continue
-                rows.append(_row(file, number, line))
-                held += len(line)
-                if len(rows) == _BATCH_ROWS or held >= _BATCH_BYTES:
-                    yield rows
-                    rows, held = [], 0
-            if rows:
-                yield rows
+                if line and not line.isspace():
+                    yield number, line
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable(file.path, str(error) or type(error).__name__) from None
 

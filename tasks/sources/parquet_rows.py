@@ -55,6 +55,16 @@ def parquet_batches(
         raise unreadable(file.path, f"not a sound Parquet file ({error})") from None
 
 
+def group_rows(file: SourceFile) -> list[int]:
+    """The rows of each row group, as the end of the file says. Raises BadInput where it cannot be read."""
+    try:
+        with closing(file.open(1 << 16)) as stream:
+            about = pq.ParquetFile(stream, pre_buffer=False).metadata
+            return [about.row_group(group).num_rows for group in range(about.num_row_groups)]
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(file.path, f"not a sound Parquet file ({error})") from None
+
+
 def _batches(
     reader: pq.ParquetFile, group: int, columns: Sequence[str], rows: int
 ) -> Iterator[pa.RecordBatch]:

@@ -4,8 +4,9 @@
     for batch in source.batches(["item_id", "score"]):
         batch.file, batch.first_row, batch.columns
 
-Files are read in sorted order, once, and only the asked columns of them. `read_rows` goes back to one file
-for a few rows, which is how the shown fields of planned items are fetched later.
+Files are read in sorted order, once, and only the asked columns of them; `slices` reads some rows of some
+files. `read_rows` goes back to one file for a few rows, which is how the shown fields of planned items are
+fetched later.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from assay.tasks.sources.csv_rows import csv_batches
 from assay.tasks.sources.file_columns import file_columns
 from assay.tasks.sources.files.listing import file_at, list_files
 from assay.tasks.sources.files.names import Format, format_of
-from assay.tasks.sources.files.protocol import SourceFile
+from assay.tasks.sources.files.protocol import SourceFile, changed_while_read
 from assay.tasks.sources.jsonl_rows import jsonl_batches
 from assay.tasks.sources.parquet_rows import parquet_batches
 from assay.tasks.sources.partition_columns import partition_columns
@@ -43,6 +44,15 @@ class SourceBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """Some consecutive rows of one file, to be read."""
+
+    file: int                  # index into Source.files
+    first: int = 0             # the first of them, from 0
+    rows: int | None = None    # how many; None: all that follow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """The files of a source, all of one format."""
 
@@ -52,15 +62,31 @@ class Source:
 
     def batches(self, columns: Sequence[str]) -> Iterator[SourceBatch]:
         """Every row, in order. Raises BadInput for a file that is corrupt, lacks a column or changes."""
-        for index, file in enumerate(self.files):
+        return self.slices([Slice(file=index) for index in range(len(self.files))], columns)
+
+    def slices(self, slices: Sequence[Slice], columns: Sequence[str]) -> Iterator[SourceBatch]:
+        """The rows of these slices, in order. Raises BadInput as `batches`."""
+        for one in slices:
+            file, found = self.files[one.file], 0
             try:
-                for first, batch in _rows(file, self.format, columns, None):
-                    if batch.num_rows:
-                        yield SourceBatch(file=index, first_row=first, columns=batch)
+                for batch in self._slice(one, columns):
+                    found += batch.columns.num_rows
+                    yield batch
             except BadInput:
                 file.check_unchanged()      # a file that was written to may look corrupt
                 raise
             file.check_unchanged()
+            if found != (found if one.rows is None else one.rows):
+                raise changed_while_read(file.path)
+
+    def _slice(self, one: Slice, columns: Sequence[str]) -> Iterator[SourceBatch]:
+        end = None if one.rows is None else one.first + one.rows
+        wanted = None if end is None else range(one.first, end)
+        for first, batch in _rows(self.files[one.file], self.format, columns, wanted):
+            before = max(one.first - first, 0)
+            rows = batch.slice(before, None if end is None else max(end - first - before, 0))
+            if rows.num_rows:
+                yield SourceBatch(file=one.file, first_row=first + before, columns=rows)
 
 
 def open_source(given: str) -> Source:

@@ -17,11 +17,13 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import KeyMissing
-from assay.tasks.pool import frozen, one_pass
+from assay.tasks.pool import frozen
 from assay.tasks.pool.cut import load_partition
-from assay.tasks.pool.duplicate_ids import first_duplicates
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import digest_of_frozen, frozen_parts
+from assay.tasks.pool.shards import cutting, receipt, together, work
+from assay.tasks.pool.shards.duplicate_ids import first_duplicates
+from assay.tasks.pool.shards.id_hashes import id_hashes
 from assay.tasks.spec.evaluation import Spec
 
 CSV = """\
@@ -45,7 +47,7 @@ def frozen_columns(store, manifest) -> dict[str, list]:
 @pytest.fixture
 def small_parts(monkeypatch):
     """Parts of four rows, groups of two: the same code as for millions."""
-    for module in (frozen, one_pass):
+    for module in (frozen, work, together, cutting, receipt):
         monkeypatch.setattr(module, "PART_ROWS", 4)
     monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
 
@@ -281,6 +283,6 @@ def test_what_was_read_is_noted_beside_the_manifest(tmp_path):
 
 def test_equal_hashes_are_only_suspects():
     ids = pa.array(["a", "b", "c", "b"])
-    everything = np.sort(np.array([hash(x) for x in ("a", "b", "c")]))   # every id is under suspicion
+    everything = np.sort(id_hashes(pa.array(["a", "b", "c"])))   # every id is under suspicion
     assert list(first_duplicates(everything, lambda: [ids])) == [("b", [1, 3])]
     assert list(first_duplicates(everything, lambda: [ids.slice(0, 3)])) == []

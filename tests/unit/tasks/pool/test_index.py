@@ -9,11 +9,12 @@ from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.pool import frozen, one_pass
+from assay.tasks.pool import frozen
 from assay.tasks.pool import index as pool_index
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.index import PoolIndex
+from assay.tasks.pool.shards import together, work
 
 ROWS = 30
 
@@ -21,7 +22,7 @@ ROWS = 30
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Parts of eight rows and groups of two, so that thirty rows are many."""
-    for module in (frozen, one_pass, pool_index):
+    for module in (frozen, work, together, pool_index):
         monkeypatch.setattr(module, "PART_ROWS", 8)
     monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
 

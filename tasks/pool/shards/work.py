@@ -1,0 +1,156 @@
+"""The work on one shard: its rows are read, checked, counted and written to the ledger."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.manifest import PROVENANCE, FrozenPart
+from assay.tasks.ledger.stores.travelling import Travelling
+from assay.tasks.pool.checked_rows import RowChecker
+from assay.tasks.pool.frozen import PART_ROWS, part_bytes, part_digest
+from assay.tasks.pool.predictions.kinds import predictions_of
+from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
+from assay.tasks.pool.shards.cutting import Shard
+from assay.tasks.pool.shards.duplicate_ids import SeenIds, buckets
+from assay.tasks.pool.shards.receipt import Basis, Receipt, kept_receipt
+from assay.tasks.sources.reader import Source
+from assay.tasks.spec.evaluation import Spec
+
+_MOST_SEGMENT_VALUES = 1_000
+
+
+class Told(Protocol):
+    """Called with the number of rows frozen so far."""
+
+    def __call__(self, rows: int, /) -> object:
+        """What it returns is not looked at."""
+        ...
+
+
+class Progress:
+    """Adds up the rows of all shards, and tells. Safe in several threads; in other processes, silent."""
+
+    def __init__(self, tell: Told | None) -> None:
+        self._tell, self._rows, self._lock = tell, Counter[int](), Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Progress, (None,)
+
+    def reached(self, shard: int, rows: int) -> None:
+        """So many rows of a shard are frozen by now."""
+        with self._lock:
+            if self._tell and rows > self._rows[shard]:
+                self._rows[shard] = rows
+                self._tell(self._rows.total())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreezeShard:
+    """Freezes a shard, unless that was done; travels to workers. Safe to repeat: it puts the same bytes."""
+
+    spec: Spec
+    source: Source
+    store: Travelling      # parts go there
+    scratch: Travelling    # the receipt and the hashes of ids
+    basis: Basis
+    progress: Progress
+
+    def __call__(self, shard: Shard) -> Receipt:
+        """What it comes to, or what is wrong with its rows. Raises StoreError when the ledger fails."""
+        scratch = self.scratch.store
+        kept = kept_receipt(self.store.store, scratch, self.basis, shard)
+        if kept is not None:
+            return kept
+        one = _Pass(self, shard)
+        try:
+            for rows in one.run():
+                self.progress.reached(shard.number, rows)
+        except BadInput as error:
+            return one.receipt(str(error))
+        hashes = one.seen.sorted()
+        receipt = one.receipt(None, buckets(hashes))
+        scratch.put(self.basis.ids_key(shard), hashes.astype("<i8").tobytes())
+        scratch.put(self.basis.receipt_key(shard), codec.encode(receipt))
+        return receipt
+
+
+class _Pass:
+    """One pass over the rows of a shard."""
+
+    def __init__(self, work: FreezeShard, shard: Shard) -> None:
+        self.seen = SeenIds()
+        self._work, self._shard, self._pool = work, shard, work.spec.pool
+        self._checker = RowChecker(work.spec, [file.path for file in work.source.files])
+        self._rows_of_file: dict[int, int] = {one.file: 0 for one in shard.slices}
+        self._parts: list[FrozenPart] = []
+        self._values: list[str] = []
+        self._predictions = predictions_of(work.spec)
+        self._counts: PredictionCounts | None = None
+        self._segments: dict[str, Counter[str]] = {name: Counter() for name in self._pool.segments}
+
+    def run(self) -> Iterator[int]:
+        """Read, check and write everything; yields the rows written so far, after each part."""
+        waiting: list[pa.RecordBatch] = []
+        held = done = 0
+        for batch in self._work.source.slices(self._shard.slices, self._checker.columns):
+            rows = self._checker.check(batch)
+            self._rows_of_file[batch.file] += rows.num_rows
+            waiting.append(rows)
+            held += rows.num_rows
+            while held >= PART_ROWS:
+                table = pa.Table.from_batches(waiting)
+                self._write(table.slice(0, PART_ROWS))
+                waiting = table.slice(PART_ROWS).to_batches()
+                held, done = held - PART_ROWS, done + PART_ROWS
+                yield done
+        if held:
+            self._write(pa.Table.from_batches(waiting))
+            yield done + held
+
+    def receipt(self, refused: str | None, ids: tuple[int, ...] = ()) -> Receipt:
+        """Of what was read so far."""
+        return Receipt(
+            parts=tuple(self._parts), values=tuple(self._values),
+            rows_of_file=tuple(self._rows_of_file.items()), kinds=self._checker.kinds.found,
+            segments={name: dict(counts) for name, counts in self._segments.items()},
+            counts=self._counts, buckets=ids, refused=refused,
+        )
+
+    def _write(self, table: pa.Table) -> None:
+        table = table.combine_chunks()
+        blob = part_bytes(table)
+        digest = layout.digest(blob)
+        number = self._shard.first_part + len(self._parts)
+        key = layout.pool_part(self._work.spec.name, number, digest)
+        if self._work.store.store.put(key, blob) != blob:
+            raise DamagedRecord(f"{key}: holds other bytes than its name says; remove it and begin again")
+        self._parts.append(FrozenPart(file=digest, rows=table.num_rows, digest=part_digest(table)))
+        self._values.append(part_digest(table, PROVENANCE))
+        self._count(table)
+
+    def _count(self, table: pa.Table) -> None:
+        self.seen.add(table.column("item_id"))
+        counts = self._predictions.counts(table)
+        self._counts = counts if self._counts is None else self._counts.plus(counts)
+        for name, so_far in self._segments.items():
+            for entry in pc.value_counts(table.column(name)).to_pylist():
+                so_far[entry["values"]] += entry["counts"]
+            refuse_many_values(self._work.spec, name, so_far)
+
+
+def refuse_many_values(spec: Spec, name: str, counts: Counter[str]) -> None:
+    """Raise BadInput for a segment that splits the pool into more than a few parts."""
+    if len(counts) > _MOST_SEGMENT_VALUES:
+        raise BadInput(
+            f"{spec.pool.source}: column {name!r} has more than {_MOST_SEGMENT_VALUES:,} "
+            "different values; a segment splits the pool into a few parts: take it out of "
+            "pool.segments, or group its values"
+        )

@@ -1,0 +1,288 @@
+"""A pool in many shards: the same bytes as in one, whoever does them, in any order, killed or not."""
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from doubles.specs import a_spec
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.stores.local import LocalStore
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.pool import frozen
+from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.pool.shards import cutting, receipt, together, work
+from assay.tasks.pool.shards.cutting import shards_of
+from assay.tasks.sources.reader import open_source
+
+ROWS = 59
+POOL = {"segments": ["region"], "display": ["text"]}
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    """Parts of four rows, eight to a shard: the same code as for millions."""
+    for module in (frozen, work, together, cutting, receipt):
+        monkeypatch.setattr(module, "PART_ROWS", 4)
+    monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
+    monkeypatch.setattr(cutting, "SHARD_ROWS", 8)
+    monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
+
+
+def rows(start: int, end: int) -> list[dict]:
+    return [
+        {"item_id": f"i{i}", "score": i / 8 - 3, "prediction": i % 2, "region": f"r{i % 3}", "text": f"t {i}"}
+        for i in range(start, end)
+    ]
+
+
+def write(folder, name: str, some: list[dict], format: str) -> None:
+    table = pa.Table.from_pylist(some, schema=pa.schema([
+        ("item_id", pa.string()), ("score", pa.float64()), ("prediction", pa.int64()),
+        ("region", pa.string()), ("text", pa.string()),
+    ]))
+    path = folder / f"{name}.{format}"
+    if format == "parquet":
+        pq.write_table(table, path, row_group_size=5)
+    elif format.startswith("csv"):
+        text = ",".join(table.column_names) + "\n" + "".join(
+            ",".join(map(str, row.values())) + "\n" for row in some
+        )
+        path.write_bytes(gzip.compress(text.encode()) if format.endswith("gz") else text.encode())
+    else:
+        path.write_text("\n".join(json.dumps(row) for row in some) + "\n\n")
+
+
+def source(tmp_path, format: str = "parquet", change=lambda i, row: row):
+    """Files of 3, 0, 30, 1 and 25 rows."""
+    folder = tmp_path / "source"
+    folder.mkdir(exist_ok=True)
+    for name, (start, end) in enumerate([(0, 3), (3, 3), (3, 33), (33, 34), (34, ROWS)]):
+        some = [change(start + i, row) for i, row in enumerate(rows(start, end))]
+        if some or format != "jsonl":
+            write(folder, str(name), some, format)
+    return folder
+
+
+def last_first(work, over) -> Iterator:
+    """Every piece of work done, the last one first, some of it twice."""
+    done = {place: work(over[place]) for place in reversed(range(len(over)))}
+    assert work(over[0]) is not None
+    return iter([done[place] for place in range(len(over))])
+
+
+def in_threads(work, over) -> Iterator:
+    with ThreadPoolExecutor(3) as pool:
+        return iter(list(pool.map(work, over)))
+
+
+def ledger(store) -> dict[str, bytes]:
+    """What there is but for the times of files."""
+    return {key: store.get(key) for key in store.keys("") if not key.endswith("sources.json")}
+
+
+def in_one(monkeypatch, spec) -> dict[str, bytes]:
+    """What freezing the pool as one shard leaves."""
+    store = MemoryStore()
+    with monkeypatch.context() as patch:
+        patch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+        freeze_pool(spec, store)
+    return ledger(store)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "csv.gz", "jsonl"])
+@pytest.mark.parametrize("map_over", [map, last_first, in_threads])
+def test_the_ledger_is_the_same_to_the_byte(tmp_path, monkeypatch, format, map_over):
+    spec, store = a_spec(source(tmp_path, format), **POOL), MemoryStore()
+    assert len(shards_of(open_source(spec.pool.source), "item_id", map)) >= 2
+    freeze_pool(spec, store, map_over=map_over)
+    assert ledger(store) == in_one(monkeypatch, spec)
+    assert len(json.loads(store.get("trial/pool/manifest.json"))["parts"]) == 15
+
+
+def test_shards_follow_from_row_groups_and_hold_whole_parts(tmp_path):
+    opened = open_source(str(source(tmp_path)))
+    shards = shards_of(opened, "item_id", map)
+    # row groups end at 3, 8, 13, 18, 23, 28, 33, 34, 39 ...: the first whole part that begins there
+    sizes = [sum(one.rows or 0 for one in shard.slices) for shard in shards]
+    assert sizes == [8, 8, 8, 12, 8, 8, 7]
+    assert [shard.first_part for shard in shards] == [0, 2, 4, 6, 9, 11, 13]
+    assert [shard.number for shard in shards] == list(range(len(shards)))
+    read = [(b.file, b.first_row + i) for s in shards for b in opened.slices(s.slices, ["item_id"])
+            for i in range(b.columns.num_rows)]
+    assert read == [(b.file, b.first_row + i) for b in opened.batches(["item_id"])
+                    for i in range(b.columns.num_rows)]
+    assert {one.file for shard in shards for one in shard.slices} == {0, 1, 2, 3, 4}   # the empty one too
+
+
+def test_a_file_of_text_is_never_divided(tmp_path):
+    shards = shards_of(open_source(str(source(tmp_path, "csv"))), "item_id", map)
+    # files end at 3, 3, 33, 34, 59
+    assert [sum(one.rows or 0 for one in shard.slices) for shard in shards] == [36, 23]
+
+
+def test_one_file_of_text_and_a_small_source_are_one_shard(tmp_path, monkeypatch):
+    write(tmp_path, "p", rows(0, ROWS), "csv")
+    assert len(shards_of(open_source(str(tmp_path / "p.csv")), "item_id", map)) == 1
+    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 20)
+    assert len(shards_of(open_source(str(source(tmp_path))), "item_id", map)) == 1
+
+
+def test_a_small_pool_is_given_to_no_worker(tmp_path, monkeypatch):
+    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 20)
+
+    def nobody(work, over):
+        raise AssertionError("a worker was started")
+
+    store = MemoryStore()
+    assert freeze_pool(a_spec(source(tmp_path)), store, map_over=nobody).rows == ROWS
+    assert not list(store.keys("index/freezing/"))
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_a_killed_freeze_goes_on_from_the_shards_it_has(tmp_path, monkeypatch, format):
+    spec, store = a_spec(source(tmp_path, format), **POOL), LocalStore(tmp_path / "ledger")
+    whole = in_one(monkeypatch, spec)
+    shards = len(shards_of(open_source(spec.pool.source), "item_id", map))
+
+    def killed_before_the_last(work, over):
+        results = [work(one) for one in over[:-1]]
+        if len(over) == shards and hasattr(work, "spec"):
+            raise Killed
+        return iter([*results, work(over[-1])])
+
+    with pytest.raises(Killed):
+        freeze_pool(spec, store, map_over=killed_before_the_last)
+    assert not store.exists("trial/pool/manifest.json")
+    assert len(list(store.keys("index/freezing/trial/"))) == 2 * (shards - 1)
+    passes = []
+    once = work._Pass
+
+    def counted(*given):
+        passes.append(given[1].number)
+        return once(*given)
+
+    monkeypatch.setattr(work, "_Pass", counted)
+    told: list[int] = []
+    freeze_pool(spec, store, told.append)
+    assert passes == [shards - 1]
+    assert told[-1] == ROWS
+    assert ledger(store) == whole
+    assert not list(store.keys("index/freezing/"))     # cleared up once the manifest is there
+
+
+@pytest.mark.parametrize("what", ["source", "part", "receipt", "ids"])
+def test_what_no_longer_holds_is_frozen_again(tmp_path, monkeypatch, what):
+    folder = source(tmp_path)
+    spec, store = a_spec(folder, **POOL), LocalStore(tmp_path / "ledger")
+
+    def killed_at_the_end(work, over):
+        if not hasattr(work, "spec"):
+            return map(work, over)
+        list(map(work, over))
+        raise Killed
+
+    with pytest.raises(Killed):
+        freeze_pool(spec, store, map_over=killed_at_the_end)
+    key = {"source": None, "part": "trial/pool/part-00003", "receipt": "index/freezing/trial/000002",
+           "ids": "index/freezing/trial/000001"}[what]
+    if key is None:
+        source(tmp_path, change=lambda i, row: row | {"score": 9.0} if i == 40 else row)
+    else:
+        [first, *more] = store.keys(key)
+        path = tmp_path / "ledger" / (first if what != "receipt" else next(k for k in [first, *more]
+                                                                            if k.endswith(".json")))
+        path.unlink()
+        if what == "receipt":
+            path.write_bytes(b"half a rec")
+    freeze_pool(spec, store)
+    found = {k: v for k, v in ledger(store).items() if what != "source" or "part-" not in k}
+    assert found == {k: v for k, v in in_one(monkeypatch, spec).items()
+                     if what != "source" or "part-" not in k}
+
+
+def said(spec, map_over=map) -> str:
+    store = MemoryStore()
+    with pytest.raises(BadInput) as caught:
+        freeze_pool(spec, store, map_over=map_over)
+    assert not store.exists("trial/pool/manifest.json")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("map_over", [map, last_first, in_threads])
+def test_the_error_of_the_first_shard_is_told(tmp_path, monkeypatch, map_over):
+    bad = {20: "third", 45: "later"}
+    folder = source(tmp_path, change=lambda i, row: row | {"score": float("nan")} if i in bad else row)
+    spec = a_spec(folder)
+    assert "2.parquet: column 'score': values are not finite numbers: row 18: nan" in said(spec, map_over)
+
+
+@pytest.mark.parametrize("map_over", [map, last_first])
+def test_columns_of_two_kinds_in_different_shards_are_refused(tmp_path, monkeypatch, map_over):
+    folder = source(tmp_path)
+    numbers = pa.table({"item_id": list(range(34, ROWS)), "score": [1.0] * 25, "prediction": [1] * 24 + [7]})
+    pq.write_table(numbers, folder / "4.parquet", row_group_size=5)
+    text = said(a_spec(folder), map_over)
+    # and not the 7 that is no class, which comes later
+    assert "4.parquet: column 'item_id' holds number values from row 1 on, but text values before" in text
+    assert f"({folder}/0.parquet)" in text
+    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+    assert said(a_spec(folder)) == text
+
+
+@pytest.mark.parametrize("at_once", [1, 1 << 24])
+def test_ids_that_are_in_two_shards_are_found(tmp_path, monkeypatch, at_once):
+    monkeypatch.setattr("assay.tasks.pool.shards.duplicate_ids._HASHES_AT_ONCE", at_once)
+    again = {58: "i1", 40: "i39", 50: "i1"}
+    folder = source(tmp_path, change=lambda i, row: row | {"item_id": again.get(i, row["item_id"])})
+    text = said(a_spec(folder))
+    assert (f"'i1' ({folder}/0.parquet row 2, {folder}/4.parquet row 17, {folder}/4.parquet row 25); "
+            f"'i39' ({folder}/4.parquet row 6, {folder}/4.parquet row 7)") in text
+    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+    assert said(a_spec(folder)) == text
+
+
+def test_where_every_id_is_there_twice_the_first_are_listed(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.tasks.pool.shards.duplicate_ids._SUSPECTS_AT_ONCE", 7)
+    folder = source(tmp_path, change=lambda i, row: row | {"item_id": f"i{i % 29}"})
+    text = said(a_spec(folder))
+    assert [f"'i{i}' (" in text for i in range(6)] == [True] * 5 + [False]
+
+
+def test_a_segment_of_too_many_values_over_all_shards_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(work, "_MOST_SEGMENT_VALUES", 20)
+    folder = source(tmp_path, change=lambda i, row: row | {"region": f"r{i // 2}"})
+    assert "column 'region' has more than 20 different values" in said(a_spec(folder, segments=["region"]))
+
+
+def test_a_source_that_changes_between_two_shards_is_refused(tmp_path):
+    folder = source(tmp_path)
+
+    def meanwhile(work, over):
+        yield work(over[0])
+        if hasattr(work, "spec"):
+            source(tmp_path, change=lambda i, row: row | {"text": "another"})
+        yield from map(work, over[1:])
+
+    assert "changed while it was being read" in said(a_spec(folder, **POOL), meanwhile)
+
+
+def test_two_sharded_freezes_at_once_agree(tmp_path, monkeypatch):
+    spec, store = a_spec(source(tmp_path), **POOL), LocalStore(tmp_path / "ledger")
+    manifests = []
+    threads = [threading.Thread(target=lambda: manifests.append(freeze_pool(spec, store))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(manifests) == 4
+    assert ledger(store) == in_one(monkeypatch, spec)
