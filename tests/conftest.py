@@ -9,6 +9,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
+from doubles.checked_json import CheckedJson
 from hypothesis import HealthCheck, settings
 from services.order import LongFirst
 from services.s3 import FOREIGN_VARIABLES, S3Server, s3_server
@@ -26,6 +27,14 @@ def _nothing_is_forced_to_the_disk() -> Iterator[None]:
     """No test cuts the real power. Whether the store asks for it is tested in test_local_store_crashes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", os.fstat)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _all_json_fits_its_schema() -> Iterator[None]:
+    """Whatever a test prints with `--json` fits the published schema of its command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assay.flows.cli.output.json", CheckedJson)
         yield
 
 

@@ -1,15 +1,17 @@
 """What evaluations and replays say: frozen values that print, convert to frames, and draw themselves."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from assay.evalcore.types import JsonObject
 from assay.face.frames import frame_of
 from assay.flows.record.standing import Standing
+from assay.tasks.replay.printed import ReplayJson
 from assay.tasks.replay.result import ReplayResult
 from assay.tasks.replay.table import as_text
 from assay.tasks.report import EstimateRow, wording
+from assay.tasks.report.printed import StandingJson
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,7 +93,7 @@ class Estimates:
         """In a few lines of text."""
         return "\n".join([self.title, *(f"  {one}" for one in self.estimates)])
 
-    def to_dict(self) -> JsonObject:
+    def to_dict(self) -> Mapping[str, Any]:
         """An object of plain values."""
         return {"estimates": [asdict(one) for one in self.estimates]}
 
@@ -134,7 +136,7 @@ class Result(Estimates):
     labels: int                      # bought so far
     rounds: int                      # closed
     method: str
-    json: JsonObject                 # all of it, as `--json` prints it
+    json: StandingJson               # all of it, as `--json` prints it
 
     @property
     def title(self) -> str:
@@ -145,7 +147,7 @@ class Result(Estimates):
         rounds = wording.plural(self.rounds, "round", "rounds")
         return f"{self.evaluation}: {ended}, {bought} in {rounds}{said}"
 
-    def to_dict(self) -> JsonObject:
+    def to_dict(self) -> StandingJson:
         """The object that `--json` prints."""
         return self.json
 
@@ -161,7 +163,7 @@ class Replay:
         """The table that `assay replay` prints."""
         return as_text(self.result)
 
-    def to_dict(self) -> JsonObject:
+    def to_dict(self) -> ReplayJson:
         """The object that `assay replay --json` prints."""
         return self.result.to_json()
 

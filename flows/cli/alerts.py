@@ -1,10 +1,12 @@
 """`assay alerts`: what people were told, what waits, and whether the channels work."""
 
 from dataclasses import asdict
+from typing import Any
 
 import click
 
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
+from assay.flows.cli.printed.commands import AlertsJson
 from assay.tasks.alerts.listing import OutboxRow, undelivered
 
 
@@ -41,10 +43,10 @@ def alerts(
         rows = outbox_of_all(store, owners)
     failed = undelivered(done)
     if as_json:
-        print_json({
-            "alerts": [row.to_json() for row in rows],
-            "deliveries": [asdict(one) for one in done],
-        })
+        listed: Any = [row.to_json() for row in rows]
+        deliveries: Any = [asdict(one) for one in done]
+        told: AlertsJson = {"alerts": listed, "deliveries": deliveries}
+        print_json(told)
         return int(failed)
     for row in rows:
         _print(row)

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from assay.flows.cli.output import json_option, print_json, store_for, store_named, store_option
+from assay.flows.cli.printed.commands import AmendedJson, MutedJson, UnmutedJson
 from assay.flows.monitor.changes import amend as amending
 from assay.flows.monitor.changes import mute as muting
 from assay.tasks.ledger import codec
@@ -36,7 +37,10 @@ def amend(spec: Path, first: str | None, reason: str, where: str | None, as_json
     store = store_for(where, asked)
     made = amending.amend(store, asked, now=datetime.now(UTC), first=first, reason=reason)
     if as_json:
-        print_json({"monitor": asked.name, "amendment": None if made is None else codec.plain(made)})
+        amended: AmendedJson = {
+            "monitor": asked.name, "amendment": None if made is None else codec.plain(made)
+        }
+        print_json(amended)
         return 0
     if made is None:
         click.echo(f"{asked.name}: nothing changed")
@@ -74,7 +78,8 @@ def mute(name: str, until: str, reason: str, where: str | None, as_json: bool) -
         store_named(where), name, until=_moment(until), reason=reason, now=datetime.now(UTC)
     )
     if as_json:
-        print_json({"monitor": name, "mute": codec.plain(made)})
+        muted: MutedJson = {"monitor": name, "mute": codec.plain(made)}
+        print_json(muted)
     else:
         click.echo(f"{name}: muted until {made.until:%Y-%m-%d %H:%M} UTC")
     return 0
@@ -93,7 +98,8 @@ def unmute(name: str, where: str | None, as_json: bool) -> int:
     """
     ended = muting.unmute(store_named(where), name, now=datetime.now(UTC))
     if as_json:
-        print_json({"monitor": name, "ended": ended})
+        unmuted: UnmutedJson = {"monitor": name, "ended": ended}
+        print_json(unmuted)
     else:
         click.echo(f"{name}: alerts are delivered again" if ended else f"{name}: is not muted")
     return 0

@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import click
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import Verdict, verdict_of_interval
-from assay.evalcore.types import JsonObject
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
+from assay.flows.cli.printed.commands import CheckedJson, CheckJson
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.report import EstimateRow, wording
 from assay.tasks.spec.evaluation import Spec
 
-_EXIT = {"ok": 0, "breach": 3, "inconclusive": 4}
+_EXIT: dict[Verdict, Literal[0, 3, 4]] = {"ok": 0, "breach": 3, "inconclusive": 4}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class Checked:
         ends = (("at least", self.low), ("at most", self.high))
         return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> CheckJson:
         """One entry under `checks`."""
         row = self.row
         return {
@@ -84,10 +85,11 @@ def check(
     finished = standing.state == "finished"
     code = _exit_code(checks) if finished else 5
     if as_json:
-        print_json({
+        told: CheckedJson = {
             "evaluation": name, "state": standing.state, "labels": standing.labels,
             "checks": [one.to_json() for one in checks], "exit_code": code,
-        })
+        }
+        print_json(told)
     else:
         click.echo(_markdown(standing, checks) if markdown else _lines(standing, checks))
     return code
@@ -129,10 +131,11 @@ def _wanted(
     return found
 
 
-def _exit_code(checks: Sequence[Checked]) -> int:
+def _exit_code(checks: Sequence[Checked]) -> Literal[0, 3, 4]:
     """Of the worst: a breach before what is inconclusive."""
     verdicts = {one.verdict for one in checks}
-    return next((_EXIT[v] for v in ("breach", "inconclusive") if v in verdicts), 0)
+    worse: tuple[Verdict, ...] = ("breach", "inconclusive")
+    return next((_EXIT[v] for v in worse if v in verdicts), 0)
 
 
 def _lines(standing: Standing, checks: Sequence[Checked]) -> str:

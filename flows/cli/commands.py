@@ -80,6 +80,10 @@ COMMANDS = {
         "spec", "init",
         "Write a commented spec to start from [default: assay.yaml].",
     ),
+    "schema": Place(
+        "spec", "schema",
+        "Print the JSON Schema of what a command prints with --json, of a file, or of a spec.",
+    ),
     "alerts": Place(
         "alerts", "alerts",
         "List the alerts of NAME, or of everything in the store, and who was told of them.",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.flows.cli.output import json_option, print_json, write_new
+from assay.flows.cli.printed.commands import ImportedJson
 
 if TYPE_CHECKING:
     from assay.flows.connectors.bring_in import BroughtIn
@@ -46,11 +47,12 @@ def import_command(
     if write is not None and found.written.spec is not None:
         write_new(write, found.written.spec)
     if as_json:
-        print_json({
+        told: ImportedJson = {
             "format": found.format, "read": list(found.places), "pool": str(to), "rows": found.written.rows,
             "columns": list(found.written.columns), "systems": list(found.written.systems),
             "notes": list(found.notes), "spec": found.written.spec,
-        })
+        }
+        print_json(told)
     else:
         _print(found, write)
     return 0

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.evalcore.types import JsonObject
 from assay.flows.cli.output import file_link, json_option, print_json
+from assay.flows.cli.printed.commands import DemoJson, RandomSampleJson
 from assay.flows.cli.progress import ProgressDisplay
 from assay.flows.cli.standing import print_standing
 
@@ -46,15 +46,16 @@ def demo(label_studio: bool, out: Path, seed: int, as_json: bool) -> int:
     return found.standing.exit_code
 
 
-def _to_json(found: "Demo") -> JsonObject:
-    sampling: JsonObject = {
+def _to_json(found: "Demo") -> DemoJson:
+    sampling: dict[str, RandomSampleJson] = {
         r.measure: {
             "labels": r.labels, "half_width": r.half_width, "chance_undefined": r.chance_undefined,
             "labels_needed": r.labels_needed,
         }
         for r in found.random_sampling
     }
-    return found.standing.to_json() | {
+    return {
+        **found.standing.to_json(),
         "truth": found.truth,
         "random_sampling": sampling,
         "report": str(found.report.html),

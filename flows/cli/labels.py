@@ -7,6 +7,7 @@ import click
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
+from assay.flows.cli.printed.commands import EstimatedJson, ExportJson
 from assay.flows.cli.standing import estimate_line
 from assay.flows.record.opened import open_evaluation
 from assay.flows.weighted.estimate import NewQuestion, new_estimates, reused_estimates
@@ -44,11 +45,12 @@ def export(
     path = out or Path(f"assay-labels-{name}.{format}")
     write_files({path.name: FORMATS[format](columns)}, path.parent)
     if as_json:
-        print_json({
+        told: ExportJson = {
             "evaluation": name, "out": str(path), "format": format, "items": len(found.rows),
             "columns": list(columns), "revision": found.revision, "seed": opened.spec.seed,
             "pool": {"items": opened.manifest.rows, "digest": opened.manifest.digest},
-        })
+        }
+        print_json(told)
     else:
         click.echo(f"wrote {file_link(path)}")
     return 0
@@ -89,11 +91,12 @@ def estimate(
     found = read_sample(opened)
     answer = (reused_estimates if reuse else new_estimates)(opened, found, asked)
     if as_json:
-        print_json({
+        told: EstimatedJson = {
             "evaluation": name, "labels": len(found.rows), "rounds": len(found.folded.closed),
             "revision": found.revision, "estimates": [estimate_json(row) for row in answer.rows],
             "notes": list(answer.notes),
-        })
+        }
+        print_json(told)
         return 0
     click.echo(f"{name}: from {len(found.rows):,} labels bought for "
                f"{', '.join(choice.name for choice in opened.spec.measure)}")

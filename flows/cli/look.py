@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import JsonObject
 from assay.flows.cli.monitor import standing_code
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
+from assay.flows.cli.printed.commands import EveryStandingJson, MonitorStandingJson
 from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.record.finished import standings as all_standings
@@ -62,10 +62,11 @@ def _monitor(store: Store, name: str, as_json: bool) -> int:
     """Say where a monitor stands: its newest window."""
     rows = read_monitor_history(store, name).rows
     if as_json:
-        print_json({
+        told: MonitorStandingJson = {
             "monitor": name, "window": rows[-1].window if rows else None,
             "state": rows[-1].state if rows else None,
-        })
+        }
+        print_json(told)
         return standing_code(rows)
     said = "no window has been opened yet"
     if rows:
@@ -82,11 +83,14 @@ def _all(store: Store, as_json: bool) -> int:
     damaged = {name: str(one) for name, one in found if not isinstance(one, Standing)}
     watching = monitors(store)
     if as_json:
-        listed: list[JsonObject] = [standing.to_json() for standing in standings]
-        print_json({
-            "store": store.url, "evaluations": listed, **({"monitors": watching} if watching else {}),
-            **({"damaged": damaged} if damaged else {}),
-        })
+        told: EveryStandingJson = {
+            "store": store.url, "evaluations": [standing.to_json() for standing in standings],
+        }
+        if watching:
+            told["monitors"] = watching
+        if damaged:
+            told["damaged"] = damaged
+        print_json(told)
     elif not standings and not damaged and not watching:
         click.echo(f"no evaluation has begun in {store.url}")
     for standing in standings if not as_json else []:

@@ -14,12 +14,16 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.evalcore.errors import AssayError
 from assay.flows.cli.commands import Commands
 from assay.flows.cli.output import print_json
+
+if TYPE_CHECKING:
+    from assay.flows.cli.printed.commands import FailedJson
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -73,7 +77,8 @@ def run_command_line(arguments: list[str]) -> int:
 def _failed(kind: str, message: str, exit_code: int, as_json: bool, before: str = "") -> int:
     click.echo(f"{before}assay: {message}", err=True)
     if as_json:
-        print_json({"error": {"kind": kind, "message": message, "exit_code": exit_code}})
+        told: FailedJson = {"error": {"kind": kind, "message": message, "exit_code": exit_code}}
+        print_json(told)
     return exit_code
 
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
-from assay.evalcore.types import JsonObject
 from assay.flows.alerts.delivery import deliver
 from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
+from assay.flows.cli.printed.commands import ScheduledJson, TickJson
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.judge_drift import with_judges
 from assay.flows.monitor.publishing import figures_of, publish, write_pages
@@ -17,6 +18,7 @@ from assay.flows.monitor.registry import register
 from assay.flows.monitor.run import Tick
 from assay.flows.monitor.tick import tick
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
+from assay.tasks.alerts.outbox import Delivery
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitoring.mutes import mute_at
 from assay.tasks.report import wording, write_files
@@ -70,7 +72,8 @@ def monitor(
 
         deployed = deploy_monitor(asked, store.url)
         if as_json:
-            print_json({"monitor": asked.name, "deployment": deployed})
+            scheduled: ScheduledJson = {"monitor": asked.name, "deployment": deployed}
+            print_json(scheduled)
         else:
             click.echo(f"{asked.name}: scheduled as {deployed}")
         if not ("://" in asked.pool.source or Path(asked.pool.source).is_absolute()):
@@ -87,7 +90,7 @@ def monitor(
     problems = publish(store, asked.name, settings, now, history)
     told = deliver(store, [layout.monitor(asked.name)])
     if as_json:
-        print_json(history.to_json() | _tick_json(done) | {"deliveries": [asdict(one) for one in told]})
+        print_json(_tick_json(history, done, told))
     else:
         click.echo(f"{asked.name}: {', '.join(filter(None, [done.summary(), deliveries_in_words(told)]))}")
         _print_history(history)
@@ -204,8 +207,10 @@ def _line(row: HistoryRow, wide: int) -> str:
     )
 
 
-def _tick_json(done: Tick) -> JsonObject:
+def _tick_json(history: History, done: Tick, delivered: Sequence[Delivery]) -> TickJson:
+    deliveries: Any = [asdict(one) for one in delivered]
     return {
+        **history.to_json(),
         "opened": [o.evaluation for o in done.opened],
         "verdicts": [
             {"window": v.window, "verdict": v.verdict, "reissue": v.reissue} for v in done.verdicts
@@ -214,6 +219,7 @@ def _tick_json(done: Tick) -> JsonObject:
         "failed": done.failed,
         "awaited": done.awaited,
         "left_out": done.left_out,
+        "deliveries": deliveries,
     }
 
 

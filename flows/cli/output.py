@@ -13,7 +13,8 @@ import click
 from assay.evalcore.errors import BadInput
 
 if TYPE_CHECKING:
-    from assay.evalcore.types import JsonObject
+    from collections.abc import Mapping
+
     from assay.tasks.ledger.stores.protocol import Store
     from assay.tasks.spec.evaluation import Spec
 
@@ -37,7 +38,7 @@ def store_for(where: str | None, spec: "Spec") -> "Store":
     return store_named(where or spec.store)
 
 
-def print_json(value: "JsonObject") -> None:
+def print_json(value: "Mapping[str, object]") -> None:
     """One object, on standard output."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 

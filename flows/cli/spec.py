@@ -1,21 +1,23 @@
-"""The command that writes a spec to start from."""
+"""The commands about forms: init writes a spec to start from, schema prints the JSON Schema of anything."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.flows.cli.output import json_option, print_json, write_new
 from assay.tasks.spec.monitor_template import monitor_template
-from assay.tasks.spec.reference import spec_schema
 from assay.tasks.spec.template import spec_template
+
+if TYPE_CHECKING:
+    from assay.flows.cli.printed.commands import SpecWrittenJson
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), default=Path("assay.yaml"))
 @click.option("--monitor", is_flag=True, help="A monitor's spec: one evaluation for every window of time.")
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of a spec, and write nothing.")
 @json_option
-def init(file: Path, monitor: bool, schema: bool, as_json: bool) -> int:
+def init(file: Path, monitor: bool, as_json: bool) -> int:
     """Write a commented spec to start from [default: assay.yaml]. An existing file is not overwritten.
 
     All keys are in docs/spec.md.
@@ -24,14 +26,34 @@ def init(file: Path, monitor: bool, schema: bool, as_json: bool) -> int:
     Example:
       assay init restaurant.yaml
       assay init --monitor watch.yaml
-      assay init --schema > assay.schema.json
     """
-    if schema:
-        print_json(spec_schema(monitor=monitor))
-        return 0
     write_new(file, monitor_template() if monitor else spec_template())
     if as_json:
-        print_json({"spec": str(file)})
+        told: SpecWrittenJson = {"spec": str(file)}
+        print_json(told)
     else:
         click.echo(f"wrote {file}; edit it, then: assay {'monitor' if monitor else 'run'} {file}")
+    return 0
+
+
+@click.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> int:
+    """Print the JSON Schema of what a command prints with --json, of a file, or of a spec.
+
+    Without a NAME, list what there is. All keys are in docs/json.md, those of specs in docs/spec.md.
+
+    \b
+    Example:
+      assay schema
+      assay schema status > status.schema.json
+      assay schema spec > assay.schema.json
+    """
+    from assay.flows.cli.printed.schemas import FORMS, schema_named
+
+    if name is None:
+        for known, form in FORMS.items():
+            click.echo(f"{known:<14} {form.says}")
+    else:
+        print_json(schema_named(name))
     return 0

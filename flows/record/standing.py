@@ -7,7 +7,6 @@ from typing import Literal
 from assay.evalcore.evaluation.stopping import Verdict, verdict
 from assay.evalcore.forecast.outlook import Outlook
 from assay.evalcore.outcome_evaluation.estimates import share_of_one_label
-from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
 from assay.flows.record.reissued import Reissued, moved, reissued_at
 from assay.flows.record.waiting import WaitingFor
@@ -27,6 +26,7 @@ from assay.tasks.report.machine import (
     outcomes_part,
     revision_part,
 )
+from assay.tasks.report.printed import StandingJson
 from assay.tasks.report.wording import number
 
 StandingState = Literal["waiting", "open", "finished"]
@@ -66,7 +66,7 @@ class Standing:
         """The estimates, first measure first."""
         return estimate_rows(self.known, self.revision) if self.known else []
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> StandingJson:
         """The contract's object."""
         return {
             "evaluation": self.evaluation,

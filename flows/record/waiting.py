@@ -2,8 +2,9 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
-from assay.evalcore.types import JsonObject
+from assay.tasks.report.printed import WaitingForJson
 
 _ONLY_IF_SO = ("tied", "invalid", "not_on_desk", "asked_again", "overdue")
 
@@ -25,12 +26,13 @@ class WaitingFor:
     cannot_close: str | None = None   # why the round is not closed although it should be
     desk: str                         # the kind of desk
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> WaitingForJson:
         """The contract's object: counts of unusual things only where there are any."""
-        told = {
+        told: Any = {
             name: value for name, value in asdict(self).items()
             if value is not None and (value or name not in _ONLY_IF_SO)
         }
         if self.deadline is not None:
             told["deadline"] = self.deadline.isoformat(timespec="seconds")
-        return told
+        there: WaitingForJson = told
+        return there

@@ -13,14 +13,15 @@ still running is verified as far as it goes.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from assay.evalcore.errors import BadInput
-from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened, UnknownEvaluation, open_evaluation
 from assay.flows.verify.beside import check_beside, check_told
 from assay.flows.verify.checking import UNREADABLE
 from assay.flows.verify.desk import check_desk
 from assay.flows.verify.pool import pool_differences
+from assay.flows.verify.printed import VerificationJson
 from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import RoundsCheck
 from assay.tasks.effects.calls import retried
@@ -58,8 +59,9 @@ class Verification:
         """Nothing differs."""
         return not self.differences
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> VerificationJson:
         """What `--json` prints."""
+        differences: Any = [{"key": d.key, "difference": d.difference} for d in self.differences]
         return {
             "evaluation": self.evaluation,
             "verified": self.verified,
@@ -70,7 +72,7 @@ class Verification:
             "keys": self.keys,
             "keys_checked": self.keys_checked,
             "seal": self.seal,
-            "differences": [{"key": d.key, "difference": d.difference} for d in self.differences],
+            "differences": differences,
             "notes": list(self.notes),
             "remedy": None if self.verified else REMEDY,
         }

@@ -1,17 +1,20 @@
 """What a pool would cost, in words and as JSON."""
 
 from dataclasses import asdict
+from typing import Any
 
 from assay.evalcore.forecast.prognosis import HiddenPrice, Prognosis
-from assay.evalcore.types import JsonObject
+from assay.tasks.doctor.printed import PrognosisPart
 from assay.tasks.report.forecast import forecast_in_words, forecast_json
 from assay.tasks.report.price import two_figures
 
 _WORTH_SAYING = 0.05    # chance that a random sample says nothing, from which on it is told
 
 
-def prognosis_json(ahead: Prognosis) -> JsonObject:
+def prognosis_json(ahead: Prognosis) -> PrognosisPart:
     """The keys it adds to an examination."""
+    hidden: Any = None if ahead.hidden is None else asdict(ahead.hidden)
+    methods: Any = [asdict(one) for one in ahead.methods]
     return {
         "method": {"name": ahead.method.method, "reason": ahead.method.reason},
         "forecast": [
@@ -19,8 +22,8 @@ def prognosis_json(ahead: Prognosis) -> JsonObject:
             for cost in ahead.costs
         ],
         "random_sampling_undefined_at_100_labels": round(ahead.undefined_at_100, 4),
-        "hidden_positives": None if ahead.hidden is None else asdict(ahead.hidden),
-        "methods": [asdict(one) for one in ahead.methods],
+        "hidden_positives": hidden,
+        "methods": methods,
     }
 
 

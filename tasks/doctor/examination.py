@@ -1,11 +1,12 @@
 """All findings about one file or spec."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from assay.evalcore.forecast.prognosis import Prognosis
-from assay.evalcore.types import JsonObject
 from assay.tasks.doctor.cost import prognosis_json
 from assay.tasks.doctor.finding import Finding
+from assay.tasks.doctor.printed import ExaminationJson
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.summary import NumbersSummary
 
@@ -28,10 +29,11 @@ class Examination:
         """Whether there is no problem."""
         return all(finding.level != "problem" for finding in self.findings)
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> ExaminationJson:
         """One object."""
         roles = self.roles
-        return {
+        findings: Any = [finding.to_json() for finding in self.findings]
+        told: ExaminationJson = {
             "subject": self.subject,
             "usable": self.usable,
             "rows": self.rows,
@@ -40,8 +42,12 @@ class Examination:
                 "prediction": roles.prediction, "label": roles.label, "time": list(roles.time),
                 "display": list(roles.display), "segments": list(roles.segments),
             },
-            "findings": [finding.to_json() for finding in self.findings],
-            **(self.summary.to_json() if self.summary else {}),
-            **(prognosis_json(self.prognosis) if self.prognosis else {}),
+            "findings": findings,
             "spec": self.spec,
         }
+        if self.summary:
+            told |= self.summary.to_json()
+        if self.prognosis:
+            ahead: Any = prognosis_json(self.prognosis)
+            told |= ahead
+        return told

@@ -1,13 +1,14 @@
 """What a pool looks like: its scores, whether its probabilities are calibrated, which measures exist."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from assay.evalcore.measures.alike import where_alike
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import every
-from assay.evalcore.types import Array, JsonObject
+from assay.evalcore.types import Array
 from assay.tasks.doctor.numbers import Numbers
 
 _BINS = 10
@@ -73,7 +74,7 @@ class NumbersSummary:
     measures: tuple[MeasureFinding, ...]
     freeze: FreezeCost
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> Any:
         """The keys it adds to an examination."""
         told = asdict(self)
         if self.calibration is not None:

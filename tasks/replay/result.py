@@ -1,10 +1,11 @@
 """What a replay says: how every method did on every measure, and its JSON."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from assay.evalcore.replay.labels_to import LabelsTo
 from assay.evalcore.replay.summary import BudgetSummary
-from assay.evalcore.types import JsonObject
+from assay.tasks.replay.printed import MethodJson, OracleJson, ReplayJson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,21 +80,23 @@ class ReplayResult:
         """Whether several systems were judged."""
         return any(entry.system is not None for entry in self.methods)
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> ReplayJson:
         """What `assay replay --json` prints: plain JSON values."""
-        return {
+        told: ReplayJson = {
             "pool": self.pool,
             "n": self.n,
             "repeats": self.repeats,
             "seed": self.seed,
             "truth": self.truth,
-            **({"audit": self.audit} if self.audit else {}),
             "methods": [self._method_json(entry) for entry in self.methods],
             "oracle": [self._oracle_json(entry) for entry in self.oracle],
         }
+        if self.audit:
+            told["audit"] = self.audit
+        return told
 
-    def _method_json(self, entry: MethodResult) -> JsonObject:
-        return {
+    def _method_json(self, entry: MethodResult) -> MethodJson:
+        told: Any = {
             "method": entry.method,
             **({"system": entry.system} if self.of_systems else {}),
             "measure": entry.measure,
@@ -108,11 +111,14 @@ class ReplayResult:
             "least_coverage": entry.least_coverage,
             "labels_to": [reached.to_json() for reached in entry.labels_to],
         }
+        made: MethodJson = told
+        return made
 
-    def _oracle_json(self, entry: OracleResult) -> JsonObject:
-        plain = asdict(entry)
-        system = plain.pop("system")
-        return {**({"system": system} if self.of_systems else {}), **plain}
+    def _oracle_json(self, entry: OracleResult) -> OracleJson:
+        told: Any = asdict(entry)
+        system = told.pop("system")
+        made: OracleJson = ({"system": system} if self.of_systems else {}) | told
+        return made
 
 
 def name_of(measure: str, system: str | None) -> str:

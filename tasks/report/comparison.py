@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.evalcore.evaluation.estimates import Comparison
-from assay.evalcore.types import JsonObject
 from assay.tasks.report import wording
 from assay.tasks.report.data import Compared, EstimateRow, ReportData, of_what
 from assay.tasks.report.figures.forest import forest_figure
 from assay.tasks.report.figures.picture import Picture
 from assay.tasks.report.machine import estimate_json
 from assay.tasks.report.pairs import PairTable, pair_table, pairs_in_words
+from assay.tasks.report.printed import ComparedJson
 
 _MOST_TOLD = 3   # systems that are told of in a sentence each
 _WORDS = {
@@ -178,7 +178,7 @@ def agreeing(systems: Compared, items: int) -> list[str]:
     ]
 
 
-def comparison_json(data: ReportData, systems: Compared) -> JsonObject:
+def comparison_json(data: ReportData, systems: Compared) -> ComparedJson:
     """What `assay compare --json` prints."""
     return {
         "evaluation": data.evaluation,

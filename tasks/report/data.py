@@ -7,7 +7,7 @@ Times are whatever strings the caller passes; no clock is read.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
 from assay.evalcore.annotators.quality import AnnotatorQuality
 from assay.evalcore.errors import AssayError
@@ -16,6 +16,7 @@ from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.estimates import Band, Comparison
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.price_tag import PriceTag
+from assay.evalcore.evaluation.stopping import Verdict
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.weighted.judges import Judges
@@ -23,6 +24,8 @@ from assay.evalcore.weighted.reliability import ReliabilityBin
 from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.evalcore.weighted.wrong_predictions import WrongPredictions
 from assay.tasks.ledger.rounds.estimate import Ends
+
+StateName = Literal["waiting", "open", "finished"]
 
 
 class BadReport(AssayError):
@@ -160,7 +163,7 @@ class ReportData:
     """One evaluation, finished or not. The first estimate is the headline and drove the sampling."""
 
     evaluation: str
-    state: str                                   # waiting | open | finished
+    state: StateName
     estimates: Sequence[EstimateRow]             # newest revision; segments after the rows of the whole pool
     labels: int
     rounds: int
@@ -175,7 +178,7 @@ class ReportData:
     history: Sequence[RoundRow] = ()
     waiting_for: Mapping[str, Any] | None = None
     stopped_by: str | None = None                # half_width | variance | budget | pool
-    verdict: str | None = None                   # ok | breach | inconclusive
+    verdict: Verdict | None = None
     threshold_min: float | None = None
     threshold_max: float | None = None
     labels_to_decide: int | None = None          # "about n more labels would decide"

@@ -2,19 +2,20 @@
 
 from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR
+from typing import Any
 
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.outlook import Outlook
 from assay.evalcore.plurals import plural
-from assay.evalcore.types import JsonObject
 from assay.tasks.report import wording
 from assay.tasks.report.price import two_figures
+from assay.tasks.report.printed import ForecastJson, OutlookJson
 
 _DIGITS = 2          # of the ends of an interval
 
 
-def outlook_json(ahead: Outlook) -> JsonObject:
+def outlook_json(ahead: Outlook) -> OutlookJson:
     """{"target": ..., "verdict": ...}, each null or a forecast; "audit": null or a price."""
     return {
         "target": None if ahead.target is None else forecast_json(ahead.target),
@@ -30,7 +31,7 @@ def outlook_lines(ahead: Outlook) -> list[str]:
     return lines + ([f"audit: {audit_in_words(ahead.audit)}"] if ahead.audit else [])
 
 
-def forecast_json(found: Forecast) -> JsonObject:
+def forecast_json(found: Forecast) -> ForecastJson:
     """Plain values; "labels", "low" and "high" are null where they lie beyond the horizon."""
     goal = found.goal
     return {
@@ -75,7 +76,7 @@ def forecast_in_words(found: Forecast, budget: int | None = None) -> str:
     )
 
 
-def audit_json(price: AuditPrice) -> JsonObject:
+def audit_json(price: AuditPrice) -> Any:
     """Plain values; "settled_by" is null where only all the items bring the wide interval down."""
     return asdict(price)
 

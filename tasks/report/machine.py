@@ -4,13 +4,22 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from assay.evalcore.estimators.joint_region import JointRegion
-from assay.evalcore.evaluation.estimates import Band, Comparison
-from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.types import JsonObject
 from assay.tasks.ledger.codec import plain
-from assay.tasks.report.data import EstimateRow, Moved, ReportData, RoundRow, Undecided
+from assay.tasks.report.data import EstimateRow, Moved, ReportData, RoundRow
+from assay.tasks.report.printed import (
+    EstimateJson,
+    EvaluationJson,
+    JointPart,
+    KnownBeforePart,
+    OutcomesPart,
+    PriceJson,
+    RevisionPart,
+    RoundJson,
+)
 
 NOT_EXCLUDED = (
     "no_positive_found", "unlabelled_share", "unseen_bound", "unseen_items", "unseen_bound_reason",
@@ -20,19 +29,19 @@ _WITHOUT_PRICE = {
     (True, False): "for a segment", (True, True): "for a segment", (False, True): "for a further system",
     (False, False): "with other labels than a positive and a negative class",
 }
-MODEL_CHECK = ("regime", "broken_chance")
 
 
-def contract(data: ReportData) -> JsonObject:
+def contract(data: ReportData) -> EvaluationJson:
     """The object that `run`, `advance`, `status` and `report` print with `--json`.
 
     `joint_region` is there only where the method gives several measures a region, `revised` only after a
     revision.
     """
+    waiting_for: Any = None if data.waiting_for is None else dict(data.waiting_for)
     return {
         "evaluation": data.evaluation,
         "state": data.state,
-        "waiting_for": None if data.waiting_for is None else dict(data.waiting_for),
+        "waiting_for": waiting_for,
         "stopped_by": data.stopped_by,
         "verdict": data.verdict,
         "labels": data.labels,
@@ -46,39 +55,36 @@ def contract(data: ReportData) -> JsonObject:
     }
 
 
-def known_before_part(labels: int) -> JsonObject:
+def known_before_part(labels: int) -> KnownBeforePart:
     """The contract's `labels_known_before`: labels that were not bought; or nothing without any."""
     return {"labels_known_before": labels} if labels else {}
 
 
-def outcomes_part(known: int | None) -> JsonObject:
+def outcomes_part(known: int | None) -> OutcomesPart:
     """The contract's `outcomes`: items whose label came by itself; or nothing without a source of them."""
     return {} if known is None else {"outcomes": {"known": known}}
 
 
-def joint_part(joint: JointRegion | None) -> JsonObject:
+def joint_part(joint: JointRegion | None) -> JointPart:
     """The contract's `joint_region`, or nothing."""
     return {} if joint is None else {"joint_region": plain(joint)}
 
 
-def revision_part(revision: int, items: int, moved: Sequence[Moved]) -> JsonObject:
+def revision_part(revision: int, items: int, moved: Sequence[Moved]) -> RevisionPart:
     """The contract's `revised`: how many labels differ, and what that did; or nothing."""
-    return {"revised": {"items": items, "moved": [asdict(one) for one in moved]}} if revision else {}
+    told: Any = [asdict(one) for one in moved]
+    return {"revised": {"items": items, "moved": told}} if revision else {}
 
 
-def estimate_json(row: EstimateRow) -> JsonObject:
+def estimate_json(row: EstimateRow) -> EstimateJson:
     """One estimate of the contract.
 
     `undecided` and `nonresponse` are there only where items were undecided, or rounds closed early;
     `comparison` only with the difference of two systems; `warning` only where one label makes more than half
     of the variance; `curve` and `band`, whose ends hold together along the curve, only with a point of one.
     """
-    beside: dict[str, Undecided | ResponseRate | Comparison | Band | None]
-    beside = {
-        "undecided": row.undecided, "nonresponse": row.nonresponse, "comparison": row.comparison,
-        "band": row.band,
-    }
-    return {
+    price = price_json(row)
+    told: EstimateJson = {
         "measure": row.measure,
         "system": row.system,
         "versus": row.versus,
@@ -93,26 +99,42 @@ def estimate_json(row: EstimateRow) -> JsonObject:
         "interval": row.interval,
         "labels": row.labels,
         "revision": row.revision,
-        **price_json(row),
-        **({} if row.one_label is None else {"warning": {"share_of_one_label": row.one_label}}),
-        **({} if row.curve is None else {"curve": row.curve}),
-        **{name: plain(value) for name, value in beside.items() if value is not None},
+        "random_labels": price["random_labels"],
+        "random_labels_reason": price["random_labels_reason"],
+        "not_excluded": price["not_excluded"],
     }
+    if "model_check" in price:
+        told["model_check"] = price["model_check"]
+    if row.one_label is not None:
+        told["warning"] = {"share_of_one_label": row.one_label}
+    if row.curve is not None:
+        told["curve"] = row.curve
+    if row.undecided is not None:
+        told["undecided"] = plain(row.undecided)
+    if row.nonresponse is not None:
+        told["nonresponse"] = plain(row.nonresponse)
+    if row.comparison is not None:
+        told["comparison"] = plain(row.comparison)
+    if row.band is not None:
+        told["band"] = plain(row.band)
+    return told
 
 
-def price_json(row: EstimateRow) -> JsonObject:
+def price_json(row: EstimateRow) -> PriceJson:
     """What random sampling would have needed, and what the labels cannot exclude; null where unknown."""
     tag = row.price_tag
     if tag is None:
         unknown = f"not computed {_WITHOUT_PRICE[bool(row.segment), bool(row.system)]}"
         return {"random_labels": None, "random_labels_reason": unknown, "not_excluded": None}
-    return {
+    excluded: Any = {name: getattr(tag, name) for name in NOT_EXCLUDED}
+    told: PriceJson = {
         "random_labels": tag.random_labels,
         "random_labels_reason": tag.random_labels_reason,
-        "not_excluded": None if tag.no_positive_found is None
-        else {name: getattr(tag, name) for name in NOT_EXCLUDED},
-        **({"model_check": {name: getattr(tag, name) for name in MODEL_CHECK}} if tag.regime else {}),
+        "not_excluded": None if tag.no_positive_found is None else excluded,
     }
+    if tag.regime:
+        told["model_check"] = {"regime": tag.regime, "broken_chance": tag.broken_chance}
+    return told
 
 
 def _people(data: ReportData) -> JsonObject:
@@ -161,7 +183,7 @@ def _labels_and_scores(data: ReportData) -> JsonObject:
 
 def report_json(data: ReportData) -> bytes:
     """`report.json`: the contract, under "history" what was known after every round, and how people did."""
-    history = [
+    history: list[RoundJson] = [
         {
             "round": past.round,
             "asked": past.asked,
@@ -170,7 +192,7 @@ def report_json(data: ReportData) -> bytes:
         }
         for past in data.history
     ]
-    whole = contract(data) | {"history": history}
+    whole = dict(contract(data)) | {"history": history}
     whole |= _people(data) | _audit(data) | _judges(data) | _errors(data) | _labels_and_scores(data)
     return (json.dumps(whole, indent=2, allow_nan=False) + "\n").encode()
 

@@ -40,7 +40,10 @@ class MeasureChoice(Part):
         default=None, description="of cohen_kappa with grades: linear or quadratic"
     )
 
-    at: Annotated[tuple[Finite, ...], Strict(False), BeforeValidator(_numbers)] | None = Field(
+    at: Annotated[
+        tuple[Finite, ...], Strict(False),
+        BeforeValidator(_numbers, json_schema_input_type=float | list[float]),
+    ] | None = Field(
         default=None, description="thresholds of the score, for pr_curve and roc_curve"
     )
 
@@ -109,7 +112,9 @@ def _each_once(choices: tuple[MeasureChoice, ...]) -> tuple[MeasureChoice, ...]:
 
 
 MeasureChoices = Annotated[
-    tuple[MeasureChoice, ...], Strict(False), BeforeValidator(_as_list), AfterValidator(_each_once)
+    tuple[MeasureChoice, ...], Strict(False),
+    BeforeValidator(_as_list, json_schema_input_type=str | MeasureChoice | list[str | MeasureChoice]),
+    AfterValidator(_each_once),
 ]
 """One measure or a list; a name alone stands for {name: ...}."""
 
@@ -124,7 +129,8 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Drive = Annotated[
-    tuple[str, ...], Strict(False), BeforeValidator(lambda v: [v] if isinstance(v, str) else v),
+    tuple[str, ...], Strict(False),
+    BeforeValidator(lambda v: [v] if isinstance(v, str) else v, json_schema_input_type=str | list[str]),
     AfterValidator(_distinct),
 ]
 """Names of measures that are listed."""

@@ -4,8 +4,11 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from assay.evalcore.types import JsonObject
 from assay.tasks.spec.evaluation import Spec
@@ -16,7 +19,7 @@ _TITLE = """\
 
 A spec is a YAML file. `assay init` writes one with comments, `assay init --monitor` that of a monitor, and
 `assay doctor FILE --write` one for your file. `assay doctor SPEC` checks it. A key that is not on this page
-is refused. This page is made from the models that check specs; `assay init --schema` prints them as JSON
+is refused. This page is made from the models that check specs; `assay schema spec` prints them as JSON
 Schema, for editors that complete and check YAML.
 
 `monitor` and `model_version` belong to the spec of a [monitor](monitoring.md).
@@ -30,7 +33,16 @@ _WORDS = {
 
 def spec_schema(*, monitor: bool = False) -> JsonObject:
     """The JSON Schema of an evaluation's spec, or of a monitor's."""
-    return (MonitorSpec if monitor else Spec).model_json_schema(by_alias=True)
+    return (MonitorSpec if monitor else Spec).model_json_schema(by_alias=True, schema_generator=_AnyForm)
+
+
+class _AnyForm(GenerateJsonSchema):
+    """A key may have any of its forms: we tell them apart by their keys, which JSON Schema cannot."""
+
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
+        """Any of the forms, where pydantic asks for exactly one."""
+        made = super().tagged_union_schema(schema)
+        return {"anyOf": made.pop("oneOf"), **made} if "oneOf" in made else made
 
 
 def reference_page() -> str:
@@ -89,7 +101,7 @@ def _table(part: Mapping[str, Any], defined: Mapping[str, Any]) -> Iterator[str]
     for key, value in part.get("properties", {}).items():
         default = "**required**" if key in required else _default(value)
         about = str(value.get("description", "")).replace("|", "\\|")
-        yield f"| `{key}` | {_holds(value, defined)} | {default} | {about} |"
+        yield f"| `{key}` | {holds(value, _named_part(defined))} | {default} | {about} |"
 
 
 def _default(value: Mapping[str, Any]) -> str:
@@ -97,22 +109,28 @@ def _default(value: Mapping[str, Any]) -> str:
     return "" if default in (None, [], {}) else f"`{json.dumps(default)}`"
 
 
-def _holds(value: Mapping[str, Any], defined: Mapping[str, Any]) -> str:
-    """What a key may hold, in words."""
-    if "$ref" in value:
-        name = str(value["$ref"]).rpartition("/")[2]
-        listed = defined[name].get("enum")
+def _named_part(defined: Mapping[str, Any]) -> Callable[[str], str]:
+    """What is said of a part: its values where they are listed, else that it is a mapping."""
+    def said(reference: str) -> str:
+        listed = defined[reference.rpartition("/")[2]].get("enum")
         return " or ".join(f"`{one}`" for one in listed) if listed else "mapping"
-    for several in ("anyOf", "oneOf"):
-        if several in value:
-            forms = [_holds(one, defined) for one in value[several] if one.get("type") != "null"]
-            return " or ".join(dict.fromkeys(forms))
+
+    return said
+
+
+def holds(value: Mapping[str, Any], part: Callable[[str], str]) -> str:
+    """What a key may hold, in words; `part`: what is said of a part, from the reference to it."""
+    if "$ref" in value:
+        return part(str(value["$ref"]))
+    if "anyOf" in value:
+        forms = [holds(one, part) for one in value["anyOf"] if one.get("type") != "null"]
+        return " or ".join(dict.fromkeys(forms))
     if "const" in value:
         return f"`{value['const']}`"
     if "enum" in value:
         return " or ".join(f"`{one}`" for one in value["enum"])
     if value.get("type") == "array":
-        return f"list of {_holds(value.get('items', {}), defined)}"
+        return f"list of {holds(value.get('items', {}), part)}"
     return _WORDS.get(str(value.get("type")), "anything") + _limits(value)
 
 

@@ -1,16 +1,24 @@
 """A monitor's windows, in order, with the newest verdict on each; and the JSON of `assay history --json`."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from assay.evalcore.monitoring.judge_drift import JudgeChange
 from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.monitoring.verdicts import Limit, PlaceVerdict
-from assay.evalcore.types import JsonObject
 from assay.tasks.ledger.monitoring.mutes import Mute
 from assay.tasks.ledger.monitoring.states import WindowState
 from assay.tasks.ledger.monitoring.versions import Amendment
 from assay.tasks.ledger.monitors import Opening, WindowVerdict
+from assay.tasks.report.history.printed import (
+    AmendmentJson,
+    HistoryJson,
+    PlaceJson,
+    RecentJson,
+    WindowJson,
+    WrongJson,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +109,12 @@ class History:
         """Labels paid for, in all windows."""
         return sum(row.bought for row in self.rows)
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> HistoryJson:
         """What `assay history --json` prints."""
+        judges: Any = [
+            asdict(one) | {"windows_before": list(one.windows_before), "beyond_chance": one.beyond_chance}
+            for one in self.judges
+        ]
         return {
             "monitor": self.monitor,
             "measure": self.measure,
@@ -118,10 +130,7 @@ class History:
                 }
                 for one in self.mutes
             ],
-            "judges": [
-                asdict(one) | {"windows_before": list(one.windows_before), "beyond_chance": one.beyond_chance}
-                for one in self.judges
-            ],
+            "judges": judges,
             "windows": [_row_json(row) for row in self.rows],
         }
 
@@ -140,8 +149,9 @@ def held_against(place: PlaceVerdict) -> list[tuple[Limit, float]]:
     return list(zip(place.limits, place.evidence, strict=True))
 
 
-def _row_json(row: HistoryRow) -> JsonObject:
+def _row_json(row: HistoryRow) -> WindowJson:
     verdict = row.verdict
+    signals: Any = [asdict(signal) for signal in row.signals]
     return {
         "window": row.window,
         "state": row.state,
@@ -159,7 +169,7 @@ def _row_json(row: HistoryRow) -> JsonObject:
         "sizing": _sizing_json(row),
         "outcomes": row.openings[0].outcomes if row.openings else None,
         "contradicted": list(row.openings[0].contradicted) if row.openings else [],
-        "signals": [asdict(signal) for signal in row.signals],
+        "signals": signals,
         "replaced": row.replaced,
         "reissued": row.reissued,
         "evaluations": [o.evaluation for o in row.openings if o.evaluation],
@@ -170,13 +180,13 @@ def _row_json(row: HistoryRow) -> JsonObject:
     }
 
 
-def _wrong_json(wrong: WindowState | None) -> JsonObject | None:
+def _wrong_json(wrong: WindowState | None) -> WrongJson | None:
     if wrong is None:
         return None
     return {"state": wrong.state, "why": wrong.why, "found": wrong.at.isoformat()}
 
 
-def _amendment_json(one: Amendment) -> JsonObject:
+def _amendment_json(one: Amendment) -> AmendmentJson:
     return {
         "version": one.number, "first": one.first, "at": one.at.isoformat(), "reason": one.reason,
         "changed": list(one.changed), "evidence_begins_anew": list(one.anew), "new_model": one.new_model,
@@ -184,28 +194,30 @@ def _amendment_json(one: Amendment) -> JsonObject:
     }
 
 
-def _recent_json(mean: RecentMean | None) -> JsonObject | None:
+def _recent_json(mean: RecentMean | None) -> RecentJson | None:
     if mean is None:
         return None
-    told = asdict(mean)
-    del told["segment"]
-    return told | {"windows": list(mean.windows)}
+    return {
+        "windows": list(mean.windows), "value": mean.value, "lower": mean.lower, "upper": mean.upper,
+        "confidence": mean.confidence, "labels": mean.labels, "joined": mean.joined,
+    }
 
 
-def _sizing_json(row: HistoryRow) -> JsonObject | None:
+def _sizing_json(row: HistoryRow) -> Any:
     sizing = row.openings[0].sizing if row.openings else None
     return None if sizing is None else asdict(sizing) | {"windows": list(sizing.windows)}
 
 
-def _place_json(place: PlaceVerdict | None) -> JsonObject:
+def _place_json(place: PlaceVerdict | None) -> PlaceJson:
     if place is None:
         return {
             "value": None, "lower": None, "upper": None, "confidence": None, "labels": 0, "limits": [],
             "evidence_needed": None,
         }
-    measured = asdict(place.measured)
+    measured = place.measured
     return {
-        **{name: measured[name] for name in ("value", "lower", "upper", "confidence", "labels")},
+        "value": measured.value, "lower": measured.lower, "upper": measured.upper,
+        "confidence": measured.confidence, "labels": measured.labels,
         "limits": [
             {"name": limit.name, "side": limit.side, "value": limit.value, "evidence": evidence}
             for limit, evidence in held_against(place)

@@ -1,0 +1,1 @@
+"""The JSON that commands print: types, schemas, and the page of the documentation."""

@@ -1,0 +1,258 @@
+"""The JSON of estimates, evaluations, forecasts, comparisons and reports: its keys and what they hold.
+
+JSON Schemas are made from these types (`assay.tasks.json_schema`).
+"""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from assay.evalcore.annotators.quality import AnnotatorQuality
+from assay.evalcore.estimators.joint_region import JointRegion
+from assay.evalcore.evaluation.estimates import Band, Comparison
+from assay.evalcore.evaluation.nonresponse import ResponseRate
+from assay.evalcore.evaluation.stopping import Verdict
+from assay.evalcore.forecast.audit import AuditPrice
+from assay.evalcore.weighted.judges import Judges
+from assay.evalcore.weighted.reliability import ReliabilityBin
+from assay.evalcore.weighted.score_axis import ScoreBin
+from assay.tasks.report.data import Moved, StateName, Undecided
+
+_OfClass = TypedDict("_OfClass", {"class": str | None})
+
+
+class NotExcludedJson(TypedDict):
+    """What the labels so far cannot exclude."""
+
+    no_positive_found: bool          # among all labels
+    unlabelled_share: float          # of the pool's items, in cells where nobody labelled anything
+    unseen_bound: int | None         # the most positives that are unseen by the draws alone
+    unseen_items: int                # unlabelled items that bound is about
+    unseen_bound_reason: str | None  # why there is no bound
+    wide_lower: float | None         # the interval if more positives hide than the method expects
+    wide_upper: float | None
+    wide_announced: bool | None      # whether it reaches further than the interval
+
+
+class ModelCheckJson(TypedDict):
+    """What a method with a model of the labels says of that model."""
+
+    regime: str                      # which of its estimates is used
+    broken_chance: float | None      # that the model does not hold
+
+
+class PriceJson(TypedDict):
+    """What random sampling would have needed, and what the labels cannot exclude."""
+
+    random_labels: int | None        # labels that random sampling would have needed for this interval
+    random_labels_reason: str | None  # why that is not known
+    not_excluded: NotExcludedJson | None  # null where there is no positive class, or in a segment
+    model_check: NotRequired[ModelCheckJson]  # only of methods with a model of the labels
+
+
+class WarningJson(TypedDict):
+    """What makes an estimate fragile."""
+
+    share_of_one_label: float        # of the variance
+
+
+class EstimateJson(_OfClass, PriceJson):
+    """One estimate with its interval."""
+
+    measure: str                     # such as f1
+    system: str | None               # of further predictions in the pool; null: of the pool's own
+    versus: str | None               # the system it is compared with; the value is then a difference
+    at: float | None                 # the threshold, of a point of a curve or of another threshold
+    segment: str | None              # as column=value; null: the whole pool
+    value: float | None              # null where it is undefined, with a reason
+    undefined_reason: str | None     # why there is no value
+    lower: float | None              # end of the interval
+    upper: float | None              # end of the interval
+    confidence: float                # of the interval
+    interval: str                    # the kind of interval
+    labels: int                      # labelled items it rests on
+    revision: int                    # of the labels; 0: as the rounds were closed
+    warning: NotRequired[WarningJson]         # only where one label makes more than half of the variance
+    curve: NotRequired[str]                   # the curve that it is a point of
+    band: NotRequired[Band]                   # of a point of a curve: ends that hold along all of it
+    undecided: NotRequired[Undecided]         # only where people could not decide some items
+    nonresponse: NotRequired[ResponseRate]    # only where rounds were closed early
+    comparison: NotRequired[Comparison]       # only of a difference between two systems
+
+
+class WaitingForJson(TypedDict):
+    """What an evaluation waits for. Counts of unusual things are there only where there are any."""
+
+    round: int
+    items: int                       # asked; of what is asked a second time, only these
+    desk: str                        # the kind of desk
+    on_desk: NotRequired[int]        # of them; left out where the desk was not read
+    answered: NotRequired[int]       # of them, by somebody
+    tied: NotRequired[int]           # one more person is asked
+    invalid: NotRequired[int]        # answered with something that is not a class
+    not_on_desk: NotRequired[int]    # they will be posted again
+    asked_again: NotRequired[int]    # everybody skipped them the first time
+    deadline: NotRequired[str]       # of the round, with its zone
+    overdue: NotRequired[bool]       # the deadline has passed
+    cannot_close: NotRequired[str]   # why the round is not closed although it should be
+
+
+class KnownBeforePart(TypedDict, total=False):
+    """Labels that were there already."""
+
+    labels_known_before: int         # of the labels: not bought; only where there are any
+
+
+class OutcomesJson(TypedDict):
+    """Labels that come by themselves."""
+
+    known: int                       # items whose label has come
+
+
+class OutcomesPart(TypedDict, total=False):
+    """Where labels come by themselves."""
+
+    outcomes: OutcomesJson           # only with a source of outcomes
+
+
+class JointPart(TypedDict, total=False):
+    """Where a method gives several measures a region."""
+
+    joint_region: JointRegion        # only where the method gives several measures one
+
+
+class RevisedJson(TypedDict):
+    """What answers that changed later did to the estimates."""
+
+    items: int                       # with another label than their round was closed with
+    moved: list[Moved]               # one for each estimate of the whole pool
+
+
+class RevisionPart(TypedDict, total=False):
+    """After a revision."""
+
+    revised: RevisedJson             # only after a revision
+
+
+class EvaluationJson(KnownBeforePart, OutcomesPart, JointPart, RevisionPart):
+    """An evaluation, finished or not."""
+
+    evaluation: str                  # its name
+    state: StateName                 # waiting: for people; open: something is due
+    waiting_for: WaitingForJson | None
+    stopped_by: str | None           # half_width, variance, budget or pool; null until it stops
+    verdict: Verdict | None          # on the first measure; null without a threshold
+    labels: int                      # labelled items
+    rounds: int                      # closed
+    revision: int                    # of the labels; 0: as the rounds were closed
+    estimates: list[EstimateJson]    # the first measure first; segments after the whole pool
+
+
+class ThresholdJson(TypedDict):
+    """What the measure has to be, at least and at most."""
+
+    min: float | None
+    max: float | None
+
+
+class SimulationErrorJson(TypedDict):
+    """How far the median and the share may be off, since only so many worlds were simulated."""
+
+    least: int | None                # the median is at least this
+    most: int | None                 # and at most this; null: beyond the horizon
+    share_of_worlds: float           # the share is within so much
+
+
+class ForecastJson(TypedDict):
+    """Labels until a goal is met, over plausible worlds."""
+
+    half_width: float | None         # the goal is one of the first three
+    variance: float | None
+    threshold: ThresholdJson | None
+    labels: int | None               # in all, the median; null: more than the horizon
+    low: int | None                  # the middle 80% of the worlds
+    high: int | None                 # null: beyond the horizon
+    more: int | None                 # labels beyond those there are
+    horizon: int                     # labels up to which was simulated
+    share_of_worlds: float           # that met the goal within the horizon
+    worlds: int
+    simulation_error: SimulationErrorJson | None  # null where it was not reckoned
+
+
+class OutlookJson(TypedDict):
+    """What is ahead of an evaluation that has not finished."""
+
+    target: ForecastJson | None      # until the target
+    verdict: ForecastJson | None     # until the verdict
+    audit: AuditPrice | None         # what would bring a wide interval down
+
+
+class StandingJson(EvaluationJson):
+    """Where an evaluation stands."""
+
+    method: str                      # the one in use, never auto
+    method_reason: str | None        # why auto chose it; null where it was asked for by name
+    forecast: OutlookJson | None     # null where it has finished, or nothing was forecast
+
+
+class ComparedJson(TypedDict):
+    """Several systems side by side."""
+
+    evaluation: str
+    state: StateName
+    labels: int
+    rounds: int
+    items: int                       # of the pool
+    baseline: str
+    systems: list[str]               # the baseline first
+    differing: dict[str, int]        # system -> items that it predicts otherwise than the baseline
+    pairs: Literal["all", "baseline"]  # which differences there are
+    decided: bool                    # every difference of the first measure
+    estimates: list[EstimateJson]    # of each system
+    differences: list[EstimateJson]
+
+
+class ErrorJson(TypedDict):
+    """A labelled item that was predicted wrongly."""
+
+    item_id: str
+    predicted: str
+    label: str
+    score: float | None
+    probability: float | None
+    round: int
+    cell: int                        # the part of the pool it was drawn from
+    asked: bool                      # false: its label was known beforehand
+    chance: float                    # of the draw that bought the label
+    chance_kind: str                 # per draw, inclusion (in the round) or census
+    weight: float | None             # items it stands for; null where that is not known
+
+
+class ErrorsJson(TypedDict):
+    """The errors among the labelled items."""
+
+    labelled: int
+    count: int                       # of them, those with an error
+    stand_for: float | None          # items of the pool; null where weights are not known
+    items: list[ErrorJson]           # those that weigh most
+
+
+class RoundJson(TypedDict):
+    """What was known when a round closed."""
+
+    round: int
+    asked: int                       # newly
+    labels: int                      # so far
+    estimates: list[EstimateJson]
+
+
+class ReportJson(EvaluationJson):
+    """The file report.json."""
+
+    history: list[RoundJson]
+    annotators: NotRequired[AnnotatorQuality]      # how people did, where it is known
+    audit: NotRequired[AuditPrice]                 # only where a wide interval is announced
+    judges: NotRequired[Judges]                    # only where the pool has judges
+    errors: NotRequired[ErrorsJson]                # only where there are predictions
+    score_axis: NotRequired[list[ScoreBin]]        # of two classes: where the labels went
+    reliability: NotRequired[list[ReliabilityBin]]  # of two classes with a probability

@@ -1,0 +1,32 @@
+"""The page of all JSON, and the command that prints schemas."""
+
+import json
+from pathlib import Path
+
+from assay.flows.cli.main import run_command_line
+from assay.flows.cli.printed.page import json_page
+from assay.flows.cli.printed.schemas import FORMS
+
+PAGE = Path(__file__).parents[5] / "docs" / "json.md"
+
+
+def test_the_page_is_made_from_the_types():
+    again = "python -m assay.flows.cli.printed.page > docs/json.md"
+    assert PAGE.read_text(encoding="utf-8") == json_page(), f"stale; run: {again}"
+
+
+def test_a_schema_is_printed_by_name_and_names_are_listed(capsys):
+    assert run_command_line(["schema", "check"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert schema["title"] == "check"
+    assert schema["description"] == "What `assay check --json` prints."
+    assert schema["additionalProperties"] is False
+    assert schema["properties"]["exit_code"]["enum"] == [0, 3, 4, 5]
+    assert run_command_line(["schema"]) == 0
+    listed = capsys.readouterr().out
+    assert [line.split()[0] for line in listed.splitlines()] == list(FORMS)
+
+
+def test_a_name_without_a_schema_is_refused_with_those_there_are(capsys):
+    assert run_command_line(["schema", "listen"]) == 2
+    assert "there is no schema 'listen'; there are demo, doctor, run" in capsys.readouterr().err
