@@ -37,7 +37,8 @@ def demo(label_studio: bool, out: Path, seed: int, as_json: bool) -> int:
 
     with ProgressDisplay(500).running() as progress:
         found = run_demo(
-            out, seed=seed, label_studio=label_studio, on_round=progress.round, say=progress.say
+            out, seed=seed, label_studio=label_studio, on_round=progress.round, say=progress.say,
+            note=progress.note,
         )
     if as_json:
         print_json(_to_json(found))

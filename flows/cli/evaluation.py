@@ -9,7 +9,15 @@ from assay.evalcore.forecast.outlook import Outlook
 from assay.flows.alerts.delivery import deliver
 from assay.flows.cli.columns import can_ask, columns_told
 from assay.flows.cli.first_try import spec_of
-from assay.flows.cli.output import json_option, print_json, store_for, store_named, store_option
+from assay.flows.cli.interrupted import INTERRUPTED
+from assay.flows.cli.output import (
+    json_option,
+    print_json,
+    store_flag,
+    store_for,
+    store_named,
+    store_option,
+)
 from assay.flows.cli.progress import ProgressDisplay
 from assay.flows.cli.standing import before_it_starts, print_standing, with_outlook
 from assay.flows.record.opened import Opened, open_evaluation
@@ -53,10 +61,7 @@ def run(spec: Path, told: Told, where: str | None, wait: float | None, as_json: 
     store = store_for(where, asked)
     with ProgressDisplay(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
-        try:
-            opened = begin(store, asked, progress=progress.frozen)
-        except KeyboardInterrupt:
-            raise click.Abort from None
+        opened = begin(store, asked, progress=progress.frozen)
         ahead = _outlook(opened, progress)
         for line in before_it_starts(opened, ahead):
             progress.note(line)
@@ -67,8 +72,9 @@ def run(spec: Path, told: Told, where: str | None, wait: float | None, as_json: 
             )
         except KeyboardInterrupt:
             standing = current_standing(opened)
-            click.echo(f"interrupted; to resume: assay run {spec}", err=True)
-            return _say(opened, standing, as_json, ahead)
+            click.echo(f"assay: interrupted; nothing is lost; to resume: assay run {spec}", err=True)
+            _say(opened, standing, as_json, ahead)
+            return INTERRUPTED
     delivered = deliver(store, [opened.name])
     if delivered:
         click.echo(f"assay: {deliveries_in_words(delivered)}", err=True)
@@ -100,7 +106,8 @@ def begin_command(spec: Path, where: str | None, as_json: bool) -> int:
         print_json(standing.to_json())
     else:
         items = wording.plural(opened.manifest.rows, "item", "items")
-        click.echo(f"{opened.name}: began with {items}; next: assay advance {opened.name}")
+        here = store_flag(opened.ledger.store.url)
+        click.echo(f"{opened.name}: began with {items}; next: assay advance {opened.name}{here}")
         for line in before_it_starts(opened, ahead):
             click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     return 0
@@ -166,7 +173,5 @@ def _say(
 
     print_standing(standing, opened.threshold_text, more_labels(opened, standing))
     if standing.known is not None:
-        url = opened.ledger.store.url
-        where = "" if url == "./assay-ledger" else f" --store {url}"
-        click.echo(f"  report: assay report {opened.name}{where}")
+        click.echo(f"  report: assay report {opened.name}{store_flag(opened.ledger.store.url)}")
     return standing.exit_code

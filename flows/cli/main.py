@@ -8,18 +8,18 @@ then holds {"error": {"kind", "message", "exit_code"}}.
     1  failure          2  usage, or bad input
     3  the measure breached its threshold          4  inconclusive against its threshold
     5  not finished: waiting for people
+    130  interrupted (Ctrl-C): nothing is lost, run the same command again
 """
 
 import logging
-import os
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from assay.evalcore.errors import AssayError
 from assay.flows.cli.commands import Commands
+from assay.flows.cli.interrupted import INTERRUPTED, SAFE
 from assay.flows.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -42,17 +42,6 @@ def assay(verbose: bool) -> None:
     ours.handlers = [handler]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit with its code.
-
-    Linear algebra gets one thread, unless the environment says otherwise: our matrices are small, and a
-    second thread mostly waits for the first. numpy is imported later, by the commands.
-    """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(run_command_line(given))
-
-
 def run_command_line(arguments: list[str]) -> int:
     """Run one command; its exit code."""
     as_json = "--json" in arguments
@@ -63,8 +52,8 @@ def run_command_line(arguments: list[str]) -> int:
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help(), err=True)
         return 2
-    except click.Abort:
-        return _failed("Interrupted", "interrupted", 1, as_json)
+    except (click.Abort, KeyboardInterrupt):
+        return _failed("Interrupted", SAFE, INTERRUPTED, as_json)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = f"{context.get_usage()}\n" if context else ""
@@ -80,7 +69,3 @@ def _failed(kind: str, message: str, exit_code: int, as_json: bool, before: str 
         told: FailedJson = {"error": {"kind": kind, "message": message, "exit_code": exit_code}}
         print_json(told)
     return exit_code
-
-
-if __name__ == "__main__":
-    main()

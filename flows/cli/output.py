@@ -5,6 +5,7 @@ Stores and settings are imported where a store is opened: `assay --help` needs n
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,13 @@ def store_named(where: str | None) -> "Store":
 def store_for(where: str | None, spec: "Spec") -> "Store":
     """The store of a command with a SPEC: --store, else the spec's, else as for a NAME."""
     return store_named(where or spec.store)
+
+
+def store_flag(url: str) -> str:
+    """` --store WHERE` for a command line, or nothing where that store is the one that is looked in."""
+    from assay.tasks.settings import Settings
+
+    return "" if url == Settings().store else f" --store {shlex.quote(url)}"
 
 
 def print_json(value: "Mapping[str, object]") -> None:

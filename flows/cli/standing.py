@@ -98,7 +98,9 @@ def state_in_words(standing: Standing) -> str:
     if standing.waiting_for is None:
         return "open; something is due: run `assay advance`"
     waiting = standing.waiting_for
-    answered = "" if waiting.answered is None else f", {waiting.answered} answered"
+    answered = "" if waiting.answered is None else (
+        f", {waiting.answered:,} answered, {max(waiting.items - waiting.answered, 0):,} open"
+    )
     unusual = "".join(
         f"; {count} {text}"
         for count, text in (
@@ -117,5 +119,5 @@ def state_in_words(standing: Standing) -> str:
     return (
         f"waiting for people: round {waiting.round}, {wording.plural(waiting.items, 'item')} on the "
         f"{waiting.desk} desk"
-        f"{answered}{unusual}"
+        f"{answered}{unusual}" + (f"; {waiting.place}" if waiting.place else "")
     )

@@ -58,16 +58,18 @@ def run_demo(
     label_studio: bool = False,
     on_round: OnRound | None = None,
     say: Say = lambda _line: None,
+    note: Say = lambda _line: None,
     now: Callable[[], datetime] = utc_now,
 ) -> Demo:
     """Run the demo in a folder: `pool/`, a new `ledger-<time>/`, and the report.
 
     label_studio   label through a local Label Studio, which is installed the first time (minutes)
+    say, note      told what is being done now, and what is worth keeping in sight
     """
     pool = febrl.write_febrl_pool(folder / "pool", seed=seed, progress=say)
     where = folder / f"ledger-{now():%Y%m%d-%H%M%S}"
     store = open_store(str(where))
-    with _server(label_studio, say) as server:
+    with _server(label_studio, say, note) as server:
         spec = _spec(pool, seed, server)
         desk, on_wait, patience = _desk(spec, store, pool, server)
         say(f"freezing {pool.n:,} candidate pairs")
@@ -114,13 +116,16 @@ def _spec(pool: febrl.FebrlPool, seed: int, server: "LocalLabelStudio | None") -
     )
 
 
-def _server(wanted: bool, say: Say) -> "AbstractContextManager[LocalLabelStudio | None]":
+def _server(wanted: bool, say: Say, note: Say) -> "AbstractContextManager[LocalLabelStudio | None]":
     if not wanted:
         return nullcontext()
     from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
 
-    say("starting Label Studio (the first time it is installed, which takes minutes)")
-    return LocalLabelStudio()
+    say("starting Label Studio")
+    server = LocalLabelStudio(say=note)
+    note(f"Label Studio is at {server.url} until the demo ends; sign in as {server.email} with the password "
+         f"{server.password}")
+    return server
 
 
 def _desk(

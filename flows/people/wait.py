@@ -9,6 +9,7 @@ from assay.flows.people.context import People
 from assay.flows.people.deadlines import RoundDeadline, deadline_of
 from assay.flows.record.waiting import WaitingFor
 from assay.tasks.desks.effects import request_more
+from assay.tasks.desks.protocol import HasPlace
 from assay.tasks.ledger.rounds.closing import read_closing
 
 
@@ -32,6 +33,7 @@ def wait(people: People, asked: AskedRound) -> WaitingFor:
         asked_again=len(still_open) if asking.batch.asking > 1 else 0,
         deadline=deadline.at if deadline else None,
         overdue=bool(deadline and deadline.overdue),
+        place=people.desk.place() if isinstance(people.desk, HasPlace) else "",
         cannot_close=_why_not_closed(people, asked, deadline),
     )
 

@@ -25,12 +25,13 @@ class WaitingFor:
     overdue: bool = False             # the deadline has passed
     cannot_close: str | None = None   # why the round is not closed although it should be
     desk: str                         # the kind of desk
+    place: str = ""                   # where people find it; for people, and not part of the JSON
 
     def to_json(self) -> WaitingForJson:
         """The contract's object: counts of unusual things only where there are any."""
         told: Any = {
             name: value for name, value in asdict(self).items()
-            if value is not None and (value or name not in _ONLY_IF_SO)
+            if value is not None and (value or name not in _ONLY_IF_SO) and name != "place"
         }
         if self.deadline is not None:
             told["deadline"] = self.deadline.isoformat(timespec="seconds")

@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.randomness import stream
-from assay.tasks.desks.protocol import Batch, Collected, Desk, Item, SendsHints
+from assay.tasks.desks.protocol import Batch, Collected, Desk, HasPlace, Item, SendsHints
 
 FIELDS = ("answer_a", "answer_b")
 SIDES = ("A", "B")
@@ -81,6 +81,10 @@ class BlindDesk:
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
         """See Desk.request_more."""
         self.desk.request_more(self._shown(batch), item_ids, annotators)
+
+    def place(self) -> str:
+        """See HasPlace.place; empty where the desk has none."""
+        return self.desk.place() if isinstance(self.desk, HasPlace) else ""
 
     def send_hints_to(self, url: str, secret: str) -> bool:
         """See SendsHints.send_hints_to: only of a desk that can (`DeskKind.sends_hints`)."""

@@ -92,6 +92,15 @@ class Desk(Protocol):
 
 
 @runtime_checkable
+class HasPlace(Desk, Protocol):
+    """A desk that people find somewhere."""
+
+    def place(self) -> str:
+        """Where they label: an address or a folder. Raises what a read of the desk raises."""
+        ...
+
+
+@runtime_checkable
 class SendsHints(Desk, Protocol):
     """A desk that can tell us that somebody answered (DeskKind.sends_hints)."""
 

@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, fields
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
+from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from typing import Any
 
 from assay.evalcore.errors import BadArgument
@@ -67,10 +68,20 @@ def run_blocks(work: Sequence[Block], processes: int | None = None) -> Iterator[
         return
     # spawn: forking a process that runs threads (the command line has some) can hang
     executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    before = set(active_children())
     try:
-        running = {executor.submit(run_here, block): block for block in work}
+        # Ctrl-C reaches the processes of a terminal all at once: theirs is held back, and this one ends them
+        held = pthread_sigmask(SIG_BLOCK, {SIGINT})
+        try:
+            running = {executor.submit(run_here, block): block for block in work}
+        finally:
+            pthread_sigmask(SIG_SETMASK, held)
         for future in as_completed(running):
             yield running[future], future.result()
+    except KeyboardInterrupt:
+        for child in set(active_children()) - before:
+            child.terminate()
+        raise
     finally:
         # after an error or an interruption nothing more is started
         executor.shutdown(cancel_futures=True)

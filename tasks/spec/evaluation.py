@@ -219,6 +219,11 @@ def load_spec(path: Path) -> Spec:
     if not isinstance(data, dict):
         found = "empty" if data is None else f"a {type(data).__name__}"
         raise BadInput(f"{path}: a spec is a mapping of keys, this file is {found}; `assay init` writes one")
+    if "monitor" in data:
+        raise BadInput(
+            f"{path}: this is the spec of a monitor, which watches a stream: `assay monitor {path}` "
+            f"schedules it, and `assay monitor {path} --once` does what is due now"
+        )
     return Spec.from_json(data, origin=str(path))
 
 

@@ -106,6 +106,7 @@ def test_the_project_is_found_again_after_people_renamed_it(
     again.prepare()
     assert again.missing(posted.batch) == []
     assert len(people[0].projects(posted.evaluation)) == 1
+    assert again.place() == f"{label_studio_api.url}/projects/{posted.project}/data"   # where people find it
 
 
 def test_one_name_in_two_ledgers_is_two_projects(label_studio_api: LabelStudioApi, people: list[Person]):

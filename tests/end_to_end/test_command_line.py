@@ -116,13 +116,33 @@ def test_waiting_for_people_exits_5_until_they_have_answered(desk):
     assert (code, done["state"], done["labels"]) == (0, "finished", 2)
 
 
+def test_what_comes_next_names_the_store_and_where_people_label(desk):
+    desk.spec(desk={"kind": "folder", "path": "labelling"}, method="passive", measure="accuracy")
+    code, out, _ = desk.assay("begin", "small.yaml", "--store", "our ledgers")
+    assert code == 0
+    assert "next: assay advance small --store 'our ledgers'\n" in out
+    code, out, _ = desk.assay("advance", "small", "--store", "our ledgers")
+    assert code == 5
+    assert "20 items on the folder desk, 0 answered, 20 open; labelling/small" in " ".join(out.split())
+    code, out, _ = desk.assay("begin", "small.yaml")                        # the default needs no name
+    assert "next: assay advance small\n" in out
+
+
+def test_run_says_what_the_spec_of_a_monitor_is(desk):
+    assert desk.assay("init", "watch.yaml", "--monitor")[0] == 0
+    code, _, err = desk.assay("run", "watch.yaml")
+    assert code == 2
+    assert "the spec of a monitor" in err
+    assert "assay monitor watch.yaml --once" in err
+
+
 def test_interrupted_runs_say_how_to_resume(desk, monkeypatch):
     desk.spec(desk={"kind": "folder", "path": "labelling"})
     monkeypatch.setattr("assay.flows.evaluation.drive.drive.__kwdefaults__", {
         **_defaults(), "sleep": _interrupt,
     })
     code, out, err = desk.assay("run", "small.yaml")
-    assert code == 5
+    assert code == 130
     assert "to resume: assay run small.yaml" in err
     assert "waiting for people" in out
 

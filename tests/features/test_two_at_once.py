@@ -55,7 +55,7 @@ def test_two_begins_at_once_freeze_one_pool(places, tmp_path):
 def test_two_runs_at_once_in_processes_of_their_own_print_the_same(tmp_path):
     predictions, labels = write_small_pool(tmp_path, n=80)
     (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec_json(predictions, labels, store="ledger")))
-    command = [sys.executable, "-m", "assay.flows.cli.main", "run", "spec.yaml", "--json"]
+    command = [sys.executable, "-m", "assay.flows.cli.entry", "run", "spec.yaml", "--json"]
     both = [
         subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(2)

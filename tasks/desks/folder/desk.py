@@ -54,6 +54,10 @@ class FolderDesk:
             (self._folder / ANSWERS).mkdir(parents=True, exist_ok=True)
             create_exclusively(self._folder / "INSTRUCTIONS.txt", self._instructions().encode())
 
+    def place(self) -> str:
+        """The evaluation's folder."""
+        return str(self._folder)
+
     def missing(self, batch: Batch) -> list[Item]:
         """The items of the batch that no batch file lists."""
         listed = self._listed(batch)

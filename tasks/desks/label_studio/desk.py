@@ -87,6 +87,10 @@ class LabelStudioDesk:
         """Sign in and find the evaluation's project, or create it."""
         self._project.ensure()
 
+    def place(self) -> str:
+        """The page of the project."""
+        return f"{self._api.url}/projects/{self._project.ids()[0]}/data"
+
     def send_hints_to(self, url: str, secret: str) -> bool:
         """Have Label Studio call this address when somebody answers; see ensure_webhook."""
         return ensure_webhook(self._api, self._project.ids(), url, secret)

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,15 +28,20 @@ INSTALL_TIMEOUT = 1200.0   # seconds; 20 when downloads are quick
 TEMPLATE_TIMEOUT = 600.0   # 75 on an idle machine
 
 
-def install(cache: Path | None = None) -> Path:
-    """Make sure environment and template exist; the folder that holds them. Processes take turns."""
+def install(cache: Path | None = None, say: Callable[[str], None] = lambda _line: None) -> Path:
+    """Make sure environment and template exist; the folder that holds them. Processes take turns.
+
+    say: told of the steps that take minutes, before each.
+    """
     home = (cache or _default_cache()) / f"label-studio-{VERSION}"
     try:
         home.mkdir(parents=True, exist_ok=True)
         with _exclusive(home / "install.lock"):
             if not (home / "venv" / ".complete").exists():
+                say(f"installing Label Studio {VERSION} into {home}: 790 MB, once; this takes minutes")
                 _build_environment(home / "venv")
             if not (home / "template").exists():
+                say("making Label Studio's database, once; this takes a minute or two")
                 _build_template(home)
     except OSError as error:
         raise LocalLabelStudioError(

@@ -11,6 +11,7 @@ import secrets
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
@@ -29,11 +30,12 @@ class LocalLabelStudio:
     email     the owner's sign-in, with `password`: what a person types into the browser
     """
 
-    def __init__(self, cache: Path | None = None) -> None:
+    def __init__(self, cache: Path | None = None, say: Callable[[str], None] = lambda _line: None) -> None:
+        """say: told of what takes minutes the first time."""
         self.email = EMAIL
         self.password = secrets.token_urlsafe(12)
         self.token = secrets.token_hex(20)
-        home = install(cache)
+        home = install(cache, say)
         self._venv = home / "venv"
         self._folder = Path(tempfile.mkdtemp(prefix="assay-label-studio-"))
         try:

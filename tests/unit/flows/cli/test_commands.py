@@ -1,6 +1,7 @@
 """The commands are imported on demand, and the line about each is its own."""
 
 import os
+import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -8,7 +9,8 @@ from importlib import import_module
 import pytest
 
 from assay.flows.cli.commands import COMMANDS
-from assay.flows.cli.main import main, run_command_line
+from assay.flows.cli.entry import main
+from assay.flows.cli.main import run_command_line
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -50,7 +52,13 @@ def test_linear_algebra_gets_one_thread_unless_the_environment_says_otherwise(mo
         monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
         if given is not None:
             monkeypatch.setenv("OPENBLAS_NUM_THREADS", given)
-        with pytest.raises(SystemExit):
-            main(["--version"])
+        monkeypatch.setattr(sys, "argv", ["assay", "--version"])
+        monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+        before = signal.getsignal(signal.SIGINT)
+        try:
+            with pytest.raises(SystemExit):
+                main()
+        finally:
+            signal.signal(signal.SIGINT, before)
         assert os.environ["OPENBLAS_NUM_THREADS"] == expected
     capsys.readouterr()

@@ -14,6 +14,11 @@ def test_of_a_desk_that_was_not_read_nothing_is_said():
     assert WaitingFor(round=1, items=3, desk="folder").to_json() == {"round": 1, "items": 3, "desk": "folder"}
 
 
+def test_where_the_desk_is_is_for_people():
+    waits = WaitingFor(round=2, items=5, desk="folder", answered=0, place="labelling/small")
+    assert "place" not in waits.to_json()
+
+
 def test_everything_unusual_is_told():
     unusual = {"tied": 1, "invalid": 2, "not_on_desk": 3, "asked_again": 4, "overdue": True,
                "cannot_close": "nobody answered"}
