@@ -15,7 +15,7 @@ JOBS ?= 2
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost docs label-studio up down lock clean
+.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost docs links label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -64,6 +64,10 @@ test-slow: label-studio
 # The documentation site, in .cache/site. A warning is an error; notebooks are run.
 docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs .cache/site
+
+# Links of the pages, addresses on the web included: the only target that asks the web.
+links: setup
+	$(BIN)/python docs/links.py --external
 
 bench: setup
 	$(BIN)/python -m benchmarks

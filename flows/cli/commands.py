@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,12 @@ class Commands(click.Group):
         if not isinstance(found, click.Command):
             raise TypeError(f"{place.module}.{place.function} is no command")
         return found
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, with their lines, none of them imported; then our own options."""
+        named = [CompletionItem(name, help=place.line) for name, place in COMMANDS.items()
+                 if name.startswith(incomplete)]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands with their lines, none of them imported."""

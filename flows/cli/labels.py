@@ -9,6 +9,7 @@ from assay.evalcore.errors import BadInput
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
 from assay.flows.cli.printed.commands import EstimatedJson, ExportJson
 from assay.flows.cli.standing import estimate_line
+from assay.flows.cli.working import working
 from assay.flows.record.opened import open_evaluation
 from assay.flows.weighted.estimate import NewQuestion, new_estimates, reused_estimates
 from assay.flows.weighted.export import exported
@@ -39,9 +40,10 @@ def export(
       assay export restaurant-dedup --out labels.parquet
     """
     format = format_for(format_name, out)
-    opened = open_evaluation(store_named(where), name)
-    found = read_sample(opened)
-    columns = exported(opened, found, shown=shown)
+    with working(f"reading the labels of {name}"):
+        opened = open_evaluation(store_named(where), name)
+        found = read_sample(opened)
+        columns = exported(opened, found, shown=shown)
     path = out or Path(f"assay-labels-{name}.{format}")
     write_files({path.name: FORMATS[format](columns)}, path.parent)
     if as_json:
@@ -89,7 +91,8 @@ def estimate(
     )
     opened = open_evaluation(store_named(where), name)
     found = read_sample(opened)
-    answer = (reused_estimates if reuse else new_estimates)(opened, found, asked)
+    with working(f"estimating from the labels of {name}"):
+        answer = (reused_estimates if reuse else new_estimates)(opened, found, asked)
     if as_json:
         told: EstimatedJson = {
             "evaluation": name, "labels": len(found.rows), "rounds": len(found.folded.closed),

@@ -9,6 +9,7 @@ from assay.flows.cli.monitor import standing_code
 from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
 from assay.flows.cli.printed.commands import EveryStandingJson, MonitorStandingJson
 from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
+from assay.flows.cli.working import working
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.record.finished import standings as all_standings
 from assay.flows.record.opened import open_evaluation
@@ -48,7 +49,9 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
     if standing.state != "finished":
         from assay.flows.report.outlook import read_outlook
 
-        standing = with_outlook(standing, read_outlook(opened))
+        with working("forecasting") as tell:
+            ahead = read_outlook(opened, lambda done, most: tell("simulating worlds", done, most))
+        standing = with_outlook(standing, ahead)
     if as_json:
         print_json(standing.to_json())
     else:
@@ -126,14 +129,16 @@ def report(name: str, out: Path | None, evidence: bool, where: str | None, as_js
     opened = open_evaluation(store, name)
     standing = current_standing(opened)
     folder = out or Path(f"assay-report-{name}")
-    files = write_report(report_data(opened, standing), folder)
-    written = [files.html, files.json, files.parquet]
-    if evidence:
-        from assay.flows.report.evidence import gather_evidence
-        from assay.tasks.report.evidence import evidence_zip
+    with working(f"writing the report of {name}") as tell:
+        files = write_report(report_data(opened, standing), folder)
+        written = [files.html, files.json, files.parquet]
+        if evidence:
+            from assay.flows.report.evidence import gather_evidence
+            from assay.tasks.report.evidence import evidence_zip
 
-        write_files({"evidence.zip": evidence_zip(gather_evidence(opened))}, folder)
-        written.append(folder / "evidence.zip")
+            tell("gathering the evidence")
+            write_files({"evidence.zip": evidence_zip(gather_evidence(opened))}, folder)
+            written.append(folder / "evidence.zip")
     if as_json:
         print_json(standing.to_json())
         click.echo(f"wrote {', '.join(map(str, written))}", err=True)

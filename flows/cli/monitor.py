@@ -11,6 +11,7 @@ import click
 from assay.flows.alerts.delivery import deliver
 from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
 from assay.flows.cli.printed.commands import ScheduledJson, TickJson
+from assay.flows.cli.working import working
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.monitor.judge_drift import with_judges
 from assay.flows.monitor.publishing import figures_of, publish, write_pages
@@ -84,7 +85,8 @@ def monitor(
             )
         return 0
     now = datetime.now(UTC)
-    done = tick(store, asked.name, now=now, only=window)
+    with working(f"looking at the windows of {asked.name}"):
+        done = tick(store, asked.name, now=now, only=window)
     settings = Settings() if pages is None else Settings(pages=pages)
     history = read_monitor_history(store, asked.name)
     problems = publish(store, asked.name, settings, now, history)

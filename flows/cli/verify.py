@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
+from assay.flows.cli.working import working
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import means_monitor
 from assay.tasks.report import wording
@@ -45,9 +46,14 @@ def verify(name: str, seal: str | None, contains: str | None, where: str | None,
     if means_monitor(store, name):
         from assay.flows.verify.monitor import verify_monitor
 
-        result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX), expected, among)
+        with working(f"verifying {name}"):
+            result = verify_monitor(store, name.removeprefix(layout.MONITORS_PREFIX), expected, among)
     else:
-        result = recompute(store, name, expected, among)
+        with working(f"verifying {name}") as tell:
+            result = recompute(
+                store, name, expected, among,
+                lambda done, rounds: tell("rounds recomputed", done, rounds),
+            )
     if as_json:
         print_json(result.to_json())
     else:

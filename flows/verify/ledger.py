@@ -11,7 +11,7 @@ Nothing is written, no desk is asked, no source is read: a copy of the ledger is
 still running is verified as far as it goes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,12 +79,14 @@ class Verification:
 
 
 def verify(
-    store: Store, name: str, seal: str | None = None, among: str | None = None
+    store: Store, name: str, seal: str | None = None, among: str | None = None,
+    told: Callable[[int, int], None] | None = None,
 ) -> Verification:
     """Recompute an evaluation from its ledger.
 
     seal    the digest the newest seal must have, as noted when it was made; None: any
     among   a digest that one of the seals must have: the newest when it was noted; None: any
+    told    of the rounds recomputed so far, and of how many there are
 
     Raises UnknownEvaluation if nothing of this name is in the store, and StoreError if it is away.
     """
@@ -95,7 +97,7 @@ def verify(
     found.expect(seal, among, layout.seal(name, max(found.rounds, 1)))
     retried(check_beside)(found)
     retried(check_desk)(found)
-    rounds, labels, revisions = _recompute(found)
+    rounds, labels, revisions = _recompute(found, told)
     return Verification(
         evaluation=name,
         finished=found.finished,
@@ -110,7 +112,9 @@ def verify(
     )
 
 
-def _recompute(found: Integrity) -> tuple[int, int, int]:
+def _recompute(
+    found: Integrity, told: Callable[[int, int], None] | None = None
+) -> tuple[int, int, int]:
     """Rounds, labels and revisions recomputed in full."""
     name = found.ledger.name
     manifest = found.manifest
@@ -135,7 +139,7 @@ def _recompute(found: Integrity) -> tuple[int, int, int]:
         found.add(key, f"cannot be recomputed: {type(error).__name__}: {error}")
         return 0, 0, 0
     check = RoundsCheck(opened, found)
-    check.run()
+    check.run(told)
     revisions = RevisionsCheck(opened, found, check.folded)
     revisions.run()
     if not found.differences:   # alerts follow from all of it

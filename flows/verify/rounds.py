@@ -4,7 +4,7 @@ Each round is recomputed from the rounds before it as they are stored, so one wr
 and not the beginning of a long list. A round that rests on damaged keys ends the recomputation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assay.flows.people.annotating import Annotating
@@ -38,9 +38,11 @@ class RoundsCheck:
         self._annotating = Annotating(opened, read=read_answers)   # one by one, not by their packs
         self._index = PoolIndex(opened.ledger, opened.manifest, opened.cut.cells)
 
-    def run(self) -> None:
-        """All rounds, then the ending."""
+    def run(self, told: Callable[[int, int], None] | None = None) -> None:
+        """All rounds, then the ending.  told: of the rounds recomputed so far, and of how many there are."""
         for number in range(1, self._found.rounds + 1):
+            if told is not None:
+                told(number - 1, self._found.rounds)
             try:
                 complete = self._round(number)
             except StoreUnreachable:

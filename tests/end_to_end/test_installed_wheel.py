@@ -69,7 +69,7 @@ def test_commands_run_in_a_folder_with_modules_of_those_names(installed, theirs)
     rows = [f"i{i},{i / 40:.3f},{int(i > 20)},{int(i > 22)}" for i in range(40)]
     pool.write_text("item_id,score,prediction,label\n" + "\n".join(rows) + "\n")
     ran = run(
-        installed, theirs, "-m", "assay.flows.cli.main", "replay", "pool.csv", "--method", "passive",
+        installed, theirs, "-m", "assay.flows.cli.entry", "replay", "pool.csv", "--method", "passive",
         "--budgets", "10", "--repeats", "5", "--json",
     )
     assert ran.returncode == 0, ran.stderr

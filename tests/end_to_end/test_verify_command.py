@@ -9,6 +9,8 @@ import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.cli.main import run_command_line
+from assay.flows.verify.ledger import verify
+from assay.tasks.ledger import open_store
 
 
 @pytest.fixture
@@ -57,6 +59,12 @@ def test_a_changed_ledger_fails_loudly_and_names_the_key(assay):
     assert "from a copy of the ledger" in said["remedy"]
     assert said["remedy"] in assay("verify", "small")[1]
     assert said["seal"] == noted
+
+
+def test_it_tells_how_many_rounds_are_recomputed(assay):
+    told = []
+    assert verify(open_store("assay-ledger"), "small", told=lambda done, rounds: told.append((done, rounds)))
+    assert told == [(0, 2), (1, 2)]
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -35,6 +35,22 @@ def test_help_and_version_import_no_library_that_takes_long(option):
     assert done.returncode == 0, done.stderr
 
 
+def test_tab_knows_the_commands_and_imports_none_of_them():
+    script = (
+        "import sys; from assay.flows.cli.main import assay\n"
+        "try: assay.main(prog_name='assay')\n"
+        "except SystemExit: pass\n"
+        "sys.exit(str({'numpy', 'scipy', 'pydantic', 'pyarrow', 'prefect'} & set(sys.modules)))"
+    )
+    asks = {"_ASSAY_COMPLETE": "bash_complete", "COMP_WORDS": "assay re", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=os.environ | asks
+    )
+
+    assert done.stdout.split() == ["plain,report", "plain,replay"]
+    assert done.stderr.strip() == "set()"
+
+
 def test_help_cuts_no_sentence(capsys):
     assert run_command_line(["--help"]) == 0
 
