@@ -81,12 +81,12 @@ class Evaluation:
         if pair is not None:
             spelled = {item: pair.side(item, label) for item, label in spelled.items()}
         self._desk().tell(spelled, annotator)
-        return result_of(advance(self._store, self._name), self._backend)
+        return result_of(advance(self._store, self._name), self._backend, self._store)
 
     @property
     def result(self) -> Result:
         """Where it stands, from its record alone."""
-        return result_of(self._standing(), self._backend)
+        return result_of(self._standing(), self._backend, self._store)
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:

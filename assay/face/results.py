@@ -1,12 +1,13 @@
 """What evaluations and replays say: frozen values that print, convert to frames, and draw themselves."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from assay.face.frames import frame_of
 from assay.flows.record.standing import Standing
+from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.replay.printed import ReplayJson
 from assay.tasks.replay.result import ReplayResult
 from assay.tasks.replay.table import as_text
@@ -137,6 +138,7 @@ class Result(Estimates):
     rounds: int                      # closed
     method: str
     json: StandingJson               # all of it, as `--json` prints it
+    store: Store = field(repr=False, compare=False)   # where its record is
 
     @property
     def title(self) -> str:
@@ -146,6 +148,19 @@ class Result(Estimates):
         bought = wording.plural(self.labels, "label", "labels")
         rounds = wording.plural(self.rounds, "round", "rounds")
         return f"{self.evaluation}: {ended}, {bought} in {rounds}{said}"
+
+    def to_mlflow(self, run: Any = None, *, uri: str | None = None, experiment: str | None = None) -> str:
+        """Tell MLflow: metrics with lower and upper ends by round, and the report; the ID of the run.
+
+        run          a run, or its ID; None: the active run, else the evaluation's own, made if there is none
+        uri          where MLflow is; None: where `mlflow` itself would write
+        experiment   of a run of its own, made if there is none; MLFLOW_EXPERIMENT_NAME, or `assay`
+
+        Told again, the same run is found and only what is new is added. Raises BadInput without the package.
+        """
+        from assay.flows.publish.mlflow import told_from_python
+
+        return told_from_python(self.store, self.evaluation, run, uri=uri, experiment=experiment)
 
     def to_dict(self) -> StandingJson:
         """The object that `--json` prints."""
@@ -188,12 +203,13 @@ class Replay:
         return f"<pre>{escape(self.summary())}</pre>"
 
 
-def result_of(standing: Standing, backend: str) -> Result:
+def result_of(standing: Standing, backend: str, store: Store) -> Result:
     """A standing as the public value."""
     return Result(
         evaluation=standing.evaluation, state=standing.state, stopped_by=standing.stopped_by,
         verdict=standing.verdict, labels=standing.labels, rounds=standing.rounds, method=standing.method,
         estimates=tuple(map(estimate_of, standing.rows())), json=standing.to_json(), backend=backend,
+        store=store,
     )
 
 

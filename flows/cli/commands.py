@@ -61,6 +61,10 @@ COMMANDS = {
         "labels", "export",
         "Write the labelled items of an evaluation with their weights, for scikit-learn and others.",
     ),
+    "publish": Place(
+        "publish", "publish",
+        "Tell MLflow of an evaluation or a monitor: metrics with lower and upper ends, and the report.",
+    ),
     "estimate": Place(
         "labels", "estimate",
         "Estimate a new measure, threshold, segment or system from the labels of an evaluation.",

@@ -26,6 +26,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import report_data
 from assay.tasks.ledger import open_store
+from assay.tasks.mlflow.runs import Published
 from assay.tasks.report import ReportFiles
 from assay.tasks.report.machine import report_json
 from assay.tasks.spec.evaluation import Spec
@@ -50,6 +51,7 @@ CALLS = {
         ["estimate", "small", "--measure", "recall", *STORE],
         ["estimate", "small", "--measure", "recall", "--threshold", "99", *STORE],   # undefined
     ],
+    "publish": [["publish", "small", "--mlflow", "env", *STORE]],
     "compare": [["compare", "systems", *STORE]],
     "verify": [["verify", "small", *STORE], ["verify", "stream", *STORE],
                ["verify", "small", "--seal", "0" * 64, *STORE]],
@@ -83,6 +85,7 @@ INSPECT_LOG = {
         for i in range(4)
     ],
 }
+A_RUN = Published(run_id="r", experiment_id="1", new=True, metrics=3)     # tests of MLflow make real ones
 OTHER = {"error", "report.json", "history.json", "spec", "monitor-spec"}
 
 
@@ -128,6 +131,8 @@ def called(place, monkeypatch, capsys):
     monkeypatch.delenv("ASSAY_STORE", raising=False)
     monkeypatch.setattr("assay.flows.monitor.deployment.deploy_monitor", lambda spec, url: "assay-monitor/x")
     monkeypatch.setattr("assay.flows.demo.run.run_demo", a_short_demo)
+    monkeypatch.setattr("assay.flows.publish.mlflow.to_mlflow", lambda *_, **how: A_RUN)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite://")
     monkeypatch.setattr("assay.tasks.report.write_report", lambda data, folder: files_in(folder))
 
     def run(arguments):

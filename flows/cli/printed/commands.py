@@ -94,6 +94,16 @@ class ImportedJson(TypedDict):
     spec: str | None                 # suggested, as YAML
 
 
+class PublishedJson(TypedDict):
+    """The run of MLflow that holds an evaluation or a monitor."""
+
+    name: str                        # of the evaluation, or monitors/NAME
+    run_id: str
+    experiment_id: str
+    new: bool                        # the run was made by this call
+    metrics: int                     # values of metrics that this call added
+
+
 class AlertJson(TypedDict):
     """An alert, and what became of it."""
 

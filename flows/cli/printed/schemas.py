@@ -43,6 +43,7 @@ FORMS: dict[str, Form] = dict([
     _command("check", of.CheckedJson),
     _command("export", of.ExportJson),
     _command("estimate", of.EstimatedJson),
+    _command("publish", of.PublishedJson),
     _command("compare", ComparedJson),
     _command("verify", VerificationJson),
     _command("replay", ReplayJson),

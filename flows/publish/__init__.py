@@ -1,0 +1,1 @@
+"""Evaluations and monitors as runs of MLflow."""
