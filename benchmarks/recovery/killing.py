@@ -133,7 +133,7 @@ class Victims:
         if work[0] is _command_line and number % FROM_NOTHING == 0:
             with output.open("wb") as opened:
                 return _Process(subprocess.Popen(
-                    [sys.executable, "-m", "assay.flows.cli.main", *work[1]], cwd=self.folder, stdout=opened,
+                    [sys.executable, "-m", "assay.flows.cli.entry", *work[1]], cwd=self.folder, stdout=opened,
                     stderr=opened, env=dict(environment),
                 ))
         forked = self._context.Process(

@@ -59,7 +59,7 @@ def test_assay_is_imported_from_a_folder_with_modules_of_those_names(installed, 
 def test_commands_run_in_a_folder_with_modules_of_those_names(installed, theirs):
     every = (
         "from assay.flows.cli.commands import COMMANDS\n"
-        "from assay.flows.cli.entry import run_command_line\n"
+        "from assay.flows.cli.main import run_command_line\n"
         "for name in COMMANDS: assert run_command_line([name, '--help']) == 0, name\n"
     )
     ran = run(installed, theirs, "-c", every)
