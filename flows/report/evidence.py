@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
+from assay.flows.record.standing import extension_rows
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.ending import read_ending
@@ -16,6 +17,7 @@ from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
 from assay.tasks.ledger.rounds.posts import read_posts
 from assay.tasks.report.evidence import DrawRow, EvidencePack, ExposureRow, RevisedRow
+from assay.tasks.report.machine import extensions_part
 
 
 @retried
@@ -148,10 +150,10 @@ def _revision(ledger: Ledger, revision: Revision) -> JsonObject:
 
 def _facts(opened: Opened, rounds: int) -> JsonObject:
     name, manifest = opened.name, opened.manifest
-    ending = read_ending(opened.ledger)
+    ending = read_ending(opened.ledger, len(opened.extensions))
     seals = {str(n): _digest(opened.ledger, layout.seal(name, n)) for n in range(1, rounds + 1)}
     closed = [digest for digest in seals.values() if digest]
-    final = _digest(opened.ledger, layout.final_seal(name))
+    final = _digest(opened.ledger, layout.final_seal_after(name, len(opened.extensions)))
     return {
         "evaluation": name,
         "spec": opened.spec.to_json(),
@@ -173,6 +175,7 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
             "stopped_by": ending.stopped_by, "verdict": ending.verdict, "rounds": ending.rounds,
             "labels": ending.labels, "undecided": ending.undecided,
         },
+        **extensions_part(extension_rows(opened)),
         "digests": {key: _digest(opened.ledger, key)
                     for key in (layout.spec(name), layout.manifest(name))},
         "seals": {"rounds": seals, "ending": final, "last": final or (closed[-1] if closed else None)},

@@ -7,6 +7,7 @@ from datetime import datetime
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import RandomSampling
+from assay.evalcore.evaluation.extending import widening
 from assay.evalcore.evaluation.stopping import labels_to_decide
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
@@ -23,6 +24,7 @@ from assay.flows.weighted.sample import PoolSample, read_sample
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.revisions import read_revised_annotators
 from assay.tasks.ledger.rounds.annotators import read_annotators
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
@@ -63,7 +65,7 @@ def report_data(
 def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> ReportData:
     """What the ledger knows; known: the estimates that count now."""
     spec, threshold = opened.spec, opened.spec.threshold
-    weighted = _weighted(opened)
+    weighted, more = _weighted(opened), more_labels(opened, standing)
     labelled = labelled_items(opened, weighted)
     return ReportData(
         evaluation=opened.name,
@@ -77,7 +79,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         interval_note=standing.interval_note,
         sampling_note=opened.statistics.sampling_note,
         serves_all=opened.statistics.serves_all,
-        budget=spec.budget.labels,
+        budget=standing.budget,
         seed=spec.seed,
         versions=opened.versions,
         history=[_round(past) for past in read_history(opened.ledger)],
@@ -86,7 +88,10 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         verdict=standing.verdict,
         threshold_min=threshold.min if threshold else None,
         threshold_max=threshold.max if threshold else None,
-        labels_to_decide=more_labels(opened, standing),
+        labels_to_decide=more,
+        extend_command=extend_command(opened, standing, more),
+        extensions=standing.extensions,
+        confidence_asked=standing.confidence_asked,
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
         outcome=spec.labels.outcome,
@@ -160,7 +165,20 @@ def more_labels(opened: Opened, standing: Standing) -> int | None:
         first.value, first.lower, first.upper,
         edges=[edge for edge in (threshold.min, threshold.max) if edge is not None],
         labels=known.labels, pool=opened.manifest.rows,
+        widening=1.0 if standing.state != "finished" or opened.statistics.method.holds_at_every_look
+        else widening(opened.spec.target.confidence, len(opened.extensions)),
     )
+
+
+def extend_command(opened: Opened, standing: Standing, more: int | None) -> str | None:
+    """What a finished evaluation is given so many more labels with; None where that cannot be done."""
+    known = standing.known
+    if more is None or known is None or standing.state != "finished" or standing.stopped_by == "pool":
+        return None
+    asked = known.labels - standing.known_before + known.undecided + known.unanswered
+    if asked + more > opened.manifest.rows or window_of(opened.ledger.store, opened.name) is not None:
+        return None
+    return f"assay extend {opened.name} --labels {asked + more}"
 
 
 def _annotators(opened: Opened, number: int, revision: int) -> AnnotatorQuality:

@@ -40,7 +40,8 @@ def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
 
 def revised_estimate(opened: Opened, folded: Fold, revision: Revision) -> RoundEstimate:
     """The estimates after the last round a revision covers, with its labels: computed, not read."""
-    return revised_fold(opened, folded, revision).estimate(opened.statistics, opened.segments)
+    statistics = opened.as_of(revision.rounds).statistics
+    return revised_fold(opened, folded, revision).estimate(statistics, opened.segments)
 
 
 def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> AnnotatorQuality | None:
