@@ -2,10 +2,10 @@
 
     python -m benchmarks.extending --pools balanced,restaurant --repeats 200
 
-The limit is the truth itself, where every verdict is wrong and people have most reason to go on: an evaluation
-of F1 stops at 100 labels, is undecided, is extended by 50, and so on, up to eight times. For each pool and
-method: the share of runs that end with "ok", and with "breach"; and the share whose intervals after extensions
-all cover. Both with the intervals as `evalcore.evaluation.extending` has them, and left at 95%.
+The limit is the truth itself, where every verdict is wrong and people have most reason to go on: an
+evaluation of F1 stops at 100 labels, is undecided, is extended by 50, and so on, up to eight times. For each
+pool and method: the share of runs that end with "ok", and with "breach"; and the share whose intervals after
+extensions all cover. Both with the intervals as `evalcore.evaluation.extending` has them, and left at 95%.
 """
 
 import argparse

@@ -46,6 +46,7 @@ class Opened:
     rule: StoppingRule            # of now
     extensions: tuple[Extension, ...] = ()   # so far
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
+    evidence: int = 0   # labels that its label model started from
     outcomes: Mapping[str, int] = field(default_factory=dict)  # item id -> label that came by itself
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
 
@@ -149,6 +150,7 @@ def open_evaluation(
         why_method=_why(recorded, manifest.partition.method),
         rule=_rule(spec, ()),
         inherited=reusable(taken_over),
+        evidence=len(taken_over),
         outcomes=read_outcomes(store, manifest.outcomes_key),
     )
     return begun.extended(read_extensions(ledger) if extensions is None else extensions)

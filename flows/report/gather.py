@@ -9,6 +9,7 @@ from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.evalcore.evaluation.extending import widening
 from assay.evalcore.evaluation.stopping import labels_to_decide
+from assay.evalcore.plurals import plural
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.flows.report.labelled import (
@@ -91,6 +92,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         labels_to_decide=more,
         extend_command=extend_command(opened, standing, more),
         extensions=standing.extensions,
+        notes=_notes(opened),
         confidence_asked=standing.confidence_asked,
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
@@ -117,6 +119,17 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         finished=_text(read_closed(opened.ledger, standing.rounds))
         if standing.state == "finished" else None,
     )
+
+
+def _notes(opened: Opened) -> list[str]:
+    start = opened.spec.warm_start
+    if start is None or not start.file:
+        return []
+    many = plural(opened.evidence, "label")
+    return [
+        f"The choice of items started from {many} given elsewhere ({start.file}). Nobody knows how their "
+        "items were chosen, so they are in no estimate."
+    ]
 
 
 def _weighted(opened: Opened) -> PoolSample | None:

@@ -87,7 +87,7 @@ class Spec(Part):
     threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
     alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
     warm_start: WarmStart | None = Field(
-        default=None, description="whose labels to start from: {evaluation: NAME, discount: 0.5}"
+        default=None, description="labels to start from: {evaluation: NAME, discount: 0.5}, or {source: FILE}"
     )
     outcomes: Outcomes | None = Field(
         default=None, description="labels that come by themselves: {source: ..., id: ..., label: ...}"

@@ -35,7 +35,7 @@ def test_labels_to_decide_reckon_with_the_wider_interval():
 
 
 def test_whoever_extends_while_undecided_is_wrong_no_more_often_than_stated():
-    """At a limit that is the truth, every verdict is wrong; looks at 100, 150 ... 900 labels, normal means."""
+    """At a limit that is the truth every verdict is wrong; looks at 100, 150 ... 900 labels, normal means."""
     rng, repeats = np.random.default_rng(17), 40_000
     labels = np.arange(100, 901, 50)
     steps = rng.standard_normal((repeats, len(labels))) * np.sqrt(np.diff(labels, prepend=0))
