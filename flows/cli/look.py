@@ -55,9 +55,12 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
     if as_json:
         print_json(standing.to_json())
     else:
-        from assay.flows.report.gather import more_labels
+        from assay.flows.report.gather import extend_command, more_labels
 
-        print_standing(standing, opened.threshold_text, more_labels(opened, standing))
+        more = more_labels(opened, standing)
+        print_standing(
+            standing, opened.threshold_text, more, command=extend_command(opened, standing, more)
+        )
     return standing.exit_code
 
 

@@ -65,6 +65,7 @@ def report_data(
 
 def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> ReportData:
     """What the ledger knows; known: the estimates that count now."""
+    opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
     spec, threshold = opened.spec, opened.spec.threshold
     weighted, more = _weighted(opened), more_labels(opened, standing)
     labelled = labelled_items(opened, weighted)

@@ -132,7 +132,7 @@ class RoundsCheck:
     def _annotators(self, number: int) -> None:
         """How the people did, recomputed."""
         if self._check.look_at(layout.annotators(self._opened.name, number)):
-            record = annotators_record(self._opened, self._annotating, self.folded)
+            record = annotators_record(self._opened.as_of(number), self._annotating, self.folded)
             self._check.compare(None if record is None else codec.plain(record))
 
     def _extension(self, extension: Extension) -> None:

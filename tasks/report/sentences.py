@@ -96,7 +96,8 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
         last = extensions[-1]
         lines.append(
             f"Intervals after round {last.rounds} are computed at {wording.percent(last.confidence)}, so "
-            f"that all that are shown after extensions hold together at {wording.percent(asked)}."
+            f"that all that are shown after extensions hold together at {wording.percent(asked)}. Those of "
+            "rounds before an extension are as they were."
         )
     elif extensions:
         lines.append("Its intervals hold however often people look and go on, so none is wider for that.")

@@ -3,12 +3,15 @@
 import json
 from datetime import UTC, datetime
 
+import pyarrow
 import pytest
 from doubles.fuses import Fuse, Fused, PowerCut
 from doubles.history import opening
 from doubles.world import World
 
+import assay
 from assay.evalcore.evaluation.extending import confidence_after
+from assay.flows.cli.main import run_command_line
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.extend import CannotExtend, extend
 from assay.flows.record.finished import standings
@@ -16,11 +19,12 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.flows.report.gather import extend_command, more_labels, report_data
 from assay.flows.verify.ledger import verify
-from assay.tasks.ledger import codec, layout
+from assay.tasks.ledger import codec, layout, open_store
 from assay.tasks.ledger.ending import open_evaluations
 from assay.tasks.ledger.extensions import read_extensions
 from assay.tasks.ledger.monitors import create_opening
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.report import sentences
 from assay.tasks.report.machine import contract
 from assay.tasks.report.page import report_html
 
@@ -245,7 +249,8 @@ def test_the_report_says_it_and_names_what_would_decide(tmp_path):
     wanted = more_labels(opened, standing)
     command = extend_command(opened, standing, wanted)
     assert command == f"assay extend small --labels {50 + wanted}"
-    assert command in report_html(report_data(opened, standing)).decode()
+    _, why = sentences.verdict(report_data(opened, standing))
+    assert why.endswith(f"more labels would decide: {command}")
     extend(world.store, "small", 50 + min(wanted, 30), by="anna", reason="close to the limit")
     standing = world.advance()
     opened = open_evaluation(world.store, "small")
@@ -265,3 +270,33 @@ def test_the_window_of_a_monitor_is_refused(tmp_path):
     ))
     with pytest.raises(CannotExtend, match="belongs to window 2026-11-01 of monitor 'stream'"):
         extend(world.store, "stream-2026-11-01", 12)
+
+
+def test_the_command_line_extends_and_says_so(tmp_path, capsys):
+    store = open_store(str(tmp_path / "ledger"))
+    World(tmp_path, store, **SMALL, method="passive", measure="f1").run()
+    asked = ["extend", "small", "--labels", "9", "--by", "anna", "--store", store.url]
+    assert run_command_line(asked) == 0
+    said = capsys.readouterr()
+    assert "small: finished, the budget is spent" in said.out
+    assert "9 labels of a budget of 9" in said.out
+    assert "it was extended from a budget of 6 to 9 labels, by anna" in " ".join(said.out.split())
+    assert run_command_line([*asked, "--json"]) == 0
+    said = capsys.readouterr()
+    assert "it was extended to 9 labels before" in said.err
+    assert json.loads(said.out)["extensions"][0]["by"] == "anna"
+    assert run_command_line(["extend", "small", "--labels", "5", "--store", store.url]) == 2
+
+
+def test_from_python_ask_goes_on_after_an_extension():
+    texts = pyarrow.table({"score": [0.9, 0.8, 0.3, 0.2], "text": ["Win!", "Cheap!", "Lunch?", "Minutes"]})
+    evaluation = assay.begin(
+        texts, outcome=["spam", "ham"], score="score", threshold=0.5, measures=["f1"], show="text", budget=2,
+        method="passive",
+    )
+    evaluation.tell(dict.fromkeys(evaluation.ask()["item_id"].to_pylist(), "spam"))
+    assert evaluation.stopped_by == "budget"
+    assert len(evaluation.ask()) == 0
+    evaluation.extend(3, reason="one more")
+    assert evaluation.budget == 3
+    assert len(evaluation.ask()) == 1

@@ -27,9 +27,9 @@ def test_the_next_interval_is_wider_by_the_normal_quantiles():
 
 
 def test_labels_to_decide_reckon_with_the_wider_interval():
-    fixed = {"edges": [0.8], "labels": 100, "pool": 10_000}
-    narrow = labels_to_decide(0.85, 0.75, 0.95, **fixed)
-    wide = labels_to_decide(0.85, 0.75, 0.95, widening=widening(0.95, 0), **fixed)
+    fixed = {"edges": [0.625], "labels": 100, "pool": 10_000}
+    narrow = labels_to_decide(0.75, 0.5, 1.0, **fixed)
+    wide = labels_to_decide(0.75, 0.5, 1.0, widening=widening(0.95, 0), **fixed)
     assert narrow == 300
     assert wide == int(np.ceil(400 * widening(0.95, 0) ** 2)) - 100
 
