@@ -191,7 +191,7 @@ def _login() -> str:
 
     try:
         return getuser()
-    except (OSError, KeyError):
+    except (OSError, KeyError, ImportError):
         return ""
 
 
@@ -215,9 +215,9 @@ def _say(
     from assay.flows.report.gather import extend_command, more_labels
 
     more = more_labels(opened, standing)
-    print_standing(
-        standing, opened.threshold_text, more, command=extend_command(opened, standing, more)
-    )
+    here = store_flag(opened.ledger.store.url)
+    command = extend_command(opened, standing, more)
+    print_standing(standing, opened.threshold_text, more, command=command and command + here)
     if standing.known is not None:
-        click.echo(f"  report: assay report {opened.name}{store_flag(opened.ledger.store.url)}")
+        click.echo(f"  report: assay report {opened.name}{here}")
     return standing.exit_code

@@ -6,7 +6,7 @@ import click
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.monitor import standing_code
-from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
+from assay.flows.cli.output import file_link, json_option, print_json, store_flag, store_named, store_option
 from assay.flows.cli.printed.commands import EveryStandingJson, MonitorStandingJson
 from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
 from assay.flows.cli.working import working
@@ -58,9 +58,9 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
         from assay.flows.report.gather import extend_command, more_labels
 
         more = more_labels(opened, standing)
-        print_standing(
-            standing, opened.threshold_text, more, command=extend_command(opened, standing, more)
-        )
+        command = extend_command(opened, standing, more)
+        command = command and command + store_flag(store.url)
+        print_standing(standing, opened.threshold_text, more, command=command)
     return standing.exit_code
 
 

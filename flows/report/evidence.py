@@ -5,9 +5,8 @@ from dataclasses import asdict
 
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
-from assay.flows.record.standing import extension_rows
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout
+from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import versions
@@ -17,7 +16,6 @@ from assay.tasks.ledger.rounds.labels import Decided, read_labels
 from assay.tasks.ledger.rounds.plan import PlannedRound, read_plan
 from assay.tasks.ledger.rounds.posts import read_posts
 from assay.tasks.report.evidence import DrawRow, EvidencePack, ExposureRow, RevisedRow
-from assay.tasks.report.machine import extensions_part
 
 
 @retried
@@ -175,7 +173,7 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
             "stopped_by": ending.stopped_by, "verdict": ending.verdict, "rounds": ending.rounds,
             "labels": ending.labels, "undecided": ending.undecided,
         },
-        **extensions_part(extension_rows(opened)),
+        "extensions": [codec.plain(one) for one in opened.extensions],
         "digests": {key: _digest(opened.ledger, key)
                     for key in (layout.spec(name), layout.manifest(name))},
         "seals": {"rounds": seals, "ending": final, "last": final or (closed[-1] if closed else None)},

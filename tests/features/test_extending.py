@@ -254,11 +254,12 @@ def test_the_report_says_it_and_names_what_would_decide(tmp_path):
     extend(world.store, "small", 50 + min(wanted, 30), by="anna", reason="close to the limit")
     standing = world.advance()
     opened = open_evaluation(world.store, "small")
-    page = report_html(report_data(opened, standing)).decode()
+    data = report_data(opened, standing)
+    page = report_html(data).decode()
     assert "it was extended from a budget of 50 to" in page
     assert "by anna (close to the limit)" in page
     assert "computed at 97.5%, so that all that are shown after extensions hold together at 95%" in page
-    assert contract(report_data(opened, standing))["extensions"] == standing.to_json()["extensions"]
+    assert contract(data)["extensions"] == standing.to_json()["extensions"]
     assert verify(world.store, "small").differences == (), "the alerts of both endings are called for"
 
 

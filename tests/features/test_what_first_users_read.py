@@ -32,7 +32,7 @@ def test_with_few_labels_nothing_is_said_to_be_labelled_out(few_labelled):
     (line,) = [one for one in price_lines(current_standing(
         open_evaluation(few_labelled.store, "small")
     ).rows(), "match") if one.startswith("not excluded")]
-    assert line.endswith("positives unseen: none: no unlabelled item predicted negative can change precision")
+    assert line.endswith("positives unseen: none: no unlabelled item predicted negative can change Precision")
 
 
 def test_what_random_sampling_needs_is_said_once(few_labelled):
@@ -78,7 +78,8 @@ def test_a_prediction_without_a_score_is_enough(tmp_path, capsys):
 
 def test_doctor_offers_a_prediction_alone_and_names_no_scores_that_are_not_there(tmp_path, capsys):
     path = tmp_path / "mails.csv"
-    path.write_text("message_id,predicted\n" + "".join(f"m{i},{'ab'[i % 2]}\n" for i in range(40)))
+    rows = "".join(f"m{i},{'ab'[i % 2]},what mail {i} says to whoever reads it\n" for i in range(40))
+    path.write_text("message_id,predicted,text\n" + rows)
     out = tmp_path / "draft.yaml"
     assert run_command_line(["doctor", str(path), "--write", str(out)]) == 0
     said = capsys.readouterr().out
