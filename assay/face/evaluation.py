@@ -12,6 +12,7 @@ from assay.face.question import spec_of
 from assay.face.results import Estimate, Result, result_of
 from assay.flows.evaluation.advance import advance
 from assay.flows.evaluation.begin import begin as begin_spec
+from assay.flows.evaluation.extend import extend
 from assay.flows.record.opened import desk_of, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.desks.blind import BlindDesk
@@ -39,7 +40,7 @@ class Evaluation:
     @property
     def budget(self) -> int:
         """The most labels it may buy."""
-        return self._asked.budget.labels
+        return open_evaluation(self._store, self._name).rule.budget
 
     def row(self, waiting: WaitingItem) -> dict[str, Any]:
         """All that this object may know of an item: its row of the frame, else its id and shown columns."""
@@ -102,6 +103,17 @@ class Evaluation:
     def stopped_by(self) -> str | None:
         """Why it has stopped: half_width, variance, budget or pool; None while it goes on."""
         return self._standing().stopped_by
+
+    def extend(self, labels: int, *, by: str = "", reason: str = "") -> Result:
+        """Give it a larger budget after it has finished; `ask` then goes on.
+
+        labels       the new budget in all, labels bought so far included: the same call twice extends once
+        by, reason   who asks for it, and why: for the record
+
+        Intervals are wider from then on (docs/stopping.md). Raises CannotExtend, which says why not.
+        """
+        extend(self._store, self._name, labels, by=by, reason=reason)
+        return self.result
 
     def report(self, path: str | Path) -> Path:
         """Write the report, one HTML file without links to elsewhere."""

@@ -102,13 +102,15 @@ def verdict_of_interval(
 
 def labels_to_decide(
     value: float | None, lower: float | None, upper: float | None, *, edges: Sequence[float], labels: int,
-    pool: int,
+    pool: int, widening: float = 1.0,
 ) -> int | None:
     """About how many more labels would take an interval off the nearest edge of what is allowed.
 
     value, lower, upper   an estimate and its interval, from `labels` labels
     edges                 of what is allowed; those within the interval count
     pool                  items in the pool
+    widening              times that the interval will be wider than this one would be: see
+                          `evalcore.evaluation.extending`
 
     By the square-root law: n labels gave an interval that reaches h from the estimate on the edge's side, the
     edge is d away, and n (h/d)² labels give d.  Intervals of rare events are lopsided, so the side matters.
@@ -121,5 +123,5 @@ def labels_to_decide(
     if nearest == value:
         return None
     reach = value - lower if nearest < value else upper - value
-    needed = ceil(labels * (reach / abs(value - nearest)) ** 2)
+    needed = ceil(labels * (widening * reach / abs(value - nearest)) ** 2)
     return max(needed - labels, 1) if needed <= pool else None

@@ -61,6 +61,11 @@ class Method(ABC):
         """What intervals of that kind were measured to cover, for people who must rely on one."""
 
     @property
+    def holds_at_every_look(self) -> bool:
+        """Whether its intervals hold all together, however often people look and decide to go on."""
+        return False
+
+    @property
     def sampling_note(self) -> str:
         """How items are chosen, in sentences for a report; empty where the name says enough."""
         return ""

@@ -17,6 +17,7 @@ class Capabilities:
     """Abilities and limits of one method; by default it has none of them."""
 
     starts_warm: bool = False        # `start_from`: its label model takes labels of an earlier pool
+    draws_alone: bool = False        # what its label model starts from steers draws, and is in no estimate
     judges_systems: bool = False     # `further_systems`: judges several systems from the same labels
     reuses_labels: bool = False      # its labels answer for measures they were not drawn for: `reachable`
     serves_several: bool = False     # several measures may drive its sampling

@@ -124,6 +124,11 @@ class Recalibrated(Method):
         return (ANYTIME_NOTE if self.anytime else POSTERIOR_NOTE) + (GUARD_NOTE if self.guard else "")
 
     @property
+    def holds_at_every_look(self) -> bool:
+        """Where it reports its confidence sequence."""
+        return self.anytime
+
+    @property
     def sampling_note(self) -> str:
         """How items are chosen, where a part of them is an audit."""
         if not self.spread:

@@ -45,6 +45,7 @@ class OutcomeMethod(ABC):
     interval_note: ClassVar[str]     # what intervals of that kind were measured to cover
     least_coverage: ClassVar[float] = 0.93   # what a replay holds its 95% intervals to
     single_draws: ClassVar[bool] = True      # it can draw items one at a time
+    holds_at_every_look: ClassVar[bool] = False   # its intervals hold together, however often one looks
     needs_clusters: ClassVar[bool] = False   # it draws whole clusters, which the pool has to name
 
     @property

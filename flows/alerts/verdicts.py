@@ -19,7 +19,7 @@ from assay.evalcore.evaluation.stopping import Verdict
 from assay.flows.record.moments import Moment, moments, read_reissues
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import estimate_rows, standing_of, verdict_on
-from assay.flows.report.gather import more_labels
+from assay.flows.report.gather import extend_command, more_labels
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.message import Reading, verdict_alert
 from assay.tasks.alerts.outbox import raise_alert
@@ -57,13 +57,13 @@ class VerdictChange:
     before: Moment | None
 
 
-def changes(verdicts: Sequence[Verdict | None], finished_at: int | None) -> Iterator[Change]:
-    """The changes in a sequence of verdicts; finished_at: index of the first verdict of the finished
-    evaluation.
+def changes(verdicts: Sequence[Verdict | None], final: Sequence[bool]) -> Iterator[Change]:
+    """The changes in a sequence of verdicts; final: which are of a finished evaluation.
 
-    Inconclusive counts as a change only from there on.
+    Inconclusive counts as a change only among those.
     """
     breached_at: int | None = None
+    last_final: Verdict | None = None
     for i, verdict in enumerate(verdicts):
         before = i - 1 if i else None
         if verdict == "breach" and breached_at is None:
@@ -72,11 +72,10 @@ def changes(verdicts: Sequence[Verdict | None], finished_at: int | None) -> Iter
         elif verdict == "ok" and breached_at is not None:
             yield Change(kind="recovery", now=i, before=breached_at)
             breached_at = None
-        elif (
-            verdict == "inconclusive" and finished_at is not None and i >= finished_at
-            and (i == finished_at or verdicts[i - 1] != "inconclusive")
-        ):
+        elif verdict == "inconclusive" and final[i] and last_final != "inconclusive":
             yield Change(kind="inconclusive", now=i, before=before)
+        if final[i]:
+            last_final = verdict
 
 
 def raise_verdicts(
@@ -113,13 +112,14 @@ def verdict_changes(
 ) -> Iterator[VerdictChange]:
     """The changes of the verdict that people are told of, in order; see raise_verdicts."""
     alerts = opened.spec.alerts or _DEFAULTS
-    if opened.spec.threshold is None or not looks or not (finished or alerts.each_round):
+    stopped = finished or bool(opened.extensions)
+    if opened.spec.threshold is None or not looks or not (stopped or alerts.each_round):
         return
-    told = moments(looks, read_reissues(opened.ledger), finished)
+    told = moments(looks, read_reissues(opened.ledger), finished, opened.extensions)
     if not alerts.each_round:
         told = [moment for moment in told if moment.final]
-    final = next((i for i, moment in enumerate(told) if moment.final), None)
-    for change in changes([verdict_on(opened, moment.known) for moment in told], final):
+    verdicts = [verdict_on(opened, moment.known) for moment in told]
+    for change in changes(verdicts, [moment.final for moment in told]):
         if change.kind in alerts.tell:
             moment = told[change.now]
             yield VerdictChange(
@@ -180,6 +180,8 @@ def _notes(opened: Opened, moment: Moment, ending: Ending | None) -> list[str]:
         standing = standing_of(opened, "finished", known, ending=ending, reissued=moment.reissued)
         more = more_labels(opened, standing)
         if more:
+            how = extend_command(opened, standing, more)
             notes.append(f"About {wording.plural(more, 'more label')} would decide.")
+            notes += [f"To buy them: {how}"] if how else []
     notes.append(f"More: assay report {opened.name}")
     return notes

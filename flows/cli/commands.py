@@ -45,6 +45,10 @@ COMMANDS = {
         "evaluation", "advance_command",
         "Do everything that is due in an evaluation, and say what it waits for.",
     ),
+    "extend": Place(
+        "evaluation", "extend_command_line",
+        "Give a finished evaluation a larger budget, and ask for the next labels.",
+    ),
     "status": Place(
         "look", "status",
         "Say where an evaluation stands, or all of them, from the ledger alone; no desk is asked.",

@@ -142,7 +142,7 @@ def advance_command(
         raise click.UsageError("--round says which round --close-round closes: give both, or only the latter")
     store = store_named(where)
     opened = open_evaluation(store, name)
-    with ProgressDisplay(opened.spec.budget.labels).running() as progress:
+    with ProgressDisplay(opened.rule.budget).running() as progress:
         progress.say(f"advancing {name}")
         standing = advance(
             store, name, on_round=progress.round, look_again=look_again, close_round=close_round,
@@ -150,6 +150,49 @@ def advance_command(
         )
         ahead = _outlook(opened, progress)
     return _say(opened, standing, as_json, ahead)
+
+
+@click.command("extend")
+@click.argument("name")
+@click.option("--labels", type=click.IntRange(min=1), required=True, metavar="N",
+              help="The new budget in all, labels bought so far included.")
+@click.option("--by", default=None, metavar="WHO", help="Who asks for it [default: your login name].")
+@click.option("--reason", default="", metavar="TEXT", help="Why; kept in the ledger.")
+@store_option
+@json_option
+def extend_command_line(
+    name: str, labels: int, by: str | None, reason: str, where: str | None, as_json: bool
+) -> int:
+    """Give a finished evaluation a larger budget, and ask for the next labels.
+
+    Labels and design stay. The ledger records the extension, and the same command twice extends once. Because
+    people extend after they have seen the result, intervals are wider from then on.
+
+    \b
+    Example:
+      assay extend restaurant-dedup --labels 340 --reason "too close to the limit"
+    """
+    from assay.flows.evaluation.advance import advance
+    from assay.flows.evaluation.extend import extend
+
+    store = store_named(where)
+    made = extend(store, name, labels, by=_login() if by is None else by, reason=reason)
+    if not made.anew:
+        click.echo(f"assay: it was extended to {wording.plural(labels, 'label')} before", err=True)
+    with ProgressDisplay(labels).running() as progress:
+        progress.say(f"advancing {name}")
+        standing = advance(store, name, on_round=progress.round)
+    return _say(open_evaluation(store, name), standing, as_json)
+
+
+def _login() -> str:
+    """The name of whoever runs this; empty where the machine knows none."""
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 def _outlook(opened: Opened, progress: ProgressDisplay) -> Outlook | None:
@@ -169,9 +212,12 @@ def _say(
     if as_json:
         print_json(standing.to_json())
         return standing.exit_code
-    from assay.flows.report.gather import more_labels
+    from assay.flows.report.gather import extend_command, more_labels
 
-    print_standing(standing, opened.threshold_text, more_labels(opened, standing))
+    more = more_labels(opened, standing)
+    here = store_flag(opened.ledger.store.url)
+    command = extend_command(opened, standing, more)
+    print_standing(standing, opened.threshold_text, more, command=command and command + here)
     if standing.known is not None:
-        click.echo(f"  report: assay report {opened.name}{store_flag(opened.ledger.store.url)}")
+        click.echo(f"  report: assay report {opened.name}{here}")
     return standing.exit_code

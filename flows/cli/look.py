@@ -6,7 +6,7 @@ import click
 
 from assay.evalcore.errors import BadInput
 from assay.flows.cli.monitor import standing_code
-from assay.flows.cli.output import file_link, json_option, print_json, store_named, store_option
+from assay.flows.cli.output import file_link, json_option, print_json, store_flag, store_named, store_option
 from assay.flows.cli.printed.commands import EveryStandingJson, MonitorStandingJson
 from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
 from assay.flows.cli.working import working
@@ -55,9 +55,12 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
     if as_json:
         print_json(standing.to_json())
     else:
-        from assay.flows.report.gather import more_labels
+        from assay.flows.report.gather import extend_command, more_labels
 
-        print_standing(standing, opened.threshold_text, more_labels(opened, standing))
+        more = more_labels(opened, standing)
+        command = extend_command(opened, standing, more)
+        command = command and command + store_flag(store.url)
+        print_standing(standing, opened.threshold_text, more, command=command)
     return standing.exit_code
 
 

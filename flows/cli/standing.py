@@ -35,9 +35,13 @@ def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
 
 
 def print_standing(
-    standing: Standing, threshold: str = "", more: int | None = None, note: bool = True
+    standing: Standing, threshold: str = "", more: int | None = None, note: bool = True,
+    command: str | None = None,
 ) -> None:
-    """Print where an evaluation stands; with `note` also what its kind of interval was measured to cover."""
+    """Print where an evaluation stands; with `note` also what its kind of interval was measured to cover.
+
+    more, command   labels that would decide an inconclusive verdict, and what buys them
+    """
     click.echo(f"{standing.evaluation}: {state_in_words(standing)}")
     rows = standing.rows()
     for measure, several in groupby((row for row in rows if row.segment is None), key=lambda r: r.measure):
@@ -54,6 +58,8 @@ def print_standing(
     could_not = wording.plural(standing.undecided, "item", "items")
     undecided = f"; people could not decide {could_not}" if standing.undecided else ""
     click.echo(f"  {spent}, in {wording.plural(standing.rounds, 'round', 'rounds')}{undecided}")
+    for line in sentences.extended(standing.extensions, standing.confidence_asked):
+        click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in price_lines(rows, standing.positive) if note else []:
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     for line in outlook_lines(standing.forecast) if standing.forecast else []:
@@ -64,6 +70,7 @@ def print_standing(
         click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="  "))
     if standing.verdict:
         hint = f"; about {wording.plural(more, 'more label')} would decide" if more else ""
+        hint += f": {command}" if command else ""
         click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")
     if note and standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
         about = f"About the interval: {standing.interval_note}"

@@ -44,6 +44,7 @@ from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints.checkpoint import CheckpointLost, Entries, find_checkpoint
 from assay.tasks.ledger.ending import Ending, enter_index, read_ending
+from assay.tasks.ledger.extensions import extensions_in, read_extensions
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision
 from assay.tasks.ledger.rounds.labels import Decided, write_labels
@@ -103,9 +104,11 @@ def _advance(
     now: Callable[[], datetime], repost_after: timedelta | None, on_round: OnRound | None, look_again: bool,
     close_round: bool, round: int | None,
 ) -> Standing:
-    opened = open_evaluation(store, evaluation)
     newest = entries.newest
-    ending = _read_ending(opened.ledger) if newest is None else None
+    # later ones follow an ending, after rounds that the checkpoint has not seen closed
+    kept = None if newest is None else extensions_in(newest.records)
+    opened = open_evaluation(store, evaluation, kept)
+    ending = _read_ending(opened) if newest is None else None
 
     def people() -> People:
         return People(
@@ -130,10 +133,12 @@ def _advance(
     if newest is not None:
         retried(store.look_around)(layout.round_folder(evaluation, newest.round + 1))
     folded = read_fold(opened.ledger, opened.statistics, known.fold if known else begun)
+    if newest is None or folded.state.round > newest.round:
+        opened = opened.extended(retried(read_extensions)(opened.ledger))   # before any of these rounds
     # an evaluation whose round is open has not ended; a look must be sure of it
     looks = look_again or close_round or folded.state.nonresponse.unanswered
     if newest is not None and (looks or folded.open_round is None):
-        ending = _read_ending(opened.ledger)
+        ending = _read_ending(opened)
         if ending is not None:
             return come_back(ending)
     return _Run(
@@ -236,8 +241,8 @@ class _Run:
 
 
 @retried
-def _read_ending(ledger: Ledger) -> Ending | None:
-    return read_ending(ledger)
+def _read_ending(opened: Opened) -> Ending | None:
+    return read_ending(opened.ledger, len(opened.extensions))
 
 
 @effect("write-labels")

@@ -41,7 +41,7 @@ def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold) -> 
     The process that wrote its estimate may have crashed before it wrote these.
     """
     _write_annotators(opened, annotating, folded)
-    seal_rounds(opened.ledger, folded.state.round)
+    seal_rounds(opened.ledger, folded.state.round, opened.extensions)
 
 
 @retried

@@ -7,13 +7,14 @@ from datetime import datetime
 from assay.evalcore.evaluation.stopping import StopReason
 from assay.flows.alerts.verdicts import raise_verdicts
 from assay.flows.people.context import People
-from assay.flows.record.finished import write_finished
+from assay.flows.record.finished import forget_finished, write_finished
 from assay.flows.record.fold import Fold, read_fold
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import current_standing, read_history, verdict_on
 from assay.flows.revisions.revise import catch_up, look_again, nothing_new, nothing_to_complete
 from assay.tasks import events
 from assay.tasks.effects.calls import effect, retried
+from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints.monitor import forget_if_settled
 from assay.tasks.ledger.ending import Ending, enter_index, leave_index, write_ending
 from assay.tasks.ledger.owner import Ledger
@@ -33,8 +34,9 @@ def stop(opened: Opened, folded: Fold, reason: StopReason, now: datetime) -> End
             stopped_by=reason, verdict=verdict_on(opened, known), rounds=known.round, labels=known.labels,
             undecided=known.undecided,
         ),
+        len(opened.extensions),
     )
-    seal_ending(opened.ledger, ending.rounds)
+    seal_ending(opened.ledger, ending.rounds, opened.extensions)
     # before it leaves the index: if this is cut off, a sweep comes back to it
     raise_verdicts(opened, folded.looks, ending, now)
     _leave(opened)
@@ -50,7 +52,7 @@ def finish_again(
 
     people: read the batches of its closed rounds once more, in case answers changed; None: do not.
     """
-    seal_ending(opened.ledger, ending.rounds)
+    seal_ending(opened.ledger, ending.rounds, opened.extensions)
     if people is not None and nothing_to_complete(opened, ending.rounds):
         _alert_and_leave(opened, ending, now())
         if nothing_new(people(), ending.rounds):
@@ -76,9 +78,18 @@ def _alert_and_leave(opened: Opened, ending: Ending, now: datetime) -> None:
 
 
 def _leave(opened: Opened) -> None:
-    """Keep what it came to, and leave the index of open ones."""
+    """Keep what it came to, and leave the index of open ones; unless somebody has extended it meanwhile."""
     write_finished(opened.ledger, retried(current_standing)(opened))
     retried(leave_index)(opened.ledger)
+    if retried(opened.ledger.exists)(layout.extension(opened.name, len(opened.extensions) + 1)):
+        reopen(opened.ledger)
+
+
+@retried
+def reopen(ledger: Ledger) -> None:
+    """Put an evaluation that was extended into the index of open ones, and take it out of the finished."""
+    enter_index(ledger)
+    forget_finished(ledger)
 
 
 @retried
@@ -87,5 +98,5 @@ def _history(ledger: Ledger) -> list[RoundEstimate]:
 
 
 @effect("write-ending")
-def _write_ending(ledger: Ledger, ending: Ending) -> Ending:
-    return write_ending(ledger, ending)
+def _write_ending(ledger: Ledger, ending: Ending, extensions: int) -> Ending:
+    return write_ending(ledger, ending, extensions)

@@ -38,7 +38,7 @@ def annotators_record(opened: Opened, annotating: Annotating, folded: Fold) -> A
         ],
         rule,
         opened.statistics.correctable(folded.state),
-        opened.spec.target.confidence,
+        opened.confidence,
         stream(opened.spec.seed, opened.name, folded.state.round, "annotators"),
         numbers,
     )

@@ -115,3 +115,4 @@ def _read_by_all(
     )
     yield from (key for key in always if key is not None and key in there)
     yield from sorted(key for key in there if key.startswith(layout.posts(name, number + 1)))
+    yield from sorted(key for key in there if layout.extension.match(key))

@@ -51,6 +51,12 @@ def write_finished(ledger: Ledger, standing: Standing) -> None:
         ledger.store.discard(other)
 
 
+def forget_finished(ledger: Ledger) -> None:
+    """Throw away what was kept of an evaluation: it goes on."""
+    for key in list(ledger.keys(layout.index_of_finished(ledger.name))):
+        ledger.store.discard(key)
+
+
 def standings(store: Store) -> list[tuple[str, Standing | AssayError]]:
     """Where every evaluation of a store stands, by name; or why it cannot be read."""
     index = _Index(store)

@@ -8,11 +8,13 @@ All of it is read from the ledger, and new moments come after the old ones. So e
 finds the same, after a crash and at the same time.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 
 from assay.flows.record.reissued import Reissued
 from assay.tasks.effects.calls import retried
+from assay.tasks.ledger.extensions import Extension
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import Revision, last_revision, read_revised_estimate, read_revisions
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
@@ -27,7 +29,7 @@ class Moment:
     key: str                  # `round-0003`, or `revision-0002` when the round had been reported before
     known: RoundEstimate
     revision: int             # whose estimates they are; 0: as the round was closed
-    final: bool               # of the finished evaluation
+    final: bool               # of an evaluation that was finished then
 
     @property
     def when(self) -> str:
@@ -41,29 +43,47 @@ class Moment:
 
 
 def moments(
-    looks: Sequence[RoundEstimate], revised: Sequence[Reissue], finished: bool
+    looks: Sequence[RoundEstimate], revised: Sequence[Reissue], finished: bool,
+    extensions: Sequence[Extension] = (),
 ) -> list[Moment]:
     """All moments so far.
 
-    looks      the estimates the rounds were closed with
-    revised    the revisions, in order
-    finished   the evaluation has stopped: the last moment before that is final, and so are all after it
+    looks        the estimates the rounds were closed with
+    revised      the revisions, in order
+    finished     the evaluation has stopped, and was not extended since
+    extensions   of it, in order
+
+    The last moment before a stop is final, and so are all after it until it was extended.
     """
-    found: list[tuple[str, RoundEstimate, int, bool]] = []   # key, estimates, revision, before the stop
+    # how many revisions there were when it was extended, by the rounds closed by then
+    stopped: dict[int, float] = {one.rounds: one.revisions for one in extensions}
+    if finished and looks:
+        stopped[looks[-1].round] = inf
+    found: list[Moment] = []
     for known in looks:
-        mine = [(one, estimate) for one, estimate in revised if one.rounds == known.round]
-        in_its_place = bool(mine) and any(one.rounds < known.round for one, _ in revised)
-        key = f"round-{known.round:04d}"
-        if not in_its_place:
-            found.append((key, known, 0, True))
-        for one, estimate in mine:
-            name = key if in_its_place and one is mine[0][0] else f"revision-{one.number:04d}"
-            found.append((name, estimate, one.number, not one.finished))
-    stopped = max((i for i, (*_, before) in enumerate(found) if before), default=0)
-    return [
-        Moment(key=key, known=known, revision=number, final=finished and i >= stopped)
-        for i, (key, known, number, _) in enumerate(found)
-    ]
+        of_round = list(_of_round(known, revised))
+        until = stopped.get(known.round, -1)
+        stayed = [one.revision <= until or after for one, after in of_round]
+        first = max((i for i, (_, after) in enumerate(of_round) if stayed[i] and not after), default=0)
+        found += [
+            replace(one, final=known.round in stopped and stayed[i] and i >= first)
+            for i, (one, _) in enumerate(of_round)
+        ]
+    return found
+
+
+def _of_round(
+    known: RoundEstimate, revised: Sequence[Reissue]
+) -> Iterator[tuple[Moment, bool]]:
+    """The moments of one round, each with whether it came after the evaluation had stopped."""
+    mine = [(one, estimate) for one, estimate in revised if one.rounds == known.round]
+    in_its_place = bool(mine) and any(one.rounds < known.round for one, _ in revised)
+    key = f"round-{known.round:04d}"
+    if not in_its_place:
+        yield Moment(key=key, known=known, revision=0, final=False), False
+    for one, estimate in mine:
+        name = key if in_its_place and one is mine[0][0] else f"revision-{one.number:04d}"
+        yield Moment(key=name, known=estimate, revision=one.number, final=False), one.finished
 
 
 @retried

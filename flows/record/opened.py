@@ -1,11 +1,12 @@
 """An evaluation that has begun: its question, as the ledger holds it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.extending import confidence_after
 from assay.evalcore.evaluation.state import Question
 from assay.evalcore.evaluation.stopping import StoppingRule
 from assay.flows.record.statistics.kinds import statistics_of
@@ -15,6 +16,7 @@ from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
+from assay.tasks.ledger.extensions import Extension, extensions_before, read_extensions
 from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.manifest import Manifest, load_manifest
 from assay.tasks.ledger.owner import Ledger
@@ -40,9 +42,11 @@ class Opened:
     versions: Mapping[str, str]   # of what began it
     manifest: Manifest
     cut: FrozenCut
-    statistics: Statistics
-    rule: StoppingRule
+    statistics: Statistics        # with the intervals of now
+    rule: StoppingRule            # of now
+    extensions: tuple[Extension, ...] = ()   # so far
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
+    evidence: int = 0   # labels that its label model started from
     outcomes: Mapping[str, int] = field(default_factory=dict)  # item id -> label that came by itself
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
 
@@ -50,6 +54,24 @@ class Opened:
     def name(self) -> str:
         """The evaluation's."""
         return self.ledger.name
+
+    @property
+    def confidence(self) -> float:
+        """Of the intervals of now: an extension makes them wider, unless they hold at every look."""
+        asked = self.spec.target.confidence
+        looks = self.statistics.method.holds_at_every_look
+        return asked if looks else confidence_after(asked, len(self.extensions))
+
+    def extended(self, extensions: Sequence[Extension]) -> "Opened":
+        """The same with these extensions."""
+        if tuple(extensions) == self.extensions:
+            return self
+        then = replace(self, extensions=tuple(extensions), rule=_rule(self.spec, extensions))
+        return replace(then, statistics=self.statistics.at(then.confidence))
+
+    def as_of(self, number: int) -> "Opened":
+        """As it was when round `number` was planned and estimated: without later extensions."""
+        return self.extended(self.extensions[: extensions_before(self.extensions, number)])
 
     @property
     def all_known(self) -> bool:
@@ -101,8 +123,13 @@ def utc_now() -> datetime:
 
 
 @retried
-def open_evaluation(store: Store, name: str) -> Opened:
-    """Read what an evaluation is. Raises UnknownEvaluation if none of this name has begun."""
+def open_evaluation(
+    store: Store, name: str, extensions: Sequence[Extension] | None = None
+) -> Opened:
+    """Read what an evaluation is. Raises UnknownEvaluation if none of this name has begun.
+
+    extensions: where they are known already
+    """
     ledger = Ledger(store, layout.check_name(name))
     try:
         recorded = read_spec(ledger)
@@ -113,7 +140,7 @@ def open_evaluation(store: Store, name: str) -> Opened:
     cut = load_partition(spec, store, manifest)
     key = manifest.inherited_key
     taken_over = [] if key is None else read_inherited(store, key)
-    return Opened(
+    begun = Opened(
         ledger=ledger,
         spec=spec,
         versions=recorded.versions,
@@ -121,11 +148,21 @@ def open_evaluation(store: Store, name: str) -> Opened:
         cut=cut,
         statistics=statistics_of(spec, manifest, cut, None if key is None else taken_over),
         why_method=_why(recorded, manifest.partition.method),
-        rule=StoppingRule(
-            budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance
-        ),
+        rule=_rule(spec, ()),
         inherited=reusable(taken_over),
+        evidence=len(taken_over),
         outcomes=read_outcomes(store, manifest.outcomes_key),
+    )
+    return begun.extended(read_extensions(ledger) if extensions is None else extensions)
+
+
+def _rule(spec: Spec, extensions: Sequence[Extension]) -> StoppingRule:
+    """When it stops, after these extensions."""
+    goes_beyond = any(one.beyond_target for one in extensions)
+    return StoppingRule(
+        budget=extensions[-1].labels if extensions else spec.budget.labels,
+        half_width=None if goes_beyond else spec.target.half_width,
+        variance=None if goes_beyond else spec.target.variance,
     )
 
 

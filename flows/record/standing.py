@@ -17,10 +17,11 @@ from assay.tasks.ledger.rounds.estimate import RoundEstimate, Sensitivity, read_
 from assay.tasks.ledger.rounds.labels import read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
 from assay.tasks.report import EstimateRow
-from assay.tasks.report.data import Moved, Undecided
+from assay.tasks.report.data import ExtensionRow, Moved, Undecided
 from assay.tasks.report.forecast import outlook_json
 from assay.tasks.report.machine import (
     estimate_json,
+    extensions_part,
     joint_part,
     known_before_part,
     outcomes_part,
@@ -55,6 +56,8 @@ class Standing:
     moved: tuple[Moved, ...] = ()      # what the revisions did to the estimates, first measure first
     outcomes: int | None = None        # items whose label came by itself; None without a source of them
     revised_items: int = 0             # whose labels differ from those their rounds were closed with
+    extensions: tuple[ExtensionRow, ...] = ()   # more labels that it was given after it had finished
+    confidence_asked: float = 0.95     # that of the intervals unless it was extended
     known_before: int = 0              # of the labels: not bought, but bought earlier or come by themselves
 
     @property
@@ -85,6 +88,7 @@ class Standing:
             **outcomes_part(self.outcomes),
             **joint_part(self.known.joint if self.known else None),
             **revision_part(self.revision, self.revised_items, self.moved),
+            **extensions_part(self.extensions),
         }
 
     @property
@@ -150,7 +154,7 @@ def standing_of(
         labels=known.labels if known else 0,
         undecided=known.undecided if known else 0,
         known=known,
-        budget=opened.spec.budget.labels,
+        budget=opened.rule.budget,
         positive=opened.spec.labels.positive_name or "",
         interval_note=_note(opened, known),
         method=opened.statistics.method.name,
@@ -159,7 +163,22 @@ def standing_of(
         moved=moved(as_closed, reissued.known) if reissued else (),
         revised_items=reissued.items if reissued else 0,
         outcomes=None if opened.spec.outcomes is None else len(opened.outcomes),
+        extensions=extension_rows(opened),
+        confidence_asked=opened.spec.target.confidence,
         known_before=_known_before(opened, known.round if known else 0),
+    )
+
+
+def extension_rows(opened: Opened) -> tuple[ExtensionRow, ...]:
+    """The extensions as a report has them."""
+    return tuple(
+        ExtensionRow(
+            extension=one.number, rounds=one.rounds, labels_before=one.labels_before, labels=one.labels,
+            confidence=opened.as_of(one.rounds + 1).confidence,
+            corrected=not opened.statistics.method.holds_at_every_look, beyond_target=one.beyond_target,
+            by=one.by, reason=one.reason, at=one.at.isoformat(),
+        )
+        for one in opened.extensions
     )
 
 
@@ -184,7 +203,7 @@ def _note(opened: Opened, known: RoundEstimate | None) -> str:
 
 def current_standing(opened: Opened) -> Standing:
     """Where an evaluation stands by its ledger alone: no desk is asked, nothing is written."""
-    ending = read_ending(opened.ledger)
+    ending = read_ending(opened.ledger, len(opened.extensions))
     known = last_estimate(opened.ledger, ending.rounds if ending else last_checkpoint(opened.ledger))
     reissued = reissued_at(opened.ledger, known)
     if ending is not None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from assay.evalcore.types import JsonObject
 from assay.flows.record.opened import Opened
 from assay.tasks.effects.calls import retried
-from assay.tasks.ledger import layout
+from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.ending import read_ending
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import versions
@@ -148,10 +148,10 @@ def _revision(ledger: Ledger, revision: Revision) -> JsonObject:
 
 def _facts(opened: Opened, rounds: int) -> JsonObject:
     name, manifest = opened.name, opened.manifest
-    ending = read_ending(opened.ledger)
+    ending = read_ending(opened.ledger, len(opened.extensions))
     seals = {str(n): _digest(opened.ledger, layout.seal(name, n)) for n in range(1, rounds + 1)}
     closed = [digest for digest in seals.values() if digest]
-    final = _digest(opened.ledger, layout.final_seal(name))
+    final = _digest(opened.ledger, layout.final_seal_after(name, len(opened.extensions)))
     return {
         "evaluation": name,
         "spec": opened.spec.to_json(),
@@ -173,6 +173,7 @@ def _facts(opened: Opened, rounds: int) -> JsonObject:
             "stopped_by": ending.stopped_by, "verdict": ending.verdict, "rounds": ending.rounds,
             "labels": ending.labels, "undecided": ending.undecided,
         },
+        "extensions": [codec.plain(one) for one in opened.extensions],
         "digests": {key: _digest(opened.ledger, key)
                     for key in (layout.spec(name), layout.manifest(name))},
         "seals": {"rounds": seals, "ending": final, "last": final or (closed[-1] if closed else None)},

@@ -7,7 +7,9 @@ from datetime import datetime
 from assay.evalcore.annotators.quality import AnnotatorQuality, nothing_known
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.estimators.random_sampling import RandomSampling
+from assay.evalcore.evaluation.extending import widening
 from assay.evalcore.evaluation.stopping import labels_to_decide
+from assay.evalcore.plurals import plural
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing, estimate_rows, read_history
 from assay.flows.report.labelled import (
@@ -23,6 +25,7 @@ from assay.flows.weighted.sample import PoolSample, read_sample
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.identity import read_identity
 from assay.tasks.ledger.manifest import Manifest
+from assay.tasks.ledger.monitors import window_of
 from assay.tasks.ledger.revisions import read_revised_annotators
 from assay.tasks.ledger.rounds.annotators import read_annotators
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
@@ -62,8 +65,9 @@ def report_data(
 
 def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> ReportData:
     """What the ledger knows; known: the estimates that count now."""
+    opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
     spec, threshold = opened.spec, opened.spec.threshold
-    weighted = _weighted(opened)
+    weighted, more = _weighted(opened), more_labels(opened, standing)
     labelled = labelled_items(opened, weighted)
     return ReportData(
         evaluation=opened.name,
@@ -77,7 +81,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         interval_note=standing.interval_note,
         sampling_note=opened.statistics.sampling_note,
         serves_all=opened.statistics.serves_all,
-        budget=spec.budget.labels,
+        budget=standing.budget,
         seed=spec.seed,
         versions=opened.versions,
         history=[_round(past) for past in read_history(opened.ledger)],
@@ -86,7 +90,11 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         verdict=standing.verdict,
         threshold_min=threshold.min if threshold else None,
         threshold_max=threshold.max if threshold else None,
-        labels_to_decide=more_labels(opened, standing),
+        labels_to_decide=more,
+        extend_command=extend_command(opened, standing, more),
+        extensions=standing.extensions,
+        notes=_notes(opened),
+        confidence_asked=standing.confidence_asked,
         target_half_width=spec.target.half_width,
         target_variance=spec.target.variance,
         outcome=spec.labels.outcome,
@@ -112,6 +120,17 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         finished=_text(read_closed(opened.ledger, standing.rounds))
         if standing.state == "finished" else None,
     )
+
+
+def _notes(opened: Opened) -> list[str]:
+    start = opened.spec.warm_start
+    if start is None or not start.file:
+        return []
+    many = plural(opened.evidence, "label")
+    return [
+        f"The choice of items started from {many} given elsewhere ({start.file}). Nobody knows how their "
+        "items were chosen, so they are in no estimate."
+    ]
 
 
 def _weighted(opened: Opened) -> PoolSample | None:
@@ -160,7 +179,20 @@ def more_labels(opened: Opened, standing: Standing) -> int | None:
         first.value, first.lower, first.upper,
         edges=[edge for edge in (threshold.min, threshold.max) if edge is not None],
         labels=known.labels, pool=opened.manifest.rows,
+        widening=1.0 if standing.state != "finished" or opened.statistics.method.holds_at_every_look
+        else widening(opened.spec.target.confidence, len(opened.extensions)),
     )
+
+
+def extend_command(opened: Opened, standing: Standing, more: int | None) -> str | None:
+    """What a finished evaluation is given so many more labels with; None where that cannot be done."""
+    known = standing.known
+    if more is None or known is None or standing.state != "finished" or standing.stopped_by == "pool":
+        return None
+    asked = known.labels - standing.known_before + known.undecided + known.unanswered
+    if asked + more > opened.manifest.rows or window_of(opened.ledger.store, opened.name) is not None:
+        return None
+    return f"assay extend {opened.name} --labels {asked + more}"
 
 
 def _annotators(opened: Opened, number: int, revision: int) -> AnnotatorQuality:

@@ -72,7 +72,7 @@ def probabilities_held(opened: Opened, found: PoolSample | None) -> tuple[Reliab
         return ()
     return reliability(
         found.sample, found.items.probability[:, 1], found.kind.parts, opened.manifest.rows,
-        opened.spec.target.confidence,
+        opened.confidence,
     )
 
 

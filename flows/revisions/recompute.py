@@ -40,7 +40,8 @@ def revised_fold(opened: Opened, folded: Fold, revision: Revision) -> Fold:
 
 def revised_estimate(opened: Opened, folded: Fold, revision: Revision) -> RoundEstimate:
     """The estimates after the last round a revision covers, with its labels: computed, not read."""
-    return revised_fold(opened, folded, revision).estimate(opened.statistics, opened.segments)
+    statistics = opened.as_of(revision.rounds).statistics
+    return revised_fold(opened, folded, revision).estimate(statistics, opened.segments)
 
 
 def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> AnnotatorQuality | None:
@@ -50,7 +51,8 @@ def revised_annotators(opened: Opened, folded: Fold, revision: Revision) -> Anno
     """
     closed = [in_full(opened.ledger, one) for one in folded.closed[: revision.rounds]]
     annotating = Annotating(opened, with_revision([one.decided or () for one in closed], revision))
-    record = annotators_record(opened, annotating, revised_fold(opened, folded, revision))
+    then = opened.as_of(revision.rounds)
+    record = annotators_record(then, annotating, revised_fold(opened, folded, revision))
     return None if record is None else replace(record, revision=revision.number)
 
 

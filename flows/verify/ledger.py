@@ -123,8 +123,9 @@ def _recompute(
         digest = manifest.partition.digest
         base |= {*manifest.part_keys, layout.partition(name, digest), layout.partition_rows(name, digest)}
         base |= {key for key in (manifest.inherited_key, manifest.outcomes_key) if key is not None}
+        base |= {key for key in found.keys if layout.extension.match(key)}
     if manifest is None or base & found.damaged:
-        found.notes.append("nothing was recomputed: spec or pool are not what they were")
+        found.notes.append("nothing was recomputed: spec, pool or extensions are not what they were")
         return 0, 0, 0
     key = layout.spec(name)
     try:

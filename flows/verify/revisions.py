@@ -82,7 +82,8 @@ class RevisionsCheck:
             yield f"covers {plural(revision.rounds, 'round')}, not {least} to {self._folded.state.round}"
         if not revision.changed and (before is None or revision.rounds == before.rounds):
             yield "changes nothing"
-        if before and before.finished and not revision.finished:
+        extended = {one.rounds for one in self._opened.extensions}
+        if before and before.finished and not revision.finished and before.rounds not in extended:
             yield "was made while the evaluation ran, the revision before after it stopped"
 
     def _items(self, before: Revision | None, revision: Revision) -> Iterator[str]:
@@ -136,7 +137,7 @@ class RevisionsCheck:
     def _seal(self, revision: Revision) -> Iterator[str]:
         """The seal covers what the revision rests on, and nothing else."""
         name = self._opened.name
-        wanted = {*sealed_by_revision(name, revision), *_answer_keys(name, revision)}
+        wanted = {*sealed_by_revision(name, revision, self._opened.extensions), *_answer_keys(name, revision)}
         people = layout.revision_annotators(name, revision.number)
         sealed = set(sealed_in(self._opened.ledger.get(self._check.key), self._check.key, name))
         wanted |= {people} & (self._found.keys | sealed)

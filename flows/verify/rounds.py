@@ -18,6 +18,7 @@ from assay.flows.verify.plans import draw_differences, item_differences, people_
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.differences import column_differences
 from assay.tasks.ledger.checks.findings import Integrity
+from assay.tasks.ledger.extensions import Extension
 from assay.tasks.ledger.rounds.answers import pack_of, read_answers
 from assay.tasks.ledger.rounds.estimate import read_estimate
 from assay.tasks.ledger.rounds.labels import Decided, named_answers, read_labels
@@ -54,7 +55,7 @@ class RoundsCheck:
                 if number < self._found.rounds or self._found.finished:
                     self._found.notes.append(f"round {number} and what follows it could not be recomputed")
                 return
-        self._ending()
+        self._ending(self._opened)
 
     def _round(self, number: int) -> bool:
         """Recompute a round; False if it is open, or nothing can be built on it."""
@@ -67,6 +68,9 @@ class RoundsCheck:
         self._estimate(planned, decided)
         self.closed, self.labels = number, self.folded.state.labels
         self._annotators(number)
+        for extension in self._opened.extensions:
+            if extension.rounds == number:
+                self._extension(extension)
         return True
 
     def _plan(self, number: int) -> PlannedRound | None:
@@ -78,11 +82,11 @@ class RoundsCheck:
         planned = read_plan(opened.ledger, number)
         if planned is None:
             return None
-        reason = why_stop(opened.rule, folded)
+        reason = why_stop(opened.as_of(number).rule, folded)
         if reason is not None:
             check.say([f"should not be there: round {number - 1} met a reason to stop ({reason})"])
             return None
-        draws = opened.statistics.plan(folded.state, opened.round_size(folded.asked))
+        draws = opened.statistics.plan(folded.state, opened.as_of(number).round_size(folded.asked))
         check.say([
             *draw_differences(planned.plan, draws),
             *item_differences(opened, self._index, folded, planned),
@@ -120,7 +124,7 @@ class RoundsCheck:
         opened, number = self._opened, planned.number
         folded = replace(self.folded, open_round=planned).close(opened.statistics, list(decided))
         self._check.look_at(layout.estimate(opened.name, number))
-        known = folded.estimate(opened.statistics, opened.segments)
+        known = folded.estimate(opened.as_of(number).statistics, opened.segments)
         if self._check.key in self._found.keys and not self._check.compare(codec.plain(known)):
             known = read_estimate(opened.ledger, number) or known
         self.folded = replace(folded, looks=(*folded.looks, known))
@@ -128,13 +132,31 @@ class RoundsCheck:
     def _annotators(self, number: int) -> None:
         """How the people did, recomputed."""
         if self._check.look_at(layout.annotators(self._opened.name, number)):
-            record = annotators_record(self._opened, self._annotating, self.folded)
+            record = annotators_record(self._opened.as_of(number), self._annotating, self.folded)
             self._check.compare(None if record is None else codec.plain(record))
 
-    def _ending(self) -> None:
-        """Whether it should have stopped here, and with what."""
-        opened, folded = self._opened, self.folded
-        self._check.look_at(layout.ending(opened.name))
+    def _extension(self, extension: Extension) -> None:
+        """Whether it had stopped here, and could be extended as it was."""
+        before = self._opened.as_of(extension.rounds)
+        self._ending(before)
+        if not self._check.look_at(layout.extension(before.name, extension.number)):
+            return
+        reason = why_stop(before.rule, self.folded)
+        wrong = []
+        if extension.number != len(before.extensions) + 1 or reason in (None, "pool"):
+            wrong.append(f"does not follow an ending after round {extension.rounds}")
+        if extension.labels_before != before.rule.budget:
+            wrong.append(f"labels_before: {extension.labels_before} instead of {before.rule.budget}")
+        if not self.folded.asked < extension.labels <= before.manifest.rows:
+            wrong.append(f"labels: {extension.labels}, with {self.folded.asked} asked so far")
+        if extension.beyond_target != (reason in ("half_width", "variance")):
+            wrong.append(f"beyond_target: {extension.beyond_target}, and it stopped by {reason}")
+        self._check.say(wrong)
+
+    def _ending(self, opened: Opened) -> None:
+        """Whether it should have stopped here, with these extensions, and with what."""
+        folded = self.folded
+        self._check.look_at(layout.ending_after(opened.name, len(opened.extensions)))
         if self._check.key not in self._found.keys:
             return
         try:

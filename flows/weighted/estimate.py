@@ -61,7 +61,7 @@ def new_estimates(opened: Opened, found: PoolSample, asked: NewQuestion) -> NewA
     for measure in measures:
         reason = _cannot_be_drawn(opened, found, asked, measure, of)
         several = weighted_estimates(
-            found.kind, [measure], found.sample, of, opened.spec.target.confidence
+            found.kind, [measure], found.sample, of, opened.confidence
         )
         rows += [_row(found, system, asked, e if reason is None else _withheld(e, reason)) for e in several]
     return NewAnswer(rows=rows, notes=_notes(opened, found, asked))

@@ -1,5 +1,7 @@
 """What an evaluation's labels say of its judges."""
 
+from dataclasses import replace
+
 from assay.evalcore.outcome_measures.registry import of_scores
 from assay.evalcore.weighted.judges import JudgeFigure, Judges, judge_figures, judged
 from assay.flows.record.opened import Opened
@@ -25,13 +27,20 @@ def read_judges(opened: Opened, standing: Standing, found: PoolSample | None) ->
     if not judges:
         return None
     leading = standing.known.estimates[0]
-    return judged(
+    told = judged(
         found.kind, found.sample, found.items, judges,
         first=measure_of(opened, found.kind, first.name, first.settings),
         variance=0.0 if leading.interval == "exact" else leading.variance,
         random_labels=leading.price_tag.random_labels if leading.price_tag else None,
         pool_size=opened.manifest.rows,
-        positive=opened.spec.labels.positive_name, confidence=opened.spec.target.confidence,
+        positive=opened.spec.labels.positive_name, confidence=opened.confidence,
+    )
+    price = leading.price_tag
+    if told.random_labels is None or price is None or price.random_labels is not None:
+        return told
+    # what a random sample needs is said once: where the price cannot be said, nor can what was saved
+    return replace(
+        told, random_labels=None, saved=None, saved_at_most=None, reason=price.random_labels_reason
     )
 
 

@@ -74,7 +74,8 @@ def _ordered(
     first, *rest = sorted(names, key=lambda name: (-means.get(name, 0.0), name))
     pair = (first, rest[0] if rest else f"not {first}")
     choices = tuple(sorted(names))
-    asks = f"which class is the positive one? ({first!r} has the higher {by})"
+    why = f" ({first!r} has the higher {by})" if means else ""
+    asks = f"which class is the positive one?{why}"
     question = Question(option="--positive", asks=asks, taken=first, choices=choices)
     return pair, question if len(choices) > 1 else None
 

@@ -1,6 +1,7 @@
 """Why an evaluation ended, `ending.json`; and the index of those that have not.
 
-Sweeps advance what is in the index. It is no evidence, and can be rebuilt.
+An evaluation that was extended (tasks.ledger.extensions) ends again, `extensions/0001/ending.json`. Sweeps
+advance what is in the index. It is no evidence, and can be rebuilt.
 """
 
 from dataclasses import dataclass
@@ -23,14 +24,14 @@ class Ending:
     undecided: int              # distinct items people could not decide
 
 
-def write_ending(ledger: Ledger, ending: Ending) -> Ending:
-    """Put why the evaluation ended; returns the ending under the key."""
-    return put_record(ledger, layout.ending(ledger.name), ending)
+def write_ending(ledger: Ledger, ending: Ending, extensions: int = 0) -> Ending:
+    """Put why the evaluation ended after so many extensions; returns the ending under the key."""
+    return put_record(ledger, layout.ending_after(ledger.name, extensions), ending)
 
 
-def read_ending(ledger: Ledger) -> Ending | None:
-    """Why the evaluation ended, or None if it goes on."""
-    return find_record(ledger, layout.ending(ledger.name), Ending)
+def read_ending(ledger: Ledger, extensions: int = 0) -> Ending | None:
+    """Why the evaluation ended after so many extensions, or None if it goes on."""
+    return find_record(ledger, layout.ending_after(ledger.name, extensions), Ending)
 
 
 def enter_index(ledger: Ledger) -> None:

@@ -71,6 +71,11 @@ times = KeyPattern[str, int]("{evaluation}/rounds/{round:04d}/times.json")   # w
 # Of an evaluation that has ended.
 ending = KeyPattern[str]("{evaluation}/ending.json")     # why it ended
 final_seal = KeyPattern[str]("{evaluation}/seal.json")   # digests of that and of the last round's seal
+# Of an extension: what was asked for; why the evaluation ended again, and the seal of that.
+extensions = KeyPattern[str]("{evaluation}/extensions/")
+extension = KeyPattern[str, int]("{evaluation}/extensions/{extension:04d}/extension.json")
+later_ending = KeyPattern[str, int]("{evaluation}/extensions/{extension:04d}/ending.json")
+later_seal = KeyPattern[str, int]("{evaluation}/extensions/{extension:04d}/seal.json")
 
 # Of labels that changed after their rounds were closed.
 revisions = KeyPattern[str]("{evaluation}/revisions/")
@@ -160,6 +165,11 @@ class Key:
         """The revision it belongs to."""
         return self._number("revision")
 
+    @property
+    def extension(self) -> int | None:
+        """The extension it belongs to."""
+        return self._number("extension")
+
     def _number(self, field: str) -> int | None:
         values = dict(zip(self.kind.fields, self.values, strict=True))
         return int(values[field]) if field in values else None
@@ -207,6 +217,16 @@ def windows_of(evaluation: str) -> Iterator[tuple[str, str]]:
         window = re.sub(r"(-r\d+)?(-more\d+)?$", "", evaluation[dash.end():])
         if re.fullmatch(NAME, evaluation[:dash.start()]) and re.fullmatch(NAME, window):
             yield monitor(evaluation[:dash.start()]), window
+
+
+def ending_after(evaluation: str, extensions: int) -> str:
+    """The key of the ending that follows so many extensions."""
+    return later_ending(evaluation, extensions) if extensions else ending(evaluation)
+
+
+def final_seal_after(evaluation: str, extensions: int) -> str:
+    """The key of the seal of that ending."""
+    return later_seal(evaluation, extensions) if extensions else final_seal(evaluation)
 
 
 def digest(blob: bytes) -> str:

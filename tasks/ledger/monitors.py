@@ -134,6 +134,15 @@ def means_monitor(store: Store, name: str) -> bool:
     return not store.exists(layout.spec(name)) and store.exists(layout.spec(layout.monitor(name)))
 
 
+def window_of(store: Store, evaluation: str) -> tuple[str, str] | None:
+    """The monitor and the window that an evaluation was opened for; None for one of its own."""
+    for owner, window in layout.windows_of(evaluation):
+        openings = read_openings(Ledger(store, owner), store.keys(layout.monitor_window(owner, window)))
+        if any(one.evaluation == evaluation for one in openings.get(window, ())):
+            return owner.removeprefix(layout.MONITORS_PREFIX), window
+    return None
+
+
 def monitors(store: Store) -> list[str]:
     """The names of the monitors in a store, sorted."""
     return [name for name in store.folders(layout.MONITORS_PREFIX) if is_monitor(store, name)]

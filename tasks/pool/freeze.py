@@ -28,6 +28,7 @@ from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
 from assay.tasks.pool.frozen import frozen_parts, pool_digest
+from assay.tasks.pool.given_elsewhere import freeze_given_elsewhere
 from assay.tasks.pool.gold import freeze_gold
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import freeze_outcomes, read_outcomes
@@ -50,7 +51,7 @@ def freeze_pool(
 
     progress        called with the number of rows frozen so far
     before_commit   called when only the manifest is missing; what it raises ends the freeze
-    inherited       digest of the labels the evaluation starts from
+    inherited       digest of the labels of an earlier evaluation that this one starts from
     map_over        who freezes the shards; the result does not depend on it
 
     Raises BadInput naming the file, column and first bad rows, or the key of the spec, and leaves no manifest
@@ -88,7 +89,7 @@ def freeze_pool(
         ),
         segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
         partition=cut_pool(spec, store, gathered, frozen.part_keys, known),
-        inherited=inherited,
+        inherited=inherited or freeze_given_elsewhere(spec, store, frozen.part_keys),
         gold=freeze_gold(spec, store),
         outcomes=outcomes,
         predicted=counts.predicted,

@@ -49,16 +49,22 @@ class InheritedLabel:
 
 
 def write_inherited(store: Store, spec: Spec) -> str | None:
-    """Copy what the spec's `warm_start` names; the copy's digest, None for a cold start.
+    """Copy the labels of the evaluation that `warm_start` names; the copy's digest, None without one.
 
     Raises BadInput when the other evaluation does not exist in this store, or has other classes.
     """
-    if spec.warm_start is None:
+    if spec.warm_start is None or spec.warm_start.evaluation is None:
         return None
-    rows = labels_to_inherit(store, spec, spec.warm_start.evaluation, spec.warm_start.discount)
+    return put_inherited(store, spec.name, labels_to_inherit(
+        store, spec, spec.warm_start.evaluation, spec.warm_start.discount
+    ))
+
+
+def put_inherited(store: Store, evaluation: str, rows: Sequence[InheritedLabel]) -> str:
+    """Put the labels that an evaluation starts from; the digest that names them."""
     blob = _encode(rows)
     digest = layout.digest(blob)
-    store.put(layout.inherited(spec.name, digest), blob)
+    store.put(layout.inherited(evaluation, digest), blob)
     return digest
 
 
@@ -89,7 +95,8 @@ def labels_to_inherit(store: Store, spec: Spec, source: str, discount: float) ->
                 item_id=row.item_id, shown_hash=row.shown_hash, score=row.score,
                 prediction=int(row.prediction or 0), label=int(d.label or 0), weight=discount,
             )
-    if manifest.inherited_key is not None:
+    # what it had from elsewhere stays with it: nobody knows how those items were chosen
+    if manifest.inherited_key is not None and (recorded.get("warm_start") or {}).get("evaluation"):
         for earlier in read_inherited(store, manifest.inherited_key):
             weight = earlier.weight * discount
             if earlier.item_id not in found and weight >= WORTHLESS:

@@ -138,6 +138,22 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionRow:
+    """More labels that a finished evaluation was given."""
+
+    extension: int                      # from 1
+    rounds: int                         # closed by then
+    labels_before: int                  # the budget until then
+    labels: int                         # the budget from then on
+    confidence: float                   # of each interval from then on
+    corrected: bool                     # the confidence was raised for the looks; else it holds at every look
+    beyond_target: bool                 # its target had been met: from then on the budget alone stops it
+    by: str                             # as they call themselves; may be empty
+    reason: str                         # may be empty
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoundRow:
     """What was known when a round closed."""
 
@@ -171,7 +187,7 @@ class ReportData:
     spec: Mapping[str, Any]                      # as begun, defaults filled in; holds no secrets
     method: str
     interval_note: str                           # what intervals of this kind were measured to cover
-    budget: int
+    budget: int                                  # the one in force: an extension makes it larger
     seed: int
     versions: Mapping[str, str]                  # of assay, Python and whatever else decided the numbers
     revision: int = 0
@@ -196,6 +212,9 @@ class ReportData:
     annotators: AnnotatorQuality | None = None   # how people do, pseudonymous: tasks.report.pseudonyms
     unanswered: int = 0                          # items whose round was closed before they were answered
     moved: Sequence[Moved] = ()                  # what the revision did to the estimates
+    extensions: Sequence[ExtensionRow] = ()      # more labels that it was given after it had finished
+    confidence_asked: float = 0.95               # that of the intervals unless it was extended
+    extend_command: str | None = None            # what buys as many labels as would decide
     revised_items: int = 0                       # items with another label than their round was closed with
     systems: Compared | None = None              # where systems are compared
     joint: JointRegion | None = None             # the joint region of several measures, where there is one

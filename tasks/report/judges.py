@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.weighted.judges import JudgeFigure, Judges
 from assay.tasks.report import wording
+from assay.tasks.report.price import two_figures
 
 FIGURES = {
     "agreement": "agrees with the label",
@@ -64,7 +65,7 @@ def _saved(judges: Judges) -> str:
     name = wording.measure_name(judges.measure)
     if judges.random_labels is None or judges.saved is None or judges.saved_at_most is None:
         return f"Whether it saved labels is not known: {judges.reason}."
-    needed = wording.plural(judges.random_labels, "label")
+    needed = wording.plural(two_figures(judges.random_labels), "label")
     bought = wording.plural(judges.labels, "label")
     if judges.saved <= 0:
         return (f"It saved nothing: {bought} were bought, and a random sample would have known {name} as "

@@ -9,10 +9,11 @@ from typing import Any
 from assay.evalcore.estimators.joint_region import JointRegion
 from assay.evalcore.types import JsonObject
 from assay.tasks.ledger.codec import plain
-from assay.tasks.report.data import EstimateRow, Moved, ReportData, RoundRow
+from assay.tasks.report.data import EstimateRow, ExtensionRow, Moved, ReportData, RoundRow
 from assay.tasks.report.printed import (
     EstimateJson,
     EvaluationJson,
+    ExtensionPart,
     JointPart,
     KnownBeforePart,
     OutcomesPart,
@@ -35,7 +36,7 @@ def contract(data: ReportData) -> EvaluationJson:
     """The object that `run`, `advance`, `status` and `report` print with `--json`.
 
     `joint_region` is there only where the method gives several measures a region, `revised` only after a
-    revision.
+    revision, `extensions` only after one.
     """
     waiting_for: Any = None if data.waiting_for is None else dict(data.waiting_for)
     return {
@@ -52,6 +53,7 @@ def contract(data: ReportData) -> EvaluationJson:
         **outcomes_part(data.outcomes),
         **joint_part(data.joint),
         **revision_part(data.revision, data.revised_items, data.moved),
+        **extensions_part(data.extensions),
     }
 
 
@@ -74,6 +76,12 @@ def revision_part(revision: int, items: int, moved: Sequence[Moved]) -> Revision
     """The contract's `revised`: how many labels differ, and what that did; or nothing."""
     told: Any = [asdict(one) for one in moved]
     return {"revised": {"items": items, "moved": told}} if revision else {}
+
+
+def extensions_part(extensions: Sequence[ExtensionRow]) -> ExtensionPart:
+    """The contract's `extensions`: more labels that it was given after it had finished; or nothing."""
+    told: Any = [asdict(one) for one in extensions]
+    return {"extensions": told} if extensions else {}
 
 
 def estimate_json(row: EstimateRow) -> EstimateJson:

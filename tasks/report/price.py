@@ -42,11 +42,12 @@ def unseen(row: EstimateRow, positive: str = "positive") -> str:
     if tag.no_positive_found is None:
         return "–"   # no class is the positive one
     bound, items = tag.unseen_bound, tag.unseen_items
+    kind = "" if tag.no_positive_found else " predicted negative"
     if bound is None:
         return f"no bound by the draws alone: {tag.unseen_bound_reason}"
     if not items:
-        return "none: nothing is left unlabelled there"
-    kind = "" if tag.no_positive_found else " predicted negative"
+        # that may be few labels: no item is predicted negative, or none of those can change the measure
+        return f"none: no unlabelled item{kind} can change {wording.measure_name(row.measure)}"
     return (
         f"at most {bound:,} of {wording.plural(items, 'unlabelled item')}{kind} are “{positive}” "
         f"({wording.percent(row.confidence)}, by the draws alone)"

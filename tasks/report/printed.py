@@ -16,7 +16,7 @@ from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.weighted.judges import Judges
 from assay.evalcore.weighted.reliability import ReliabilityBin
 from assay.evalcore.weighted.score_axis import ScoreBin
-from assay.tasks.report.data import Moved, StateName, Undecided
+from assay.tasks.report.data import ExtensionRow, Moved, StateName, Undecided
 
 _OfClass = TypedDict("_OfClass", {"class": str | None})
 
@@ -134,7 +134,13 @@ class RevisionPart(TypedDict, total=False):
     revised: RevisedJson             # only after a revision
 
 
-class EvaluationJson(KnownBeforePart, OutcomesPart, JointPart, RevisionPart):
+class ExtensionPart(TypedDict, total=False):
+    """After it was given more labels when it had finished."""
+
+    extensions: list[ExtensionRow]   # only after an extension
+
+
+class EvaluationJson(KnownBeforePart, OutcomesPart, JointPart, RevisionPart, ExtensionPart):
     """An evaluation, finished or not."""
 
     evaluation: str                  # its name

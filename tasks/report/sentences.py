@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assay.evalcore.measures.registry import named
 from assay.tasks.report import comparison, wording
-from assay.tasks.report.data import EstimateRow, Moved, ReportData, Undecided
+from assay.tasks.report.data import EstimateRow, ExtensionRow, Moved, ReportData, Undecided
 
 _INTERVALS = {
     "ais-normal": "normal approximation, importance-weighted draws",
@@ -81,6 +81,29 @@ def stopped(data: ReportData) -> str:
     return str(data.stopped_by)
 
 
+def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
+    """Each extension in a sentence, then what it does to the intervals; asked: the confidence of the spec."""
+    lines = []
+    for one in extensions:
+        who = f", by {one.by}" if one.by else ""
+        why = f" ({one.reason})" if one.reason else ""
+        beyond = "; its target had been met and no longer stops it" if one.beyond_target else ""
+        lines.append(
+            f"After round {one.rounds} had given a result, it was extended from a budget of "
+            f"{wording.count(one.labels_before)} to {wording.plural(one.labels, 'label')}{who}{why}{beyond}."
+        )
+    if extensions and extensions[-1].corrected:
+        last = extensions[-1]
+        lines.append(
+            f"Intervals after round {last.rounds} are computed at {wording.percent(last.confidence)}, so "
+            f"that all that are shown after extensions hold together at {wording.percent(asked)}. Those of "
+            "rounds before an extension are as they were."
+        )
+    elif extensions:
+        lines.append("Its intervals hold however often people look and go on, so none is wider for that.")
+    return lines
+
+
 def verdict(data: ReportData) -> tuple[str, str] | None:
     """The verdict in a word, and what it rests on; None when no threshold was set."""
     allowed, first = threshold(data), data.estimates[0]
@@ -99,7 +122,8 @@ def verdict(data: ReportData) -> tuple[str, str] | None:
                 why = f"The interval for {name} reaches across the threshold ({allowed})."
             if data.labels_to_decide:
                 more = wording.plural(data.labels_to_decide, "more label", "more labels")
-                why += f" About {more} would decide."
+                how = f": {data.extend_command}" if data.extend_command else "."
+                why += f" About {more} would decide{how}"
             return "Inconclusive", why
     return "Not yet decided", f"The threshold is judged when the evaluation finishes: {allowed}."
 

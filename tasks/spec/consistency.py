@@ -143,6 +143,11 @@ def _of_method(
                                     "leave it out"))
     elif warm_start is not None and warm_start.evaluation == name:
         found.append(("warm_start", "names the evaluation itself; name an earlier one"))
+    elif warm_start is not None and warm_start.file and not chosen.capabilities.draws_alone:
+        able = " or ".join(methods_that("draws_alone"))
+        found.append((f"warm_start.{warm_start.key}", "holds labels of items that nobody knows how they were "
+                      f"chosen, and the estimates of method {method_name!r} would rest on them; use {able}, "
+                      "whose estimates rest on their own draws alone"))
     if chosen.feature_tree is not None and not pool.features:
         found.append(("pool.features", f"is needed by the method {method_name!r}, which cuts the pool by "
                                        "features; list columns of numbers, or cut by score: partition=csf"))

@@ -57,6 +57,15 @@ from assay.tasks.spec.template import spec_template
 __all__ = ["Spec", "load_spec", "spec_digest", "spec_template"]
 
 
+def _predicts_alone(pool: Mapping[str, Any]) -> bool:
+    """Whether a `pool`, as it is written, predicts classes and does not say how sure it is.
+
+    Two classes have the statistics of any classes then: a cell for each that is predicted.
+    """
+    unsure = ("score", "probability", "threshold", "systems")
+    return pool.get("prediction") is not None and all(pool.get(key) is None for key in unsure)
+
+
 class Spec(Part):
     """One evaluation, as asked for."""
 
@@ -87,7 +96,7 @@ class Spec(Part):
     threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
     alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
     warm_start: WarmStart | None = Field(
-        default=None, description="whose labels to start from: {evaluation: NAME, discount: 0.5}"
+        default=None, description="labels to start from: {evaluation: NAME, discount: 0.5}, or {source: FILE}"
     )
     outcomes: Outcomes | None = Field(
         default=None, description="labels that come by themselves: {source: ..., id: ..., label: ...}"
@@ -98,7 +107,7 @@ class Spec(Part):
     skipped: Literal["ask-again", "set-aside"] | None = Field(
         default=None, description="what everybody skipped: asked once more (the default), or set aside"
     )
-    seed: int = Field(default=0, ge=0, description="fixes every random choice")
+    seed: int = Field(default=0, ge=0, description="with the name, fixes every random choice")
 
     @model_validator(mode="before")
     @classmethod
@@ -107,9 +116,11 @@ class Spec(Part):
         if not isinstance(data, dict) or not isinstance(data.get("pool"), dict):
             return data
         labels, beside = data.get("labels"), data["pool"].get("cluster") is not None
-        if compares(data["pool"]) and isinstance(labels, dict):
+        curves = asks_for_curves(data.get("measure"))
+        alone = _predicts_alone(data["pool"]) and not curves
+        if (compares(data["pool"]) or alone) and isinstance(labels, dict):
             data = data | {"labels": Compared(labels)}
-        elif isinstance(labels, dict) and (beside or asks_for_curves(data.get("measure"))):
+        elif isinstance(labels, dict) and (beside or curves):
             data = data | {"labels": Scored(labels)}
         if "task" in data["pool"]:
             return data

@@ -62,7 +62,7 @@ store: ./assay-ledger            # the record of the evaluation; or s3://bucket/
 #   tell: [breach, recovery, failure]         # and inconclusive
 #   cooldown_hours: 24
 
-seed: 7                          # fixes every random choice
+seed: 7                          # with the name, fixes every random choice
 """
 
 

@@ -40,6 +40,7 @@ CALLS = {
     "run": [["run", "other.yaml", *STORE]],
     "begin": [["begin", "begun.yaml", *STORE]],
     "advance": [["advance", "begun", *STORE], ["advance", "asks", *STORE]],
+    "extend": [["extend", "small", "--labels", "65", *STORE]],
     "status": [
         ["status", *STORE], ["status", "small", *STORE], ["status", "asks", *STORE],
         ["status", "stream", *STORE],

@@ -35,7 +35,9 @@ class DirichletTreeMethod(AdaptiveTree):
         "82% of 200 runs on the record-linkage pool of the demo; other implementations, with finer strata, "
         "covered as little as 7% at 50 labels. On a rare class do not rely on it below a thousand labels."
     )
-    capabilities: ClassVar[Capabilities] = replace(AdaptiveTree.capabilities, starts_warm=True)
+    capabilities: ClassVar[Capabilities] = replace(
+        AdaptiveTree.capabilities, starts_warm=True, draws_alone=True
+    )
 
     @property
     def sampling_note(self) -> str:

@@ -38,6 +38,7 @@ FORMS: dict[str, Form] = dict([
     _command("run", StandingJson),
     _command("begin", StandingJson),
     _command("advance", StandingJson),
+    _command("extend", StandingJson),
     _command("status", StandingJson | of.MonitorStandingJson | of.EveryStandingJson),
     _command("report", StandingJson),
     _command("check", of.CheckedJson),

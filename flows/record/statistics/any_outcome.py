@@ -50,6 +50,10 @@ class OutcomeStatistics(Statistics):
         """See Statistics."""
         return self.question.method
 
+    def at(self, confidence: float) -> "OutcomeStatistics":
+        """See Statistics."""
+        return replace(self, question=replace(self.question, confidence=confidence))
+
     @property
     def sampling_note(self) -> str:
         """See Statistics."""

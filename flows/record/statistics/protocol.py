@@ -75,6 +75,11 @@ class MethodFacts(Protocol):
         """What intervals of its kind were measured to cover."""
         ...
 
+    @property
+    def holds_at_every_look(self) -> bool:
+        """Whether its intervals hold all together, however often people look and decide to go on."""
+        ...
+
 
 AsIf: TypeAlias = tuple[Any, Any] | None
 """The states in which all undecided items are of the one class or of the other; None without any."""
@@ -97,6 +102,10 @@ class Statistics(ABC):
     @abstractmethod
     def method(self) -> MethodFacts:
         """The method in use."""
+
+    @abstractmethod
+    def at(self, confidence: float) -> "Statistics":
+        """The same with intervals of another confidence."""
 
     @property
     @abstractmethod

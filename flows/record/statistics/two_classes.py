@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from assay.evalcore.annotators.quality import Correctable
@@ -53,6 +53,10 @@ class TwoClassStatistics(Statistics):
     def method(self) -> Method:
         """See Statistics."""
         return self.question.method
+
+    def at(self, confidence: float) -> "TwoClassStatistics":
+        """See Statistics."""
+        return replace(self, question=replace(self.question, confidence=confidence))
 
     @property
     def sampling_note(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.tasks.ledger.checks.differences import Difference
+from assay.tasks.ledger.extensions import Extension
 from assay.tasks.ledger.layout import Key
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.owner import Ledger
@@ -17,7 +18,8 @@ class Integrity:
     keys: frozenset[str]                 # all there are
     known: Mapping[str, Key]             # of them, what those are that have a name in the layout
     rounds: int                          # with any key
-    finished: bool                       # an ending, or its seal, is there
+    finished: bool                       # the last ending, or its seal, is there
+    extensions: tuple[Extension, ...] = ()   # that can be read, up to the first that cannot
     revisions: int = 0                   # with any key
     manifest: Manifest | None = None     # None if it cannot be read
     last_seal: str | None = None         # digest of the newest seal

@@ -3,7 +3,7 @@
 Digests alone answer this; nothing is decoded that was not found intact first. What is covered:
 
     spec.json, pool/manifest.json, plans, designs, closing.json, labels, estimates, seals,
-    ending.json, revisions/                                                           by the seals
+    ending.json, extensions/, revisions/                                              by the seals
     pool parts, partitions, inherited labels, gold, answers                           by their names
 
 A round that is still open has no seal yet; its plan is judged by recomputing it. identity.json and
@@ -11,7 +11,7 @@ pool/sources.json must be there, times.json, posts/ and alerts/ may be: what the
 read by flows.verify.beside.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from assay.evalcore.plurals import plural
 from assay.tasks.ledger import codec, layout
@@ -19,6 +19,7 @@ from assay.tasks.ledger.checks.differences import in_one_sentence
 from assay.tasks.ledger.checks.findings import Integrity
 from assay.tasks.ledger.checks.seal_fit import check_seals
 from assay.tasks.ledger.codec import DamagedRecord
+from assay.tasks.ledger.extensions import Extension
 from assay.tasks.ledger.layout import Key
 from assay.tasks.ledger.manifest import Manifest, partition_digest
 from assay.tasks.ledger.owner import Ledger
@@ -49,9 +50,10 @@ def check_integrity(ledger: Ledger) -> Integrity:
         known=known,
         rounds=max((key.round or 0 for key in known.values()), default=0),
         revisions=max((key.revision or 0 for key in known.values()), default=0),
-        finished=any(key.kind in (layout.ending, layout.final_seal) for key in known.values()),
+        finished=_is_finished(ledger.name, known),
     )
     _read_manifest(found)
+    _read_extensions(found)
     required = {*_required(found)}
     for key in sorted(required - keys):
         found.add(key, "is missing")
@@ -66,10 +68,38 @@ def _known(keys: Collection[str]) -> dict[str, Key]:
     read = {key: found for key in keys if (found := layout.parse(key)) is not None}
     most_round = _MOST_MISSING + len({found.round for found in read.values()})
     most_revision = _MOST_MISSING + len({found.revision for found in read.values()})
+    most_extension = _MOST_MISSING + len({found.extension for found in read.values()})
     return {
         key: found for key, found in read.items()
         if (found.round or 0) <= most_round and (found.revision or 0) <= most_revision
+        and (found.extension or 0) <= most_extension
     }
+
+
+def _extensions(known: Mapping[str, Key]) -> int:
+    """How many extensions there are, by the keys of any of them."""
+    return max((key.extension or 0 for key in known.values()), default=0)
+
+
+def _is_finished(name: str, known: Mapping[str, Key]) -> bool:
+    last = _extensions(known)
+    return any(key(name, last) in known for key in (layout.ending_after, layout.final_seal_after))
+
+
+def _read_extensions(found: Integrity) -> None:
+    for number in range(1, _extensions(found.known) + 1):
+        key = layout.extension(found.ledger.name, number)
+        if key not in found.keys:
+            return
+        try:
+            one = codec.decode(Extension, found.ledger.get(key), key)
+        except DamagedRecord as error:
+            found.add(key, f"cannot be read: {error}")
+            return
+        if one.number != number or one.rounds > found.rounds:
+            found.add(key, f"says it is extension {one.number}, after {plural(one.rounds, 'round')}")
+            return
+        found.extensions += (one,)
 
 
 def _read_manifest(found: Integrity) -> None:
@@ -96,16 +126,20 @@ def _required(found: Integrity) -> Iterator[str]:
     if found.manifest is not None:
         yield from found.manifest.digests
         yield from found.manifest.partition_keys
+    extensions = _extensions(found.known)
     for number in range(1, found.rounds + 1):
         steps = [step(name, number) for step in _STEPS]
-        if number < found.rounds or found.finished:
+        extended = any(one.rounds >= number for one in found.extensions)
+        if number < found.rounds or found.finished or extended:
             yield from steps
         else:   # the open round, or one just closed: whatever is before something that is there
             last = max((i for i, key in enumerate(steps) if key in found.keys), default=0)
             yield from steps[: last + 1]
-    if found.finished:
-        yield layout.ending(name)
-        yield layout.final_seal(name)
+    for number in range(1, extensions + 1):
+        yield layout.extension(name, number)
+    for number in range(extensions + found.finished):   # one more than extensions, unless it goes on
+        yield layout.ending_after(name, number)
+        yield layout.final_seal_after(name, number)
     for number in range(1, found.revisions + 1):   # one that was cut short is finished by `assay advance`
         yield from (step(name, number) for step in _REVISION_STEPS)
 

@@ -15,9 +15,12 @@ def check_seals(found: Integrity) -> None:
     vouched: set[str] = set()   # keys that fit a seal
     for number in range(found.revisions, 0, -1):
         _check_revision(found, number, vouched)
+    ended = {one.rounds: one.number - 1 for one in found.extensions}
     if found.finished:
-        _check_end(found, vouched)
+        ended[found.rounds] = len(found.extensions)
     for number in range(found.rounds, 0, -1):
+        if number in ended:
+            _check_end(found, number, ended[number], vouched)
         _check_round(found, number, vouched)
 
 
@@ -35,12 +38,13 @@ def _check_revision(found: Integrity, number: int, vouched: set[str]) -> None:
     compare(found, key, sealed, vouched)
 
 
-def _check_end(found: Integrity, vouched: set[str]) -> None:
-    key = layout.final_seal(found.ledger.name)
+def _check_end(found: Integrity, rounds: int, extensions: int, vouched: set[str]) -> None:
+    """The ending after so many rounds and extensions."""
+    key = layout.final_seal_after(found.ledger.name, extensions)
     sealed = read_seal(found, key)
     if sealed is None:
         return
-    wanted = set(sealed_at_the_end(found.ledger.name, found.rounds))
+    wanted = set(sealed_at_the_end(found.ledger.name, rounds, extensions))
     say_what_is_odd(found, key, sealed.keys() ^ wanted)
     compare(found, key, {k: digest for k, digest in sealed.items() if k in wanted}, vouched)
 
@@ -52,7 +56,7 @@ def _check_round(found: Integrity, number: int, vouched: set[str]) -> None:
     if sealed is None:
         return
     answers = {one for one in sealed if one.startswith(layout.annotations(name, number))}
-    wanted = set(sealed_by_bytes(name, number))
+    wanted = set(sealed_by_bytes(name, number, found.extensions))
     if layout.annotators(name, number) in sealed:   # only where there was something to say
         wanted.add(layout.annotators(name, number))
     closing = layout.closing(name, number)

@@ -48,8 +48,8 @@ def alerts_of(store, owner="small"):
 
 
 def told(verdicts, finished=True):
-    last = len(verdicts) - 1 if finished else None
-    return [(change.kind, change.now, change.before) for change in changes(verdicts, last)]
+    final = [finished and i == len(verdicts) - 1 for i in range(len(verdicts))]
+    return [(change.kind, change.now, change.before) for change in changes(verdicts, final)]
 
 
 def test_a_change_is_told_and_a_state_is_not():
@@ -68,7 +68,7 @@ def test_a_change_is_told_and_a_state_is_not():
 def test_after_the_end_each_turn_is_told_once():
     # finished at the second; revisions follow
     turns = ["ok", "inconclusive", "inconclusive", "breach", "inconclusive", "ok"]
-    assert [(c.kind, c.now) for c in changes(turns, 1)] == [
+    assert [(c.kind, c.now) for c in changes(turns, [False] + [True] * 5)] == [
         ("inconclusive", 1), ("breach", 3), ("inconclusive", 4), ("recovery", 5)
     ]
 

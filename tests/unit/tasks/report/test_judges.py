@@ -43,5 +43,7 @@ def test_nothing_saved_and_nothing_known_are_said():
         "that never errs would have saved no more, as no evaluation meets its target with fewer than 100 "
         "labels; it would have made the interval narrower."
     )
+    odd = judges_in_words(judges(random_labels=263)).lines[-1]
+    assert "about 260 labels" in odd, "as the price has it"
     unknown = judges_in_words(judges(random_labels=None, saved=None, reason="it is exact")).lines[-1]
     assert unknown == "Whether it saved labels is not known: it is exact."

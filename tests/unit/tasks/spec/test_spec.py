@@ -124,7 +124,6 @@ def test_a_spec_cannot_be_changed():
         ("name", 7, "$.name must be text, not 7; put it in quotes"),
         ("pool.source", "", "$.pool.source must not be empty"),
         ("pool.source", "https://me:pass@host/x.csv", "$.pool.source holds a user name or a password"),
-        ("pool.score", None, "$.pool needs `score`, `probability` or both"),
         ("pool.prediction", None, "$.pool needs exactly one of `prediction` and `threshold`, got neither"),
         ("pool.threshold", 0.5, "$.pool needs exactly one of `prediction` and `threshold`, got both"),
         ("pool.segments", ["score"], "$.pool `segments` names 'score', which is a column of the frozen pool"),

@@ -1,0 +1,94 @@
+"""What a first evaluation says of itself is true; and it needs no score."""
+
+import csv
+import json
+from dataclasses import replace
+
+import pytest
+from doubles.world import World
+
+from assay.flows.cli.main import run_command_line
+from assay.flows.record.opened import open_evaluation
+from assay.flows.record.standing import current_standing
+from assay.flows.verify.ledger import verify
+from assay.flows.weighted.judges import read_judges
+from assay.flows.weighted.sample import read_sample
+from assay.tasks.ledger import open_store
+from assay.tasks.report.price import price_lines
+from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.template import spec_template
+
+FEW = {"n": 183, "budget": {"labels": 28}, "batch_size": 14, "method": "passive"}
+
+
+@pytest.fixture(scope="module")
+def few_labelled(tmp_path_factory):
+    world = World(tmp_path_factory.mktemp("few"), **FEW, measure="precision")
+    world.run()
+    return world
+
+
+def test_with_few_labels_nothing_is_said_to_be_labelled_out(few_labelled):
+    (line,) = [one for one in price_lines(current_standing(
+        open_evaluation(few_labelled.store, "small")
+    ).rows(), "match") if one.startswith("not excluded")]
+    assert line.endswith("positives unseen: none: no unlabelled item predicted negative can change Precision")
+
+
+def test_what_random_sampling_needs_is_said_once(few_labelled):
+    opened = open_evaluation(few_labelled.store, "small")
+    standing = current_standing(opened)
+
+    def told(**price):
+        first, *rest = standing.known.estimates
+        other = replace(first, price_tag=replace(first.price_tag, **price))
+        known = replace(standing.known, estimates=(other, *rest))
+        return read_judges(opened, replace(standing, known=known), read_sample(opened))
+
+    assert told(random_labels=123, random_labels_reason=None).random_labels == 123
+    unknown = told(random_labels=None, random_labels_reason="no error seen yet")
+    assert (unknown.random_labels, unknown.saved, unknown.reason) == (None, None, "no error seen yet")
+
+
+def test_a_prediction_without_a_score_is_enough(tmp_path, capsys):
+    truth = [i % 3 == 0 for i in range(120)]
+    with (tmp_path / "mails.csv").open("w", newline="") as opened:
+        rows = csv.writer(opened)
+        rows.writerow(["message_id", "predicted", "truth"])
+        for i, yes in enumerate(truth):
+            rows.writerow([f"m{i}", "spam" if yes != (i % 7 == 0) else "ham", "spam" if yes else "ham"])
+    source, where = str(tmp_path / "mails.csv"), str(tmp_path / "ledger")
+    spec = Spec.from_json({
+        "name": "mails", "pool": {"source": source, "id": "message_id", "prediction": "predicted"},
+        "labels": {"positive": "spam", "negative": "ham"}, "measure": ["f1", "recall"],
+        "target": {"half_width": 0.01}, "budget": {"labels": 40},
+        "desk": {"kind": "simulated", "labels": source, "label": "truth"},
+    }, origin="test")
+    assert Spec.from_json(spec.to_json(), origin="recorded").to_json() == spec.to_json()
+    path = tmp_path / "mails.yaml"
+    path.write_text(json.dumps(spec.to_json()))
+    assert run_command_line(["doctor", str(path), "--store", where]) == 0
+    assert run_command_line(["run", str(path), "--store", where]) == 0
+    assert "f1 " in capsys.readouterr().out
+    opened = open_evaluation(open_store(where), "mails")
+    assert opened.cut.cells.n_cells == 2, "one cell a class"
+    assert [e.measure for e in current_standing(opened).known.estimates] == ["f1", "recall"]
+    assert verify(open_store(where), "mails").differences == ()
+
+
+def test_doctor_offers_a_prediction_alone_and_names_no_scores_that_are_not_there(tmp_path, capsys):
+    path = tmp_path / "mails.csv"
+    rows = "".join(f"m{i},{'ab'[i % 2]},what mail {i} says to whoever reads it\n" for i in range(40))
+    path.write_text("message_id,predicted,text\n" + rows)
+    out = tmp_path / "draft.yaml"
+    assert run_command_line(["doctor", str(path), "--write", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "which class is the positive one?" in said
+    assert "higher scores" not in said
+    draft = out.read_text()
+    assert "prediction: predicted" in draft
+    assert "score:" not in draft
+
+
+def test_the_seed_fixes_the_draws_of_a_name():
+    assert "with the name, fixes every random choice" in spec_template()
