@@ -1,6 +1,6 @@
 """A row for each response: people are asked about it, and each scorer is a judge of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -76,7 +76,8 @@ class ByResponse:
         return Draft(
             pool=pool, labels=scale.labels, half_width=scale.half_width,
             measures=[*scale.measures, *(scale.of_prediction if complete else ())],
-            label=labels[0] if labels else None, says=_says(scale.asks, complete, judges),
+            label=labels[0] if labels else None,
+            says=_says(scale.asks, complete, judges, self._judges.names.values()),
         )
 
     def _segments(self) -> list[Json]:
@@ -86,14 +87,17 @@ class ByResponse:
         return found + [c for name, c in self._about.items() if divides(survey.about[name], survey.rows)]
 
 
-def _says(asked: str, complete: list[str], judges: list[Json]) -> tuple[str, ...]:
+def _says(asked: str, complete: list[str], judges: list[Json], columns: Iterable[str]) -> tuple[str, ...]:
     """What the spec is about, in comments."""
     says = [asked]
     if complete:
-        says.append(
-            f"The column {complete[0]!r} is what the scorer said. It stands under `prediction`, so that the "
-            "report says how far people agree with it; the labels decide how far it is believed."
-        )
+        says += [
+            f"The first measure is of the responses. The others say how far people agree with {complete[0]!r},",
+            "what the scorer said: it stands under `prediction`, and is believed as far as labels confirm it.",
+        ]
     if judges:
-        says.append(f"Also believed as far as the labels confirm it: {', '.join(map(str, judges))}.")
+        says.append(f"So far are these believed too: {', '.join(map(str, judges))}.")
+    unused = [column for column in columns if column not in (*complete[:1], *judges)]
+    if unused:
+        says.append(f"Not used, because they answer another question or have gaps: {', '.join(unused)}.")
     return tuple(says)

@@ -55,10 +55,16 @@ class Survey:
     choices: Seen = field(default_factory=lambda: Seen(FEW))    # short responses
     long_responses: bool = False
     keys: Counter[int] = field(default_factory=Counter)         # of task, question, system and repeat
+    copies: set[int] = field(default_factory=set)               # of the same and the run
+    references: Seen = field(default_factory=lambda: Seen(FEW))
     questions: Counter[int] = field(default_factory=Counter)    # of task, question and repeat: responses
 
-    def add(self, response: Response, place: int) -> None:
-        """Count one that is kept at this place of the spool."""
+    def has(self, response: Response) -> bool:
+        """Whether this very response was counted: a log may be there in two forms."""
+        return _short((*question_of(response), response.system, response.run)) in self.copies
+
+    def add(self, response: Response) -> None:
+        """Count one."""
         self.rows += 1
         self.tasks[response.task] = None
         self.systems[response.system] = None
@@ -81,11 +87,20 @@ class Survey:
         question = question_of(response)
         self.questions[_short(question)] += 1
         self.keys[_short((*question, response.system))] += 1
+        self.copies.add(_short((*question, response.system, response.run)))
+        self.references.add(response.reference)
 
     @property
     def twice(self) -> bool:
         """Whether a system answered a question, in a repeat of it, more than once."""
         return len(self.keys) < self.rows
+
+    @property
+    def of_choices(self) -> bool:
+        """Whether responses are a few different words, each given many times."""
+        few = 2 <= len(self.choices.values) and not self.choices.more
+        all_short = not self.long_responses and self.choices.filled == self.rows
+        return few and all_short and self.rows >= 5 * len(self.choices.values)
 
     @property
     def shared(self) -> int:

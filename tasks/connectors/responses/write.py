@@ -26,7 +26,11 @@ def write_responses(found: Iterable[Response], to: Path, layout: Layout | None, 
     survey = Survey()
     with Spool() as spool:
         for response in found:
-            survey.add(response, spool.add(response))
+            if survey.has(response):
+                notes.leave_out("responses that came up again, of the same run")
+                continue
+            survey.add(response)
+            spool.add(response)
         if not survey.rows:
             why = "; ".join(notes.lines) or "the log is empty"
             raise BadInput(f"there is no response to import: {why}")
