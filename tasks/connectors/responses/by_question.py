@@ -110,7 +110,7 @@ class ByQuestion:
         segments: list[Json] = ["task"] if 2 <= len(survey.tasks) <= FEW else []
         segments += [c for name, c in self._about.items() if divides(survey.about[name], survey.rows)]
         pool: JsonObject = self._preference() if self._prefers else self._compared()
-        if segments:
+        if self._prefers and segments:
             pool["segments"] = segments
         if self._prefers:
             first, second = (f"response_{column}" for column in self._systems.values())
@@ -130,7 +130,7 @@ class ByQuestion:
     def _compared(self) -> JsonObject:
         said = "choice" if self._survey.texts["choice"] else "response"
         return {
-            "systems": {system: {"prediction": f"{said}_{column}"} for system, column in self._systems.items()},
+            "systems": {name: {"prediction": f"{said}_{column}"} for name, column in self._systems.items()},
             "baseline": next(iter(self._systems)),
             "display": ["question"] if self._survey.texts["question"] else [],
         }

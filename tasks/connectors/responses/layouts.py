@@ -36,16 +36,16 @@ class Rows(Protocol):
 
 
 def layout_of(layout: Layout | None, survey: Survey, notes: Notes) -> Rows:
-    """As asked; where nothing was, side by side if nearly all questions are answered by all systems, and either
-    the responses are choices or there are two systems.
+    """As asked; where nothing was, side by side if nearly all questions are answered by all systems, and
+    either the responses are choices or there are two systems.
 
     Raises BadInput for `questions` where systems cannot be compared so.
     """
     several, comparable = 2 <= len(survey.systems) <= FEW, survey.of_choices or len(survey.systems) == 2
     if layout == "questions":
         why = "" if several and comparable else (
-            f"the log has {len(survey.systems)} models, and responses that are no choices among a few: by question "
-            "two models can be compared, or up to 20 that choose"
+            f"there are {len(survey.systems)} models, and responses that are no choices among a few; two "
+            "models can be compared by question, or up to 20 that choose"
         )
         why = why or ("a model answered a question twice: import one run of it" if survey.twice else "")
         why = why or ("" if survey.shared else "no question was answered by all models")

@@ -48,6 +48,7 @@ class Survey:
     runs: set[tuple[str, str, str]] = field(default_factory=set)    # task, system, run
     repeats: int = 1
     judged: dict[str, Seen] = field(default_factory=dict)
+    judged_tasks: dict[str, set[str]] = field(default_factory=dict)   # by scorer
     people: dict[str, Seen] = field(default_factory=dict)
     about: dict[str, Seen] = field(default_factory=dict)
     reasons: dict[str, None] = field(default_factory=dict)
@@ -76,6 +77,8 @@ class Survey:
         ):
             for name, value in given.items():
                 kept.setdefault(name, Seen(most)).add(value)
+        for name in response.judged:
+            self.judged_tasks.setdefault(name, set()).add(response.task)
         self.reasons |= dict.fromkeys(response.reasons)
         for name in ("question", "response", "choice", "reference"):
             self.texts[name] += getattr(response, name) is not None
@@ -96,9 +99,14 @@ class Survey:
         return len(self.keys) < self.rows
 
     @property
+    def everywhere(self) -> list[str]:
+        """The scorers that every task has."""
+        return [name for name, tasks in self.judged_tasks.items() if len(tasks) == len(self.tasks)]
+
+    @property
     def of_choices(self) -> bool:
         """Whether responses are a few different words, each given many times."""
-        few = 2 <= len(self.choices.values) and not self.choices.more
+        few = len(self.choices.values) >= 2 and not self.choices.more
         all_short = not self.long_responses and self.choices.filled == self.rows
         return few and all_short and self.rows >= 5 * len(self.choices.values)
 

@@ -1,15 +1,12 @@
 """Logs of Inspect, made by the package itself with models that are functions: no network, no key.
 
-    python tests/logs/made_by/inspect_ai.py FOLDER
+    python tests/logs/made_by/for_inspect.py FOLDER
 """
 
 import re
 import shutil
 import sys
 from pathlib import Path
-
-# this file is called as the package is
-sys.path = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).resolve().parent]
 
 from inspect_ai import Task, eval
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -67,9 +64,10 @@ def main(to):
     graded = Task(dataset=sums(20), solver=generate(), name="sums", epochs=2,
                   scorer=[includes(), model_graded_qa(model=grader, partial_credit=True)])
     chosen = Task(dataset=colours(60), solver=multiple_choice(), scorer=choice(), name="colours")
+    short = Task(dataset=sums(8), solver=generate(), scorer=includes(), name="sums")
     runs = {
         "sums.eval": (graded, "made/small", "eval"),
-        "sums.json": (Task(dataset=sums(8), solver=generate(), scorer=includes(), name="sums"), "made/small", "json"),
+        "sums.json": (short, "made/small", "json"),
         "colours-small.eval": (chosen, "made/small", "eval"),
         "colours-large.eval": (chosen, "made/large", "eval"),
     }
