@@ -9,13 +9,16 @@ export DO_NOT_TRACK = 1
 # Modules are compiled once, not by every process: importing Prefect takes 6 s so, and 11 s without.
 export PYTHONDONTWRITEBYTECODE =
 
+# The version of promptfoo whose output is in tests/logs.
+PROMPTFOO ?= 0.121.20
+
 # Files of tests at a time; each job starts servers of its own.
 JOBS ?= 2
 
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost docs links label-studio up down lock clean
+.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost docs links connectors label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -68,6 +71,25 @@ docs: setup
 # Links of the pages, addresses on the web included: the only target that asks the web.
 links: setup
 	$(BIN)/python docs/links.py --external
+
+# Logs of Inspect, lm-evaluation-harness and promptfoo, made anew by the packages themselves, and the tests of
+# `assay import` on them. The gate reads those in tests/logs, made in the same way. Minutes; needs node and npm.
+CONNECTORS := $(ASSAY_CACHE)/connectors
+MADE_BY    := $(CURDIR)/tests/logs/made_by
+connectors: setup
+	for tool in inspect lm-eval; do \
+	  $(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(CONNECTORS)/$$tool && \
+	  $(BIN)/uv pip install --quiet --python $(CONNECTORS)/$$tool/bin/python --require-hashes -r requirements/$$tool.txt \
+	  || exit 1; done
+	npm install --silent --no-audit --no-fund --prefix $(CONNECTORS)/promptfoo promptfoo@$(PROMPTFOO)
+	rm -rf $(CONNECTORS)/logs && mkdir -p $(CONNECTORS)/logs/promptfoo
+	cd $(CONNECTORS) && inspect/bin/python $(MADE_BY)/for_inspect.py logs/inspect
+	cd $(CONNECTORS) && lm-eval/bin/python $(MADE_BY)/for_lm_eval.py logs/lm-eval
+	cd $(CONNECTORS) && export PROMPTFOO_CONFIG_DIR=$(CONNECTORS)/promptfoo PROMPTFOO_DISABLE_TELEMETRY=1 \
+	  PROMPTFOO_DISABLE_UPDATE=1 PROMPTFOO_FAILED_TEST_EXIT_CODE=0; for made in one.json several.jsonl; do \
+	  promptfoo/node_modules/.bin/promptfoo eval --no-cache --no-table --no-progress-bar --no-write --no-share \
+	  -c $(MADE_BY)/for_promptfoo/$${made%.*}.yaml -o logs/promptfoo/$$made || exit 1; done
+	ASSAY_LOGS=$(CONNECTORS)/logs $(BIN)/pytest tests/unit/tasks/connectors tests/end_to_end/test_import.py
 
 bench: setup
 	$(BIN)/python -m benchmarks

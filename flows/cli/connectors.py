@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.flows.cli.output import json_option, print_json, write_new
+from assay.flows.cli.output import json_option, print_json, refuse_to_replace, write_new
 from assay.flows.cli.printed.commands import ImportedJson
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--write", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="SPEC",
               help="Write the suggested spec to this file, which must not exist yet.")
 @click.option("--format", "format", default=None, metavar="NAME",
-              help="What FILE is, where its content does not say: inspect.")
+              help="What FILE is, where its content does not say: inspect, lm-eval, promptfoo.")
 @click.option("--layout", type=click.Choice(["responses", "questions"]), default=None,
               help="Of logs with several models: a row for each response, or for each question with the "
                    "responses side by side [default: by question, where the models can be compared so].")
@@ -43,6 +43,8 @@ def import_command(
     """
     from assay.flows.connectors.bring_in import bring_in
 
+    if write is not None:
+        refuse_to_replace(write)
     found = bring_in(given, to, format, layout)
     if write is not None and found.written.spec is not None:
         write_new(write, found.written.spec)

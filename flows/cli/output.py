@@ -56,6 +56,12 @@ def file_link(path: Path) -> str:
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
+def refuse_to_replace(path: Path) -> None:
+    """Raises BadInput where a file is there already."""
+    if path.exists():
+        raise BadInput(f"{path} exists; choose another name, or remove it first")
+
+
 def write_new(path: Path, text: str) -> None:
     """Write a file that must not exist yet. Raises BadInput where it does, or cannot be written."""
     try:

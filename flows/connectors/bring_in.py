@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.flows.doctor.examine import examine_file
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.parquet import refuse_to_replace
 from assay.tasks.connectors.registry import recognised
 from assay.tasks.connectors.written import Layout, Written
-from assay.tasks.doctor.told import Told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +36,16 @@ def bring_in(
     importer, places = recognised(given, format, notes)
     written = importer.write(places, to, layout, notes)
     if written.spec is None:
-        written = replace(written, spec=examine_file(str(to), Told()).spec)
+        written = replace(written, spec=_suggested(to))
     return BroughtIn(
         format=importer.name, places=tuple(place.given for place in places), written=written,
         notes=tuple(notes.lines),
     )
+
+
+def _suggested(pool: Path) -> str | None:
+    """What `assay doctor` suggests for a table; imported here, because logs do without."""
+    from assay.flows.doctor.examine import examine_file
+    from assay.tasks.doctor.told import Told
+
+    return examine_file(str(pool), Told()).spec

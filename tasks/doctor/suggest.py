@@ -1,7 +1,6 @@
 """A spec to start from, with the names that were found, and the questions that the file leaves open."""
 
 import math
-from pathlib import PurePosixPath
 
 import yaml
 
@@ -9,9 +8,8 @@ from assay.evalcore.types import Json, JsonObject
 from assay.tasks.doctor.class_names import ClassNames
 from assay.tasks.doctor.roles import Question, Roles
 from assay.tasks.doctor.scan import Scan
-from assay.tasks.ledger.layout import check_name
+from assay.tasks.sources.files.names import trial_name
 
-_NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
 _PRECISE = 0.1        # half-width of a measure of numbers, as a share of their spread
 _NARROW = 0.05        # of other measures
 _LABELS = 500
@@ -33,7 +31,7 @@ def suggest_spec(
     labels, measures = _labels_and_measures(roles, found, classes)
     half_width = _rounded(_PRECISE * spread) if roles.outcome == "number" else _NARROW
     spec: JsonObject = {
-        "name": name_of_trial(source),
+        "name": trial_name(source),
         "pool": _pool(source, roles, threshold, labels),
         "labels": labels,
         "measure": measures,
@@ -148,10 +146,3 @@ def _asked(question: Question) -> str:
 def _rounded(value: float) -> float:
     """To one significant figure; 1 for no spread at all."""
     return float(f"{value:.1g}") if value > 0 and math.isfinite(value) else 1.0
-
-
-def name_of_trial(source: str) -> str:
-    """A name for a first evaluation of a file."""
-    stem = PurePosixPath(source.rstrip("/")).name.split(".")[0].lower()
-    made = "".join(sign if sign in _NAME_SIGNS else "-" for sign in stem).strip("-._") or "evaluation"
-    return check_name(f"{made[:60]}-trial")

@@ -2,11 +2,14 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from glob import glob
 from pathlib import Path
 
 import pytest
+from services.logs import LOGS
 
 from assay.flows.cli.main import run_command_line
 
@@ -52,6 +55,31 @@ def test_the_tutorial_works_as_it_is_written(tmp_path, monkeypatch, capsys):
     assert Path("mails-trial.yaml").exists()
     assert Path("first-report/report.html").exists()
     assert re.search(r"f1 +0\.\d+", told)
+
+
+def test_the_page_about_imports_works_as_it_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    shutil.copytree(LOGS / "inspect", "logs", ignore=shutil.ignore_patterns("*.json", "colours*"))
+    shutil.copytree(LOGS / "inspect", "two-models", ignore=shutil.ignore_patterns("sums*"))
+    shutil.copytree(LOGS / "lm-eval", "results")
+    shutil.copy(LOGS / "promptfoo/one.json", "out.json")
+    codes, namespace = {}, {}
+    for language, text in blocks("how-to/import.md"):
+        if language == "python":
+            exec(compile(text, "import.md", "exec"), namespace)
+        for line in text.splitlines() if language == "bash" else ():
+            program, *arguments = shlex.split(line, comments=True)
+            if program == "assay":
+                named = [path for one in arguments for path in sorted(glob(one)) or [one]]
+                codes[line] = run_command_line(named)
+    assert codes.pop("assay advance pool-trial") == 5       # people have to answer
+    assert set(codes.values()) == {0}
+    asked = Path("labelling/pool-trial/round-0001.csv").read_text(encoding="utf-8-sig")
+    assert "The answer is 31." in asked
+    assert "judge" not in asked                             # they do not see what the scorers said
+    assert set(namespace["batch"].columns) == {"item_id", "question", "response", "reference"}
+    assert "metadata that is no single value: steps" in capsys.readouterr().out
 
 
 def test_the_site_builds_and_a_warning_is_an_error(tmp_path):

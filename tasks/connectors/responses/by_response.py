@@ -1,6 +1,6 @@
 """A row for each response: people are asked about it, and each scorer is a judge of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from assay.tasks.connectors.responses.ids import Ids
 from assay.tasks.connectors.responses.spool import Spool
 from assay.tasks.connectors.responses.survey import FEW, Survey
 from assay.tasks.connectors.responses.verdict_columns import VerdictColumns
-from assay.tasks.connectors.responses.verdicts import RIGHT_OR_WRONG
+from assay.tasks.connectors.responses.verdicts import NOBODY_SAID
 
 TEXTS = ("question", "response", "choice", "reference")
 SHOWN = ("question", "response", "reference")
@@ -25,7 +25,9 @@ class ByResponse:
     def __init__(self, survey: Survey, notes: Notes) -> None:
         self._survey = survey
         self._judges = VerdictColumns("judge", survey.judged, survey.rows)
-        self._judges.fill(notes)
+        self._judges.fill(survey.everywhere, notes)
+        if survey.judged and not survey.everywhere:
+            notes.tell("the tasks have no scorer in common; import each by itself, so that it has its judge")
         self._people = VerdictColumns("label", survey.people, survey.rows)
         self._reasons = named("reason", survey.reasons)
         fixed = [ID, *TEXTS, "task", "model", "run", "repeat", *self._judges.names.values(),
@@ -62,21 +64,23 @@ class ByResponse:
         survey = self._survey
         by_people, labels, _ = self._people.alike()
         by_judges, complete, filled = self._judges.alike()
-        scale = by_people or by_judges or RIGHT_OR_WRONG
+        scale = by_people or by_judges or NOBODY_SAID
         if by_judges is None or by_judges.labels != scale.labels:
             complete, filled = [], []
-        pool: JsonObject = {"prediction": complete[0]} if complete else {}
-        judges: list[Json] = [*complete[1:], *filled]
+        judges = [*complete, *filled]
+        predicted = judges.pop(0) if judges else None
+        pool: JsonObject = {} if predicted is None else {"prediction": predicted}
         if judges:
-            pool["judge"] = judges
+            pool["judge"] = [*judges]
         pool["display"] = [name for name in SHOWN if survey.texts[name]]
         segments = self._segments()
         if segments:
             pool["segments"] = segments
         return Draft(
             pool=pool, labels=scale.labels, half_width=scale.half_width,
-            measures=[*scale.measures, *(scale.of_prediction if complete else ())],
-            label=labels[0] if labels else None, says=_says(scale.asks, complete, judges),
+            measures=[*scale.measures, *(scale.of_prediction if predicted else ())],
+            label=labels[0] if labels else None,
+            says=_says(scale.asks, predicted, judges, self._judges.names.values()),
         )
 
     def _segments(self) -> list[Json]:
@@ -86,14 +90,17 @@ class ByResponse:
         return found + [c for name, c in self._about.items() if divides(survey.about[name], survey.rows)]
 
 
-def _says(asked: str, complete: list[str], judges: list[Json]) -> tuple[str, ...]:
+def _says(asked: str, predicted: str | None, judges: list[str], columns: Iterable[str]) -> tuple[str, ...]:
     """What the spec is about, in comments."""
     says = [asked]
-    if complete:
-        says.append(
-            f"The column {complete[0]!r} is what the scorer said. It stands under `prediction`, so that the "
-            "report says how far people agree with it; the labels decide how far it is believed."
-        )
+    if predicted is not None:
+        says += [
+            f"The first measure is of the responses; others say how far people agree with {predicted!r},",
+            "what a scorer said. It stands under `prediction`, and is believed as far as labels confirm it.",
+        ]
     if judges:
-        says.append(f"Also believed as far as the labels confirm it: {', '.join(map(str, judges))}.")
+        says.append(f"So far are these believed too: {', '.join(judges)}.")
+    unused = [column for column in columns if column not in (predicted, *judges)]
+    if unused:
+        says.append(f"Not used, because they answer another question or have gaps: {', '.join(unused)}.")
     return tuple(says)

@@ -6,7 +6,7 @@ import yaml
 
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.connectors.responses.columns import ID
-from assay.tasks.doctor.suggest import name_of_trial
+from assay.tasks.sources.files.names import trial_name
 
 _LABELS = 500
 
@@ -29,7 +29,7 @@ def spec_text(draft: Draft, source: str, rows: int) -> str:
     desk: JsonObject = {"kind": "simulated", "labels": source, "label": draft.label} if known else {
         "kind": "folder", "path": "./labelling"}
     spec: JsonObject = {
-        "name": name_of_trial(source),
+        "name": trial_name(source),
         "pool": {"source": source, "id": ID, **draft.pool},
         "labels": draft.labels,
         "measure": draft.measures,

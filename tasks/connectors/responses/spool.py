@@ -11,7 +11,7 @@ from assay.tasks.connectors.response import Response
 
 
 class Spool:
-    """A temporary file, a response a line. What is kept in memory is where each one begins."""
+    """A temporary file, a response a line."""
 
     def __init__(self) -> None:
         self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__)
@@ -24,13 +24,11 @@ class Spool:
     ) -> None:
         self._file.close()
 
-    def add(self, response: Response) -> int:
-        """Keep a response; its place."""
-        place = self._file.tell()
+    def add(self, response: Response) -> None:
+        """Keep a response."""
         # half a surrogate pair is legal JSON and no text: "\\ud800" becomes a question mark
         line = json.dumps(asdict(response), ensure_ascii=False).encode("utf-8", "replace")
         self._file.write(line + b"\n")
-        return place
 
     def at(self, place: int) -> Response:
         """The response that was added there."""
@@ -39,6 +37,12 @@ class Spool:
 
     def __iter__(self) -> Iterator[Response]:
         """All of them, as they were added."""
+        return (response for _, response in self.places())
+
+    def places(self) -> Iterator[tuple[int, Response]]:
+        """The same, each with its place. Nothing else may be read meanwhile."""
         self._file.seek(0)
+        place = 0
         for line in self._file:
-            yield Response(**json.loads(line))
+            yield place, Response(**json.loads(line))
+            place += len(line)

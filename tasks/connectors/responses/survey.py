@@ -48,6 +48,7 @@ class Survey:
     runs: set[tuple[str, str, str]] = field(default_factory=set)    # task, system, run
     repeats: int = 1
     judged: dict[str, Seen] = field(default_factory=dict)
+    judged_tasks: dict[str, set[str]] = field(default_factory=dict)   # by scorer
     people: dict[str, Seen] = field(default_factory=dict)
     about: dict[str, Seen] = field(default_factory=dict)
     reasons: dict[str, None] = field(default_factory=dict)
@@ -55,10 +56,16 @@ class Survey:
     choices: Seen = field(default_factory=lambda: Seen(FEW))    # short responses
     long_responses: bool = False
     keys: Counter[int] = field(default_factory=Counter)         # of task, question, system and repeat
+    copies: set[int] = field(default_factory=set)               # of the same and the run
+    references: Seen = field(default_factory=lambda: Seen(FEW))
     questions: Counter[int] = field(default_factory=Counter)    # of task, question and repeat: responses
 
-    def add(self, response: Response, place: int) -> None:
-        """Count one that is kept at this place of the spool."""
+    def has(self, response: Response) -> bool:
+        """Whether this very response was counted: a log may be there in two forms."""
+        return _short((*question_of(response), response.system, response.run)) in self.copies
+
+    def add(self, response: Response) -> None:
+        """Count one."""
         self.rows += 1
         self.tasks[response.task] = None
         self.systems[response.system] = None
@@ -70,6 +77,8 @@ class Survey:
         ):
             for name, value in given.items():
                 kept.setdefault(name, Seen(most)).add(value)
+        for name in response.judged:
+            self.judged_tasks.setdefault(name, set()).add(response.task)
         self.reasons |= dict.fromkeys(response.reasons)
         for name in ("question", "response", "choice", "reference"):
             self.texts[name] += getattr(response, name) is not None
@@ -81,11 +90,25 @@ class Survey:
         question = question_of(response)
         self.questions[_short(question)] += 1
         self.keys[_short((*question, response.system))] += 1
+        self.copies.add(_short((*question, response.system, response.run)))
+        self.references.add(response.reference)
 
     @property
     def twice(self) -> bool:
         """Whether a system answered a question, in a repeat of it, more than once."""
         return len(self.keys) < self.rows
+
+    @property
+    def everywhere(self) -> list[str]:
+        """The scorers that every task has."""
+        return [name for name, tasks in self.judged_tasks.items() if len(tasks) == len(self.tasks)]
+
+    @property
+    def of_choices(self) -> bool:
+        """Whether responses are a few different words, each given many times."""
+        few = len(self.choices.values) >= 2 and not self.choices.more
+        all_short = not self.long_responses and self.choices.filled == self.rows
+        return few and all_short and self.rows >= 5 * len(self.choices.values)
 
     @property
     def shared(self) -> int:

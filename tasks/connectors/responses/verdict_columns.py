@@ -1,6 +1,6 @@
 """The columns of what scorers, or people, said."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 
@@ -23,9 +23,14 @@ class VerdictColumns:
         self._scales = {name: scale_of(one.values) for name, one in seen.items()}
         self._filled: dict[str, str | float] = {}
 
-    def fill(self, notes: Notes) -> None:
-        """A judge needs a verdict in each row: where a few are missing, the commonest stands there."""
+    def fill(self, names: Collection[str], notes: Notes) -> None:
+        """A judge needs a verdict in each row: where a few are missing, the commonest stands there.
+
+        names   of scorers that may be filled
+        """
         for name, seen in self._seen.items():
+            if name not in names:
+                continue
             gaps, scale = self._rows - seen.filled, self._scales[name]
             if scale is None or not 0 < gaps <= _MOST_GAPS * self._rows:
                 continue

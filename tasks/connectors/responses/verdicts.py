@@ -8,7 +8,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -95,4 +95,5 @@ def _asks(what: str, values: Iterable[object]) -> str:
     return f"People see a response and answer {what} {', '.join(map(str, values))}".rstrip() + "."
 
 
-RIGHT_OR_WRONG = _classes([RIGHT, WRONG])      # what is asked where nobody has said anything
+# What is asked where no scorer has said anything: a rate of classes would need a column that predicts them.
+NOBODY_SAID = replace(_grades(range(2)), asks="People see a response and answer 1 if it is right, else 0.")

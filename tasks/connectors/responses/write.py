@@ -26,10 +26,17 @@ def write_responses(found: Iterable[Response], to: Path, layout: Layout | None, 
     survey = Survey()
     with Spool() as spool:
         for response in found:
-            survey.add(response, spool.add(response))
+            if survey.has(response):
+                notes.leave_out("responses that came up again, of the same run")
+                continue
+            survey.add(response)
+            spool.add(response)
         if not survey.rows:
             why = "; ".join(notes.lines) or "the log is empty"
             raise BadInput(f"there is no response to import: {why}")
+        if survey.twice:
+            notes.tell("a model answered the same question in several runs, and each response is a row; to "
+                       "import one run, name its file")
         rows = layout_of(layout, survey, notes)
         written = write_parquet(batches(rows.rows(spool), rows.schema), rows.schema, to)
     return Written(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from assay.evalcore.errors import BadInput
@@ -87,6 +87,14 @@ _TABLES = {
     "Iceberg": re.compile(r"(^|/)metadata/[^/]*\.metadata\.json$"),
     "Hudi": re.compile(r"(^|/)\.hoodie/"),
 }
+def trial_name(source: str) -> str:
+    """A name for a first evaluation of a source, as evaluations may be named."""
+    stem = PurePosixPath(source.rstrip("/")).name.split(".")[0].lower()
+    made = "".join(sign if sign in _NAME_SIGNS else "-" for sign in stem).strip("-._") or "evaluation"
+    return f"{made[:60]}-trial"
+
+
+_NAME_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
 _GLOB = {"**/": r"(?:[^/]+/)*", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}
 
 

@@ -1,0 +1,82 @@
+"""Logs and tables of other tools, from Python: the same as `assay import`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pyarrow.parquet as pq
+
+from assay.evalcore.types import JsonObject
+from assay.face.frames import default_backend
+from assay.flows.connectors.bring_in import bring_in
+from assay.tasks.connectors.written import Layout
+from assay.tasks.spec.strict_yaml import parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logs:
+    """A pool that was made of another tool's logs, and the spec to start from."""
+
+    path: str                       # of the pool
+    format: str                     # what the logs were: inspect, lm-eval, ...
+    rows: int
+    columns: tuple[str, ...]
+    systems: tuple[str, ...]        # the models that are in it
+    notes: tuple[str, ...]          # what is not imported, and what was noticed
+    spec_text: str                  # YAML, with comments
+
+    @property
+    def spec(self) -> JsonObject:
+        """The spec, as `assay.begin` takes it."""
+        return dict(parse(self.spec_text, "the suggested spec"))
+
+    def to_frame(self) -> Any:
+        """The rows: pandas, polars or pyarrow, the first that is installed."""
+        table = pq.read_table(self.path)
+        backend = default_backend()
+        if backend == "pyarrow":
+            return table
+        frame = nw.from_native(table, eager_only=True)
+        return frame.to_pandas() if backend == "pandas" else frame.to_polars()
+
+    def summary(self) -> str:
+        """What was imported, in a few lines."""
+        lines = [f"{self.path}: {self.rows:,} rows ({self.format})", f"columns: {', '.join(self.columns)}"]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.summary())}</pre>"
+
+
+def import_logs(
+    given: str | Path | Sequence[str | Path], *, to: str | Path, format: str | None = None,
+    layout: Layout | None = None,
+) -> Logs:
+    """Make a pool of logs or tables of another tool.
+
+    given    a file, a folder or an address, or several of them, of one format
+    to       the pool to write, a name that ends in .parquet; it must not exist yet
+    format   what `given` is, where its content does not say: docs/how-to/import.md names all
+    layout   of logs with several models: `responses`, a row for each, or `questions`, a row for each question
+             with the responses side by side; by question where the models can be compared so, unless said
+
+    Raises BadInput naming the file and what is wrong with it.
+
+    >>> import assay
+    >>> try:
+    ...     logs = assay.import_logs("no-such-logs/", to="pool.parquet")
+    ...     evaluation = assay.begin(logs.spec)
+    ... except assay.errors.BadInput as error:
+    ...     print(error)
+    no-such-logs/: there is no such file or folder
+    """
+    several = [given] if isinstance(given, str | Path) else list(given)
+    found = bring_in(several, Path(to), format, layout)
+    return Logs(
+        path=str(found.written.path), format=found.format, rows=found.written.rows,
+        columns=found.written.columns, systems=found.written.systems, notes=found.notes,
+        spec_text=found.written.spec or "",
+    )
