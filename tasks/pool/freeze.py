@@ -27,11 +27,10 @@ from assay.tasks.ledger.record import put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
-from assay.tasks.pool.frozen import frozen_parts, pool_digest
+from assay.tasks.pool.frozen import pool_digest
 from assay.tasks.pool.gold import freeze_gold
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import freeze_outcomes, read_outcomes
-from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.known_answers import refuse_known_answers
 from assay.tasks.pool.shards.together import FrozenRows
 from assay.tasks.sources.reader import open_source
@@ -73,9 +72,6 @@ def freeze_pool(
     refuse_known_answers(spec, counts.predicted)
     outcomes = freeze_outcomes(spec, store, frozen.part_keys)
     known = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
-    gathered = predictions_of(spec).gathered()
-    for part in frozen_parts(store, frozen.part_keys, gathered.columns):
-        gathered.add(part)
     manifest = Manifest(
         evaluation=spec.name,
         rows=frozen.rows,
@@ -87,7 +83,9 @@ def freeze_pool(
             for file, rows in zip(source.files, frozen.rows_of_file, strict=True)
         ),
         segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
-        partition=cut_pool(spec, store, gathered, frozen.part_keys, known),
+        partition=cut_pool(
+            spec, store, frozen.part_keys, [part.rows for part in frozen.parts], known, frozen.map_over
+        ),
         inherited=inherited,
         gold=freeze_gold(spec, store),
         outcomes=outcomes,
