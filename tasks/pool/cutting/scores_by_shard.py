@@ -26,7 +26,7 @@ from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.cutting.frozen_shards import FrozenShard
 from assay.tasks.pool.mapping import MapOver
 
-SUMMARY = 1 << 20         # scores that all shards tell together,
+SUMMARY = 1 << 24         # scores that all shards tell together: 128 MB,
 LEAST_OF_SHARD = 1 << 12  # and that a shard tells at least, if it has as many
 GRID = 1 << 16            # values whose ranks are counted
 GATHERED = 1 << 22        # scores that are gathered in one pass, if one interval does not hold more
@@ -100,9 +100,13 @@ class _Histogram:
 class ScoresByShard:
     """An `OrderedScores` of a frozen pool."""
 
-    def __init__(self, store: Store, shards: Sequence[FrozenShard], map_over: MapOver, grid: Floats) -> None:
-        """grid: values of scores, rising, among them the lowest and the highest."""
+    def __init__(
+        self, store: Store, shards: Sequence[FrozenShard], map_over: MapOver, grid: Floats, soon: Ints
+    ) -> None:
+        """grid: values of scores, rising, among them the lowest and the highest; soon: ranks that are going
+        to be asked for, to be found together with the first ones."""
         self._store, self._shards, self._map_over, self._grid = store, shards, map_over, grid
+        self._soon, self._answers = soon, dict[int, float]()
         self._below, self._up_to = np.zeros(len(grid), np.int64), np.zeros(len(grid), np.int64)
         for below, up_to in map_over(_CountBelow(store, grid), shards):
             self._below += below
@@ -124,11 +128,11 @@ class ScoresByShard:
 
     def at(self, ranks: Ints) -> Floats:
         """See OrderedScores.at."""
-        place = np.searchsorted(self._up_to, ranks, side="right")   # of the first grid value not below
-        found = self._grid[place]
-        for here, shift, scores in self._gathered(place, ranks < self._below[place]):
-            found[here] = scores[ranks[here] + shift]
-        return found
+        missing = np.array([rank for rank in ranks.tolist() if rank not in self._answers], np.int64)
+        if len(missing):
+            missing = np.unique(np.concatenate([missing, self._soon]))
+            self._answers |= zip(missing.tolist(), self._found(missing).tolist(), strict=True)
+        return np.array([self._answers[rank] for rank in ranks.tolist()], np.float64)
 
     def below(self, values: Floats) -> Ints:
         """See OrderedScores.below."""
@@ -145,6 +149,13 @@ class ScoresByShard:
         work = _Histogram(self._store, bins, self.low, self.high)
         found = list(self._map_over(work, self._shards))
         return np.sum([counts for counts, _ in found], axis=0), found[0][1]
+
+    def _found(self, ranks: Ints) -> Floats:
+        place = np.searchsorted(self._up_to, ranks, side="right")   # of the first grid value not below
+        found = self._grid[place]
+        for here, shift, scores in self._gathered(place, ranks < self._below[place]):
+            found[here] = scores[ranks[here] + shift]
+        return found
 
     def _gathered(self, place: Ints, wanted: Bools) -> Iterator[tuple[Ints, Ints, Floats]]:
         """The scores between grid values, some intervals at a time.
@@ -169,12 +180,14 @@ def ordered_scores(
 ) -> tuple[OrderedScores, int]:
     """The scores of the rows that are in cells, and how many of these are predicted positive."""
     summaries = list(map_over(_Summarise(store, max(SUMMARY // len(shards), LEAST_OF_SHARD)), shards))
-    told = np.sort(np.concatenate([one.told for one in summaries]))
-    positives = sum(one.positives for one in summaries)
-    if len(told) == sum(one.rows for one in summaries):
+    told = np.concatenate([one.told for one in summaries])
+    rows, positives = sum(one.rows for one in summaries), sum(one.positives for one in summaries)
+    if len(told) == rows:
         return ScoresInMemory(told), positives
-    chosen = np.linspace(0, len(told) - 1, GRID).astype(np.int64)
-    return ScoresByShard(store, shards, map_over, np.unique(told[chosen])), positives
+    told.sort()
+    grid = np.unique(told[np.linspace(0, len(told) - 1, GRID).astype(np.int64)])
+    around_boundary = rows - positives + np.array([-1, 0] if 0 < positives < rows else [], np.int64)
+    return ScoresByShard(store, shards, map_over, grid, around_boundary), positives
 
 
 def _scores(store: Store, shard: FrozenShard) -> Floats:

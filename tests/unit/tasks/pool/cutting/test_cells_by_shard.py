@@ -94,7 +94,7 @@ def whole(value):
 def test_a_cut_by_shard_is_the_cut_of_the_whole(score, how, seed, shard_parts, tiny):
     table, pool = a_pool(score, np.random.default_rng(seed), shard_parts=shard_parts)
     partition, cell = build_partition(method(how), *arrays(table))
-    with patch.multiple(scores_by_shard, **(TINY if tiny else {"SUMMARY": 1 << 20})):
+    with patch.multiple(scores_by_shard, **(TINY if tiny else {"SUMMARY": 1 << 24})):
         found, rows = cut_by_shard(method(how), pool, [])
     assert whole(found) == whole(partition)
     n_cells = partition.cells.n_cells
