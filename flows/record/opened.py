@@ -43,13 +43,19 @@ class Opened:
     statistics: Statistics
     rule: StoppingRule
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
-    outcomes: Mapping[str, int] = field(default_factory=dict)  # item id -> label that came by itself
+    # item id -> label that came by itself, of items that are in cells; the others are counted alone
+    outcomes: Mapping[str, int] = field(default_factory=dict)
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
 
     @property
     def name(self) -> str:
         """The evaluation's."""
         return self.ledger.name
+
+    @property
+    def n_outcomes(self) -> int:
+        """Labels that came by themselves."""
+        return self.manifest.rows - int(self.cut.cells.n_items) or len(self.outcomes)
 
     @property
     def all_known(self) -> bool:
@@ -125,7 +131,8 @@ def open_evaluation(store: Store, name: str) -> Opened:
             budget=spec.budget.labels, half_width=spec.target.half_width, variance=spec.target.variance
         ),
         inherited=reusable(taken_over),
-        outcomes=read_outcomes(store, manifest.outcomes_key),
+        # those of items in no cell are never drawn, and may be as many as the pool is large
+        outcomes={} if cut.cells.n_items < manifest.rows else read_outcomes(store, manifest.outcomes_key),
     )
 
 
