@@ -28,10 +28,10 @@ def cut_pool(
     part_keys, part_rows: of the parts just written; outcomes: item -> label, known beforehand; map_over: who
     does the shards. The result does not depend on it.
     """
-    predictions = predictions_of(spec)
+    predictions, shards = predictions_of(spec), shards_of(part_keys, part_rows)
     cut, rows = predictions.cut(predictions.method, PoolToCut(
-        evaluation=spec.name, store=store, shards=shards_of(part_keys, part_rows),
-        segments=spec.pool.segments, outcomes=outcomes, map_over=map_over, kept=True,
+        evaluation=spec.name, store=store, shards=shards, segments=spec.pool.segments, outcomes=outcomes,
+        map_over=map_over if len(shards) > 1 else one_after_the_other, kept=True,
     ))
     text = codec.to_json(cut.to_json())
     digest = partition_digest(text, rows.starts, rows.pieces)

@@ -14,8 +14,8 @@ parts already written stay and do no harm: a part's name holds the digest of its
 says which parts count. Two processes that freeze the same source write the same keys and bytes. If the source
 changed between them, the first manifest counts, and the other process goes on with it.
 
-Memory is bounded by the numbers the cut needs: with two classes some 60 bytes a row at its peak, whatever the
-rows hold.
+Memory does not grow with the pool where it has two classes and is cut by score; docs/large-pools.md says what
+the other kinds of predictions and cuts hold of a row.
 """
 
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def freeze_pool(
         ),
         segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
         partition=cut_pool(
-            spec, store, frozen.part_keys, [part.rows for part in frozen.parts], known, frozen.map_over
+            spec, store, frozen.part_keys, [part.rows for part in frozen.parts], known, map_over
         ),
         inherited=inherited,
         gold=freeze_gold(spec, store),

@@ -16,7 +16,7 @@ import numpy as np
 from assay.evalcore.types import Ints
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import CellPiece
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.travelling import Travelling
 
 NUMBER = "<u4"   # of a row in its shard, or of a place in a piece
 BYTES = 4
@@ -38,11 +38,11 @@ def piece_of(cell: Ints, n_cells: int) -> bytes:
     return rows[np.argsort(narrow, kind="stable")].astype(NUMBER).tobytes()
 
 
-def put_piece(store: Store | None, evaluation: str, shard: int, piece: bytes) -> str:
-    """Put a piece, if there is a store to put it into; its digest."""
+def put_piece(to: Travelling | None, evaluation: str, shard: int, piece: bytes) -> str:
+    """Put a piece, if there is a store to put it to; its digest."""
     digest = layout.digest(piece)
-    if store is not None:
-        store.put(layout.partition_rows(evaluation, shard, digest), piece)
+    if to is not None:
+        to.store.put(layout.partition_rows(evaluation, shard, digest), piece)
     return digest
 
 

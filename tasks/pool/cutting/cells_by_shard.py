@@ -16,7 +16,7 @@ from assay.evalcore.pool.partition import Partition, count_by_segment, decision_
 from assay.evalcore.pool.patterns import pattern_of
 from assay.evalcore.pool.strata import assign
 from assay.evalcore.types import Floats, Ints
-from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.cutting.cell_rows import CellRows, cell_rows, piece_of, put_piece
 from assay.tasks.pool.cutting.frozen_shards import FrozenShard
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
@@ -40,8 +40,8 @@ class _CountShard:
     """The work on a shard."""
 
     evaluation: str
-    store: Store
-    pieces_to: Store | None
+    store: Travelling
+    pieces_to: Travelling | None
     n_strata: int
     edges: Floats
     systems: Sequence[str]     # columns that decide the stratum, where there are any
@@ -52,7 +52,7 @@ class _CountShard:
         rows: list[tuple[Ints, Floats, Floats]] = []
         known_table = np.zeros((2, 2), np.int64)
         segments: dict[str, dict[str, Ints]] = {name: {} for name in self.segments}
-        for table, known in shard.tables(self.store, [*NUMBERS, *self.systems, *self.segments]):
+        for table, known in shard.tables(self.store.store, [*NUMBERS, *self.systems, *self.segments]):
             score, probability, prediction = (np.asarray(table.column(name)) for name in NUMBERS)
             key = keys_of(self._stratum(table, score), prediction)
             if known is not None:
@@ -87,12 +87,12 @@ def cut_by_shard(method: Method, pool: PoolToCut, systems: Sequence[str]) -> tup
     if systems:
         n_strata = n_slots = 1 << len(systems)
     else:
-        ordered, positives = ordered_scores(pool.store, pool.shards, pool.map_over)
+        ordered, positives = ordered_scores(Travelling(pool.store), pool.shards, pool.map_over)
         edges, n_slots = method.edges(ordered, positives)
         boundary, n_strata = decision_boundary(ordered, positives), len(edges) + 1
     knows = pool.shards[0].known is not None
     work = _CountShard(
-        evaluation=pool.evaluation, store=pool.store, pieces_to=pool.pieces_to, n_strata=n_strata,
+        evaluation=pool.evaluation, store=Travelling(pool.store), pieces_to=pool.pieces_to, n_strata=n_strata,
         edges=edges, systems=systems, segments=() if knows else pool.segments,
     )
     total, by_shard, digests = CellSums.none(2 * n_strata), [], []

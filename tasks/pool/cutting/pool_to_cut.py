@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from assay.evalcore.types import Ints
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.cutting.cell_rows import CellRows, cell_rows, piece_of, put_piece
 from assay.tasks.pool.cutting.frozen_shards import FrozenShard
 from assay.tasks.pool.frozen import frozen_parts
@@ -37,9 +38,9 @@ class PoolToCut:
         return [key for shard in self.shards for key in shard.part_keys]
 
     @property
-    def pieces_to(self) -> Store | None:
+    def pieces_to(self) -> Travelling | None:
         """Where the rows of cells are put."""
-        return self.store if self.kept else None
+        return Travelling(self.store) if self.kept else None
 
     def parts(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """All parts in order, one at a time, with these columns."""

@@ -23,6 +23,7 @@ import numpy as np
 from assay.evalcore.pool.ordered_scores import OrderedScores, ScoresInMemory, histogram
 from assay.evalcore.types import Bools, Floats, Ints
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.cutting.frozen_shards import FrozenShard
 from assay.tasks.pool.mapping import MapOver
 
@@ -43,13 +44,13 @@ class _Summary:
 
 @dataclass(frozen=True, slots=True)
 class _Summarise:
-    store: Store
+    store: Travelling
     most: int     # scores told of a shard
 
     def __call__(self, shard: FrozenShard) -> _Summary:
         scores: list[Floats] = []
         positives = 0
-        for table, known in shard.tables(self.store, ["score", "prediction"]):
+        for table, known in shard.tables(self.store.store, ["score", "prediction"]):
             within = slice(None) if known is None else known < 0
             scores.append(np.asarray(table.column("score"))[within])
             positives += int(np.count_nonzero(np.asarray(table.column("prediction"))[within]))
@@ -63,24 +64,24 @@ class _Summarise:
 
 @dataclass(frozen=True, slots=True)
 class _CountBelow:
-    store: Store
+    store: Travelling
     values: Floats
 
     def __call__(self, shard: FrozenShard) -> tuple[Ints, Ints]:
         """How many scores of the shard are lower than each value, and how many are not higher."""
-        ordered = _sorted(self.store, shard)
+        ordered = _sorted(self.store.store, shard)
         return np.searchsorted(ordered, self.values), np.searchsorted(ordered, self.values, side="right")
 
 
 @dataclass(frozen=True, slots=True)
 class _Gather:
-    store: Store
+    store: Travelling
     above: Floats
     below: Floats
 
     def __call__(self, shard: FrozenShard) -> Floats:
         """The scores of the shard between `above` and `below` of any interval, both left out, rising."""
-        ordered = _sorted(self.store, shard)
+        ordered = _sorted(self.store.store, shard)
         starts = np.searchsorted(ordered, self.above, side="right")
         ends = np.searchsorted(ordered, self.below)
         return np.concatenate([ordered[a:b] for a, b in zip(starts, ends, strict=True)])
@@ -88,20 +89,20 @@ class _Gather:
 
 @dataclass(frozen=True, slots=True)
 class _Histogram:
-    store: Store
+    store: Travelling
     bins: int
     low: float
     high: float
 
     def __call__(self, shard: FrozenShard) -> tuple[Ints, Floats]:
-        return histogram(_scores(self.store, shard), self.bins, self.low, self.high)
+        return histogram(_scores(self.store.store, shard), self.bins, self.low, self.high)
 
 
 class ScoresByShard:
     """An `OrderedScores` of a frozen pool."""
 
     def __init__(
-        self, store: Store, shards: Sequence[FrozenShard], map_over: MapOver, grid: Floats, soon: Ints
+        self, store: Travelling, shards: Sequence[FrozenShard], map_over: MapOver, grid: Floats, soon: Ints
     ) -> None:
         """grid: values of scores, rising, among them the lowest and the highest; soon: ranks that are going
         to be asked for, to be found together with the first ones."""
@@ -176,7 +177,7 @@ class ScoresByShard:
 
 
 def ordered_scores(
-    store: Store, shards: Sequence[FrozenShard], map_over: MapOver
+    store: Travelling, shards: Sequence[FrozenShard], map_over: MapOver
 ) -> tuple[OrderedScores, int]:
     """The scores of the rows that are in cells, and how many of these are predicted positive."""
     summaries = list(map_over(_Summarise(store, max(SUMMARY // len(shards), LEAST_OF_SHARD)), shards))

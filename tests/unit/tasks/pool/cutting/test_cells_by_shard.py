@@ -15,6 +15,7 @@ from assay.evalcore.pool.partition import build_partition, count_by_segment
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import FEATURE, SYSTEM
 from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.cutting import frozen_shards, scores_by_shard
 from assay.tasks.pool.cutting.cells_by_shard import cut_by_shard
 from assay.tasks.pool.cutting.cells_of_features import cut_by_features
@@ -113,7 +114,7 @@ def test_ranks_counts_and_histograms_are_those_of_the_array(scores):
     _, pool = a_pool(scores, np.random.default_rng(3))
     known = ScoresInMemory(scores)
     with patch.multiple(scores_by_shard, **TINY):
-        found, _ = ordered_scores(pool.store, pool.shards, pool.map_over)
+        found, _ = ordered_scores(Travelling(pool.store), pool.shards, pool.map_over)
         assert isinstance(found, ScoresByShard)
         assert (len(found), found.low, found.high) == (len(known), known.low, known.high)
         assert (found.at(np.arange(len(scores))) == known.at(np.arange(len(scores)))).all()
