@@ -35,7 +35,7 @@ REFERENCE = {
 class FineHistogram(DirichletTreeMethod):
     """The same method cut from 1,024 histogram bins, the fallback of the authors' code on sparse scores."""
 
-    def edges(self, scores, predictions):
+    def edges(self, scores, positives):
         """256 strata of equal cumulative √frequency over 1,024 bins."""
         return csf_edges(scores, 256, n_bins=1024), 256
 

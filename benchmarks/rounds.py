@@ -22,7 +22,7 @@ ROUNDS = 20
 class SameStrata(DirichletTreeMethod):
     """256 strata whatever N: the histogram rule alone would cut small pools more coarsely."""
 
-    def edges(self, scores, predictions):
+    def edges(self, scores, positives):
         """256 strata of equal cumulative √frequency over 4,096 bins."""
         return csf_edges(scores, 256, n_bins=4096), 256
 

@@ -13,16 +13,15 @@ import numpy as np
 
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.strata import csf_edges
 from assay.evalcore.types import Floats
 
 FINE_STRATA = 512
 
 
-def fine_edges(scores: Floats) -> tuple[Floats, int]:
+def fine_edges(scores: OrderedScores) -> tuple[Floats, int]:
     """Edges and number of FINE_STRATA strata of equal √frequency, for methods that need p item by item.
-
-    scores (N,).  Raises BadInput without scores.
     """
     return csf_edges(scores, FINE_STRATA, n_bins=4 * FINE_STRATA), FINE_STRATA
 

@@ -29,6 +29,7 @@ from assay.evalcore.measures.base import Measure
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.state import MethodState
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition_kinds import FeatureTree
 from assay.evalcore.recalibration.evidence import Evidence
 from assay.evalcore.types import Bools, Floats, Ints
@@ -80,10 +81,10 @@ class Method(ABC):
         return None
 
     @abstractmethod
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Interior strata edges for a pool, and the number of leaf slots of its tree.
 
-        scores (N,); predictions (N,) 0 or 1.
+        positives: the number of predicted positives.
         """
 
     @abstractmethod

@@ -8,7 +8,7 @@ belief), `reporting` (what is said).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition import decision_boundary
 from assay.evalcore.pool.strata import csf_edges, rank_edges
 from assay.evalcore.randomness import stream
@@ -139,12 +140,11 @@ class Recalibrated(Method):
             "whatever the model says of them."
         )
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""
-        positives = int(np.count_nonzero(predictions))
         parts = [csf_edges(scores, self.n_strata), rank_edges(scores, max(positives, 16) / 16)]
         if 0 < positives < len(scores):
-            parts.append(np.array([decision_boundary(scores, predictions)]))
+            parts.append(np.array([decision_boundary(scores, positives)]))
         edges = np.unique(np.concatenate(parts))
         return edges, len(edges) + 1
 

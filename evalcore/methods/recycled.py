@@ -22,7 +22,7 @@ its two groups.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.fixed_size import fixed_size_design
 from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.recycled.shares import Groups, behind, groups_of, level, predictions_of, separate_labels
 from assay.evalcore.types import Bools, DiagnosticArrays, Floats, Ints
 
@@ -70,7 +71,7 @@ class Recycled(Method):
     )
     capabilities: ClassVar[Capabilities] = Capabilities(judges_systems=True, weighting="cells")
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """One stratum: the predictions make the cells."""
         return np.empty(0), 1
 

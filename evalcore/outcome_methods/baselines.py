@@ -18,7 +18,8 @@ from assay.evalcore.outcome_methods.cut import Cut, cut, profile
 from assay.evalcore.outcome_methods.sampled import Sampled
 from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.strata import csf_edges
+from assay.evalcore.pool.ordered_scores import ScoresInMemory
+from assay.evalcore.pool.strata import assign, csf_edges
 from assay.evalcore.types import Floats
 
 STRATA = 16
@@ -59,8 +60,8 @@ class Stratified(Passive):
         """Strata of the confidence; of the judges' mean for numbers."""
         found = profile(stack, items)
         score = found.score if items.probability is None else np.asarray(items.probability.max(axis=1))
-        stratum = np.searchsorted(csf_edges(score, STRATA), score, side="right").astype(np.int64)
-        return cut(stack, items, found, stratum, np.zeros(len(items)), 1)
+        edges = csf_edges(ScoresInMemory(score), STRATA)
+        return cut(stack, items, found, assign(edges, score), np.zeros(len(items)), 1)
 
 
 @dataclass(frozen=True, slots=True)

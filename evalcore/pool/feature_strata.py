@@ -13,6 +13,7 @@ leaves and predictions; methods treat them like cells cut by score.
 import numpy as np
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.cell_sums import CellSums, keys_of
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.types import Array, Bools, Floats, Ints
 
@@ -71,26 +72,16 @@ def cells_of(
 ) -> tuple[Cells, Ints]:
     """Cells of leaves × predictions, and the cell (N,) of each item.
 
-    leaf (N,) in 0..n_leaves - 1; scores, probabilities (N,); predictions (N,) 0 or 1.  The log density is set
-    to 0, since a leaf is no range of scores: methods that model the density need cuts by score.  Raises
-    BadInput for arrays of different lengths or a leaf beyond the tree.
+    leaf (N,) in 0..n_leaves - 1; scores, probabilities (N,); predictions (N,) 0 or 1.  The log density is 0.
+    Raises BadInput for arrays of different lengths or a leaf beyond the tree.
     """
     if not len(leaf) == len(scores) == len(probabilities) == len(predictions) or not len(leaf):
         raise BadInput("leaves, scores, probabilities and predictions must describe one pool of items")
     if leaf.min() < 0 or leaf.max() >= n_leaves:
         raise BadInput(f"leaves must lie in 0..{n_leaves - 1}")
-    occupied, cell = np.unique(leaf * 2 + predictions.astype(np.int64), return_inverse=True)
-    size = np.bincount(cell)
-    cells = Cells(
-        stratum=(occupied // 2).astype(np.int64),
-        prediction=(occupied % 2).astype(np.int64),
-        size=size.astype(np.int64),
-        mean_score=np.bincount(cell, weights=scores) / size,
-        mean_probability=np.bincount(cell, weights=probabilities) / size,
-        log_density=np.zeros(len(size)),
-        n_slots=n_leaves,
-    )
-    return cells, np.asarray(cell, dtype=np.int64)
+    key = keys_of(leaf, predictions)
+    sums = CellSums.of(key, 2 * n_leaves, scores, probabilities)
+    return sums.cells(n_leaves), sums.cell_of(key)
 
 
 def _checked(features: Floats, branching: int, depth: int) -> Floats:

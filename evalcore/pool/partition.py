@@ -11,11 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.cell_sums import CellSums, keys_of
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.feature_strata import cells_of
+from assay.evalcore.pool.ordered_scores import OrderedScores, ScoresInMemory
 from assay.evalcore.pool.partition_kinds import FeatureTree, without_features
 from assay.evalcore.pool.patterns import pattern_of
-from assay.evalcore.pool.strata import assign, log_density
+from assay.evalcore.pool.strata import assign
 from assay.evalcore.types import Array, Floats, Ints, JsonObject
 
 
@@ -32,8 +34,8 @@ class Cutter(Protocol):
         """The tree of features it cuts by; None for a cut by score."""
         ...
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
-        """Interior strata edges for a pool, and the number of leaf slots of its tree; scores (N,)."""
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
+        """Interior strata edges for a pool, and the number of leaf slots of its tree."""
         ...
 
 
@@ -73,18 +75,17 @@ def count_by_segment(cell: Ints, n_cells: int, value: Ints, n_values: int) -> In
     return np.bincount(value * n_cells + cell, minlength=n_values * n_cells).reshape(n_values, n_cells)
 
 
-def decision_boundary(scores: Floats, predictions: Array) -> float:
+def decision_boundary(scores: OrderedScores, positives: int) -> float:
     """The score at which predictions turn positive: halfway between the PP-th and the next highest score.
 
-    scores, predictions (N,); PP the number of predicted positives.  It is a threshold that makes the
-    predictions where one does, and else one that would predict as many positives.  Where nothing or
-    everything is predicted positive it is the highest or the lowest score.
+    positives: PP, the number of predicted positives.  It is a threshold that makes the predictions where one
+    does, and else one that would predict as many positives.  Where nothing or everything is predicted
+    positive it is the highest or the lowest score.
     """
-    positives = int(np.count_nonzero(predictions))
     if positives in (0, len(scores)):
-        return float(scores.max() if positives == 0 else scores.min())
-    around = np.partition(scores, [len(scores) - positives - 1, len(scores) - positives])
-    return float((around[len(scores) - positives - 1] + around[len(scores) - positives]) / 2)
+        return scores.high if positives == 0 else scores.low
+    below, above = scores.at(len(scores) - positives + np.array([-1, 0]))
+    return float((below + above) / 2)
 
 
 def build_partition(
@@ -114,10 +115,11 @@ def build_partition(
         pattern, n_patterns = pattern_of(systems)
         cells, cell = cells_of(pattern, n_patterns, scores, probabilities, predictions)
         return Partition(edges=np.empty(0), cells=cells), cell
-    edges, n_slots = method.edges(scores, predictions)
-    boundary = decision_boundary(scores, predictions)
+    ordered, positives = ScoresInMemory(scores), int(np.count_nonzero(predictions))
+    edges, n_slots = method.edges(ordered, positives)
     return partition_by(
-        edges, scores, probabilities, predictions, n_slots=n_slots, boundary=boundary
+        edges, scores, probabilities, predictions, n_slots=n_slots,
+        boundary=decision_boundary(ordered, positives), ordered=ordered,
     )
 
 
@@ -129,12 +131,13 @@ def partition_by(
     *,
     n_slots: int | None = None,
     boundary: float = 0.0,
+    ordered: OrderedScores | None = None,
 ) -> tuple[Partition, Ints]:
     """Cut a pool at these edges.
 
     edges (K,) rising, K interior edges for K + 1 strata; scores, probabilities (N,); predictions (N,) 0 or 1;
     n_slots: leaves of the complete tree (default: the number of strata); boundary: the score at which the
-    system changes its prediction.
+    system changes its prediction; ordered: the scores in rank order, where they are at hand.
 
     Returns the partition and the cell (N,) of each item.  Raises BadInput for an empty or ragged pool.
     """
@@ -145,23 +148,9 @@ def partition_by(
             f"{len(scores)} scores, {len(probabilities)} probabilities and {len(predictions)} predictions "
             "do not describe one pool"
         )
-    key = assign(edges, scores) * 2 + predictions.astype(np.int64)
-    counts_by_key = np.bincount(key, minlength=2 * (len(edges) + 1))
-    occupied = np.flatnonzero(counts_by_key)
-    cell_of_key = np.zeros(len(counts_by_key), np.int64)
-    cell_of_key[occupied] = np.arange(len(occupied))
-    cell = cell_of_key[key]
-    size = counts_by_key[occupied].astype(np.int64)
-    mean_score = np.bincount(cell, weights=scores) / size
-    ordered = np.sort(scores)
-    middle = np.minimum(np.searchsorted(ordered, mean_score), len(ordered) - 1)
-    cells = Cells(
-        stratum=occupied // 2,
-        prediction=occupied % 2,
-        size=size,
-        mean_score=mean_score - boundary,
-        mean_probability=np.bincount(cell, weights=probabilities) / size,
-        log_density=log_density(ordered, middle),
-        n_slots=max(n_slots or 0, len(edges) + 1),
+    key = keys_of(assign(edges, scores), predictions)
+    sums = CellSums.of(key, 2 * (len(edges) + 1), scores, probabilities)
+    cells = sums.cells(
+        max(n_slots or 0, len(edges) + 1), boundary=boundary, ordered=ordered or ScoresInMemory(scores)
     )
-    return Partition(edges=edges, cells=cells), cell
+    return Partition(edges=edges, cells=cells), sums.cell_of(key)

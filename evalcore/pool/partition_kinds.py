@@ -15,6 +15,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadArgument
 from assay.evalcore.pool.feature_strata import cluster_strata, kd_tree_strata
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.score_strata import StrataKind, score_edges
 from assay.evalcore.types import Floats, Ints
 
@@ -57,8 +58,8 @@ def binary_tree(kind: PartitionKind, n_strata: int) -> FeatureTree | None:
     return feature_tree(kind, 2, max(1, ceil(log2(max(n_strata, 2)))))
 
 
-def cut_scores(kind: PartitionKind, scores: Floats, n_strata: int) -> Floats:
-    """Interior edges of a cut by score, of scores (N,); an empty array for a cut by features."""
+def cut_scores(kind: PartitionKind, scores: OrderedScores, n_strata: int) -> Floats:
+    """Interior edges of a cut by score; an empty array for a cut by features."""
     if kind in _BY_FEATURES:
         return np.empty(0)
     return score_edges(_BY_SCORE[kind], scores, n_strata)

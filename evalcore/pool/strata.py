@@ -8,13 +8,14 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.plurals import plural
+from assay.evalcore.pool.ordered_scores import OrderedScores, quantiles
 from assay.evalcore.types import Floats, Ints
 
 
-def csf_edges(scores: Floats, n_strata: int, n_bins: int | None = None) -> Floats:
+def csf_edges(scores: OrderedScores, n_strata: int, n_bins: int | None = None) -> Floats:
     """Cumulative square-root-frequency edges (Dalenius & Hodges 1959): equal steps of Σ √frequency.
 
-    scores (N,); n_bins: bins of the frequency histogram, by default what the Freedman-Diaconis rule says,
+    n_bins: bins of the frequency histogram, by default what the Freedman-Diaconis rule says,
     even where that is fewer than the strata asked for.  Finer bins cut the sparse ends of the score into
     strata of one or two items, which teach each other nothing: on a pool of 53,753 items where the rule says
     252 bins, 1,024 bins tripled the Dirichlet tree's squared error at 1,000 labels.
@@ -23,13 +24,13 @@ def csf_edges(scores: Floats, n_strata: int, n_bins: int | None = None) -> Float
     """
     if n_strata < 1 or len(scores) == 0:
         raise BadInput(f"cannot cut {plural(len(scores), 'score')} into {n_strata} strata")
-    low, high = float(scores.min()), float(scores.max())
+    low, high = scores.low, scores.high
     if n_strata == 1 or low == high:
         return np.empty(0)
     bins = n_bins or _freedman_diaconis(scores)
     if high - low < bins * np.spacing(max(abs(low), abs(high))):   # apart by rounding alone
         return np.empty(0)
-    counts, bin_edges = np.histogram(scores, bins=bins, range=(low, high))
+    counts, bin_edges = scores.histogram(bins)
     cumulative = np.cumsum(np.sqrt(counts))
     steps = cumulative[-1] / n_strata * np.arange(1, n_strata)
     # the bin in which the cumulative curve reaches each step: the edge is put at that bin's lower end
@@ -38,11 +39,11 @@ def csf_edges(scores: Floats, n_strata: int, n_bins: int | None = None) -> Float
     return np.asarray(edges[edges > low], dtype=np.float64)
 
 
-def _freedman_diaconis(scores: Floats) -> int:
+def _freedman_diaconis(scores: OrderedScores) -> int:
     """Bins of width 2 IQR / N^(1/3); between 8 and 2**16, for scores that are tied or have heavy tails."""
-    q1, q3 = np.quantile(scores, [0.25, 0.75])
+    q1, q3 = quantiles(scores, np.array([0.25, 0.75]))
     width = 2 * (q3 - q1) / len(scores) ** (1 / 3)
-    spread = float(scores.max() - scores.min())
+    spread = scores.high - scores.low
     if width <= spread * 2.0**-16:  # more than half of the scores tied, or one far away
         return 256 if width <= 0 else 2**16
     return max(8, int(np.ceil(spread / width)))
@@ -53,29 +54,30 @@ def assign(edges: Floats, scores: Floats) -> Ints:
     return np.searchsorted(edges, scores, side="right").astype(np.int64)
 
 
-def log_density(sorted_scores: Floats, positions: Ints) -> Floats:
+def log_density(scores: OrderedScores, positions: Ints) -> Floats:
     """Log of the pool's density in score at some ranks, from a window of neighbours.
 
     The window reaches max(6, 8% of the rank distance to the nearer end) ranks to each side, so it is narrow
     where items are few, which is where the density matters.
 
-    sorted_scores (N,) ascending; positions (C,) ranks.  Returns (C,), in log items⁻¹ per unit of score.
+    positions (C,) ranks.  Returns (C,), in log items⁻¹ per unit of score.
     """
-    last = len(sorted_scores) - 1
+    last = len(scores) - 1
     reach = np.maximum(6, (0.08 * np.minimum(positions, last - positions)).astype(np.int64))
     lower, upper = np.clip(positions - reach, 0, last), np.clip(positions + reach, 0, last)
-    span = sorted_scores[upper] - sorted_scores[lower]
-    smallest = max(float(sorted_scores[-1] - sorted_scores[0]), 1.0) * 1e-9  # all ties: dense, not infinite
-    share = np.maximum(upper - lower, 1) / len(sorted_scores)
+    found = scores.at(np.concatenate([lower, upper]))
+    span = found[len(lower):] - found[:len(lower)]
+    smallest = max(scores.high - scores.low, 1.0) * 1e-9  # all ties: dense, not infinite
+    share = np.maximum(upper - lower, 1) / len(scores)
     return np.asarray(np.log(share / np.maximum(span, smallest)), dtype=np.float64)
 
 
-def rank_edges(scores: Floats, first_block: float, ratio: float = 1.18) -> Floats:
+def rank_edges(scores: OrderedScores, first_block: float, ratio: float = 1.18) -> Floats:
     """Edges at geometric ranks from the top: the top `first_block` items, then blocks growing by `ratio`.
 
     Rare positives sit at the top of the ranking, where equal steps of √frequency cut too coarsely.
 
-    scores (N,). Returns edges (K,), rising, each the score of an item; K depends on the ratio.  Raises
+    Returns edges (K,), rising, each the score of an item; K depends on the ratio.  Raises
     BadInput for no scores, a first block that is not positive or a ratio that does not grow.
     """
     if len(scores) == 0 or not first_block > 0 or not ratio > 1:
@@ -87,6 +89,5 @@ def rank_edges(scores: Floats, first_block: float, ratio: float = 1.18) -> Float
     while rank < len(scores):
         ranks.append(int(rank))
         rank = max(rank + 1, rank * ratio)
-    descending = np.sort(scores)[::-1]
-    edges = np.unique(descending[np.array(ranks, dtype=np.int64) - 1])
-    return np.asarray(edges[edges > scores.min()], dtype=np.float64)
+    edges = np.unique(scores.at(len(scores) - np.array(ranks, np.int64)))
+    return np.asarray(edges[edges > scores.low], dtype=np.float64)

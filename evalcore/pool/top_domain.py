@@ -12,11 +12,10 @@ rank order, so that a pool that is labelled to the end is measured exactly.
 `acis` takes the paper's own cut instead: 3 (i + 1) PP in iteration i.
 """
 
-from typing import Any
-
 import numpy as np
 
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition import decision_boundary
 from assay.evalcore.pool.strata import rank_edges
 from assay.evalcore.types import Bools, Floats, Ints
@@ -33,29 +32,29 @@ def cut_rank(n_items: int, predicted_positives: int) -> int:
     return min(wanted, n_items)
 
 
-def top_edges(scores: Floats, predictions: Any, *, ratio: float = 1.06) -> tuple[Floats, int]:
+def top_edges(scores: OrderedScores, positives: int, *, ratio: float = 1.06) -> tuple[Floats, int]:
     """Edges of strata of geometric ranks, cut at K and at the decision boundary as well; and their number.
 
-    scores (N,); predictions (N,) 0 or 1.  About the first `1 / (ratio - 1)` ranks are strata of one item.
+    positives: PP, the number of predicted positives.  About the first `1 / (ratio - 1)` ranks are strata of
+    one item.
     """
-    k = cut_rank(len(scores), int(np.count_nonzero(predictions)))
-    at_cut = np.partition(scores, len(scores) - k)[len(scores) - k]
-    marks = [at_cut, decision_boundary(scores, predictions)]
+    k = cut_rank(len(scores), positives)
+    at_cut = float(scores.at(np.array([len(scores) - k]))[0])
+    marks = [at_cut, decision_boundary(scores, positives)]
     return _ranked(scores, ratio, marks)
 
 
-def iteration_edges(scores: Floats, predictions: Any, *, ratio: float = 1.03) -> tuple[Floats, int]:
+def iteration_edges(scores: OrderedScores, positives: int, *, ratio: float = 1.03) -> tuple[Floats, int]:
     """As `top_edges`, cut where the domain of each iteration ends: see `iteration_of`."""
-    positives = int(np.count_nonzero(predictions))
     ranks = [3 * (i + 1) * positives for i in range(1, _ITERATIONS + 1)]
     at = [len(scores) - rank for rank in ranks if 0 < rank <= len(scores)]
-    marks = np.partition(scores, at)[at].tolist() if at else []
-    return _ranked(scores, ratio, [*marks, decision_boundary(scores, predictions)])
+    marks = scores.at(np.array(at)).tolist() if at else []
+    return _ranked(scores, ratio, [*marks, decision_boundary(scores, positives)])
 
 
-def _ranked(scores: Floats, ratio: float, marks: list[float]) -> tuple[Floats, int]:
+def _ranked(scores: OrderedScores, ratio: float, marks: list[float]) -> tuple[Floats, int]:
     edges = np.unique(np.concatenate([rank_edges(scores, 1, ratio), marks]))
-    edges = edges[edges > scores.min()]
+    edges = edges[edges > scores.low]
     return edges, len(edges) + 1
 
 

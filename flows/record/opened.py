@@ -47,7 +47,8 @@ class Opened:
     extensions: tuple[Extension, ...] = ()   # so far
     inherited: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (item id, shown hash) -> label
     evidence: int = 0   # labels that its label model started from
-    outcomes: Mapping[str, int] = field(default_factory=dict)  # item id -> label that came by itself
+    # item id -> label that came by itself, of items that are in cells; the others are counted alone
+    outcomes: Mapping[str, int] = field(default_factory=dict)
     why_method: str | None = None   # why `auto` chose the method; None where it was asked for by name
 
     @property
@@ -72,6 +73,11 @@ class Opened:
     def as_of(self, number: int) -> "Opened":
         """As it was when round `number` was planned and estimated: without later extensions."""
         return self.extended(self.extensions[: extensions_before(self.extensions, number)])
+
+    @property
+    def n_outcomes(self) -> int:
+        """Labels that came by themselves."""
+        return self.manifest.rows - int(self.cut.cells.n_items) or len(self.outcomes)
 
     @property
     def all_known(self) -> bool:
@@ -151,7 +157,8 @@ def open_evaluation(
         rule=_rule(spec, ()),
         inherited=reusable(taken_over),
         evidence=len(taken_over),
-        outcomes=read_outcomes(store, manifest.outcomes_key),
+        # those of items in no cell are never drawn, and may be as many as the pool is large
+        outcomes={} if cut.cells.n_items < manifest.rows else read_outcomes(store, manifest.outcomes_key),
     )
     return begun.extended(read_extensions(ledger) if extensions is None else extensions)
 

@@ -162,7 +162,7 @@ def standing_of(
         revision=reissued.number if reissued else 0,
         moved=moved(as_closed, reissued.known) if reissued else (),
         revised_items=reissued.items if reissued else 0,
-        outcomes=None if opened.spec.outcomes is None else len(opened.outcomes),
+        outcomes=None if opened.spec.outcomes is None else opened.n_outcomes,
         extensions=extension_rows(opened),
         confidence_asked=opened.spec.target.confidence,
         known_before=_known_before(opened, known.round if known else 0),

@@ -48,8 +48,11 @@ def _of_spec(opened: Opened) -> Iterator[str]:
 def _of_partition(opened: Opened) -> Iterator[tuple[str, list[str]]]:
     ledger, manifest = opened.ledger, opened.manifest
     partition, rows = cut_again(opened.spec, ledger.store, manifest)
-    digest = manifest.partition.digest
-    found = list(value_differences(opened.cut.to_json(), partition.to_json()))
-    yield layout.partition(opened.name, digest), found
-    key = layout.partition_rows(opened.name, digest)
-    yield key, [] if rows == ledger.get(key) else ["the cells hold other rows than recomputed"]
+    key, starts = manifest.partition_keys
+    yield key, list(value_differences(opened.cut.to_json(), partition.to_json()))
+    yield starts, [] if rows.starts == ledger.get(starts) else ["cells start elsewhere than recomputed"]
+    said = manifest.partition.pieces
+    if len(said) != len(rows.pieces):
+        yield layout.manifest(opened.name), ["partition.pieces are not one for each shard"]
+    for key, piece, again in zip(manifest.piece_keys, said, rows.pieces, strict=False):
+        yield key, [] if piece == again else ["the cells hold other rows than recomputed"]

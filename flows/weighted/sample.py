@@ -47,9 +47,9 @@ def read_sample(opened: Opened) -> PoolSample:
             f"evaluation {opened.name!r} has no label yet; run `assay advance {opened.name}` when people "
             "have answered"
         )
-    if opened.outcomes and not opened.all_known:
+    if opened.n_outcomes and not opened.all_known:
         raise BadInput(
-            f"evaluation {opened.name!r} knows {len(opened.outcomes):,} labels that came by themselves; they "
+            f"evaluation {opened.name!r} knows {opened.n_outcomes:,} labels that came by themselves; they "
             "are no sample, and its labels speak of the other items alone"
         )
     sample = opened.statistics.sample(folded.state, folded.closed)

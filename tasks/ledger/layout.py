@@ -43,7 +43,9 @@ manifest = KeyPattern[str]("{evaluation}/pool/manifest.json")    # its presence 
 pool_part = KeyPattern[str, int, str]("{evaluation}/pool/part-{part:05d}-{digest:.16}.parquet")  # its rows
 pool_sources = KeyPattern[str]("{evaluation}/pool/sources.json")   # files it was read from; never compared
 partition = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.json")       # strata and cells
-partition_rows = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.rows")  # the rows cells hold
+partition_starts = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.starts")   # of cells, in
+# The rows that the cells hold, by shard.
+partition_rows = KeyPattern[str, int, str]("{evaluation}/partitions/rows-{shard:05d}-{digest:.16}")
 inherited = KeyPattern[str, str]("{evaluation}/inherited-{digest:.16}.parquet")   # labels bought earlier
 outcomes = KeyPattern[str, str]("{evaluation}/outcomes-{digest:.16}.parquet")   # came by themselves
 gold = KeyPattern[str, str]("{evaluation}/gold/{digest}.json")   # items of known answer

@@ -56,12 +56,21 @@ class FilesRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CellPiece:
+    """The rows of one shard, ordered by cell."""
+
+    file: str            # digest of its bytes, which names its key
+    rows: int            # of the shard, those in no cell included
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionEntry:
     """The cut that was made when the pool was frozen."""
 
     method: str          # the method it was made for, never "auto"
-    digest: str          # names partitions/<digest>.json and .rows
+    digest: str          # names partitions/<digest>.json and .starts; covers the pieces too
     cells: int
+    pieces: tuple[CellPiece, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +116,7 @@ class Manifest:
     def digests(self) -> dict[str, str]:
         """Ledger key -> digest of its bytes, of what was frozen; the partition apart."""
         frozen = dict(zip(self.part_keys, (part.file for part in self.parts), strict=True))
+        frozen |= zip(self.piece_keys, (piece.file for piece in self.partition.pieces), strict=True)
         if self.inherited is not None:
             frozen[layout.inherited(self.evaluation, self.inherited)] = self.inherited
         if self.outcomes is not None:
@@ -117,9 +127,17 @@ class Manifest:
 
     @property
     def partition_keys(self) -> tuple[str, str]:
-        """The ledger keys of the partition and of its rows."""
+        """The ledger keys of the partition, and of where its cells start in the pieces."""
         digest = self.partition.digest
-        return layout.partition(self.evaluation, digest), layout.partition_rows(self.evaluation, digest)
+        return layout.partition(self.evaluation, digest), layout.partition_starts(self.evaluation, digest)
+
+    @property
+    def piece_keys(self) -> list[str]:
+        """The ledger keys of the rows of the cells, by shard."""
+        return [
+            layout.partition_rows(self.evaluation, n, piece.file)
+            for n, piece in enumerate(self.partition.pieces)
+        ]
 
     @property
     def segment_names(self) -> list[str]:
@@ -147,9 +165,11 @@ def segment_columns(columns: Sequence[str]) -> list[str]:
     return [name for name in columns if name not in OWN_COLUMNS and not name.startswith("assay.")]
 
 
-def partition_digest(text: bytes, rows: bytes) -> str:
-    """What names a partition: of its JSON, and of the rows of its cells."""
-    return hashlib.sha256(text + hashlib.sha256(rows).digest()).hexdigest()[:32]
+def partition_digest(text: bytes, starts: bytes, pieces: Sequence[CellPiece]) -> str:
+    """What names a partition: of its JSON, of where its cells start, and of the rows that they hold."""
+    rows = "".join(f"{piece.file} {piece.rows}\n" for piece in pieces)
+    digests = (hashlib.sha256(blob).digest() for blob in (text, starts, rows.encode()))
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:32]
 
 
 def load_manifest(ledger: Ledger) -> Manifest:

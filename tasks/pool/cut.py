@@ -5,41 +5,52 @@ from collections.abc import Mapping, Sequence
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.manifest import Manifest, PartitionEntry, partition_digest
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.pool.frozen import frozen_parts
-from assay.tasks.pool.frozen_tables import FrozenTables
+from assay.tasks.pool.cutting.cell_rows import CellRows
+from assay.tasks.pool.cutting.frozen_shards import shards_of
+from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
+from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.pool.predictions.kinds import predictions_of
-from assay.tasks.pool.predictions.protocol import FrozenCut, Gathered
+from assay.tasks.pool.predictions.protocol import FrozenCut
 from assay.tasks.spec.evaluation import Spec
 
 
 def cut_pool(
-    spec: Spec, store: Store, gathered: Gathered, part_keys: Sequence[str], outcomes: Mapping[str, int]
+    spec: Spec,
+    store: Store,
+    part_keys: Sequence[str],
+    part_rows: Sequence[int],
+    outcomes: Mapping[str, int],
+    map_over: MapOver = one_after_the_other,
 ) -> PartitionEntry:
-    """Cut the pool for the spec's method; put the cells and, ordered by cell and row, their rows.
+    """Cut the pool for the spec's method; put the cells, and the rows that they hold.
 
-    part_keys: of the parts just written, for segments and ids; outcomes: item -> label, known beforehand.
+    part_keys, part_rows: of the parts just written; outcomes: item -> label, known beforehand; map_over: who
+    does the shards. The result does not depend on it.
     """
-    method = predictions_of(spec).method
-    partition, rows = gathered.cut(method, FrozenTables(
-        store=store, part_keys=part_keys, segments=spec.pool.segments, outcomes=outcomes
+    predictions, shards = predictions_of(spec), shards_of(part_keys, part_rows)
+    cut, rows = predictions.cut(predictions.method, PoolToCut(
+        evaluation=spec.name, store=store, shards=shards, segments=spec.pool.segments, outcomes=outcomes,
+        map_over=map_over if len(shards) > 1 else one_after_the_other, kept=True,
     ))
-    n_cells = partition.cells.n_cells
-    text = codec.to_json(partition.to_json())
-    digest = partition_digest(text, rows)
-    store.put(layout.partition_rows(spec.name, digest), rows)
+    text = codec.to_json(cut.to_json())
+    digest = partition_digest(text, rows.starts, rows.pieces)
+    store.put(layout.partition_starts(spec.name, digest), rows.starts)
     store.put(layout.partition(spec.name, digest), text)
-    return PartitionEntry(method=method, digest=digest, cells=n_cells)
+    return PartitionEntry(
+        method=predictions.method, digest=digest, cells=cut.cells.n_cells, pieces=rows.pieces
+    )
 
 
-def cut_again(spec: Spec, store: Store, manifest: Manifest) -> tuple[FrozenCut, bytes]:
-    """The frozen pool cut once more, from its parts: the partition, and its rows ordered by cell and row."""
-    gathered = predictions_of(spec).gathered()
-    for part in frozen_parts(store, manifest.part_keys, gathered.columns):
-        gathered.add(part)
-    return gathered.cut(manifest.partition.method, FrozenTables(
-        store=store, part_keys=manifest.part_keys, segments=manifest.segment_names,
-        outcomes=read_outcomes(store, manifest.outcomes_key),
+def cut_again(
+    spec: Spec, store: Store, manifest: Manifest, map_over: MapOver = one_after_the_other
+) -> tuple[FrozenCut, CellRows]:
+    """The frozen pool cut once more, from its parts; nothing is put."""
+    return predictions_of(spec).cut(manifest.partition.method, PoolToCut(
+        evaluation=manifest.evaluation, store=store,
+        shards=shards_of(manifest.part_keys, [part.rows for part in manifest.parts]),
+        segments=manifest.segment_names, outcomes=read_outcomes(store, manifest.outcomes_key),
+        map_over=map_over, kept=False,
     ))
 
 

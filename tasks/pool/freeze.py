@@ -14,8 +14,8 @@ parts already written stay and do no harm: a part's name holds the digest of its
 says which parts count. Two processes that freeze the same source write the same keys and bytes. If the source
 changed between them, the first manifest counts, and the other process goes on with it.
 
-Memory is bounded by the numbers the cut needs: with two classes some 60 bytes a row at its peak, whatever the
-rows hold.
+Memory does not grow with the pool where it has two classes and is cut by score; docs/large-pools.md says what
+the other kinds of predictions and cuts hold of a row.
 """
 
 from collections.abc import Callable
@@ -27,12 +27,11 @@ from assay.tasks.ledger.record import put_record
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import frozen_schema
 from assay.tasks.pool.cut import cut_pool
-from assay.tasks.pool.frozen import frozen_parts, pool_digest
+from assay.tasks.pool.frozen import pool_digest
 from assay.tasks.pool.given_elsewhere import freeze_given_elsewhere
 from assay.tasks.pool.gold import freeze_gold
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import freeze_outcomes, read_outcomes
-from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.known_answers import refuse_known_answers
 from assay.tasks.pool.shards.together import FrozenRows
 from assay.tasks.sources.reader import open_source
@@ -74,9 +73,6 @@ def freeze_pool(
     refuse_known_answers(spec, counts.predicted)
     outcomes = freeze_outcomes(spec, store, frozen.part_keys)
     known = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
-    gathered = predictions_of(spec).gathered()
-    for part in frozen_parts(store, frozen.part_keys, gathered.columns):
-        gathered.add(part)
     manifest = Manifest(
         evaluation=spec.name,
         rows=frozen.rows,
@@ -88,7 +84,9 @@ def freeze_pool(
             for file, rows in zip(source.files, frozen.rows_of_file, strict=True)
         ),
         segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
-        partition=cut_pool(spec, store, gathered, frozen.part_keys, known),
+        partition=cut_pool(
+            spec, store, frozen.part_keys, [part.rows for part in frozen.parts], known, map_over
+        ),
         inherited=inherited or freeze_given_elsewhere(spec, store, frozen.part_keys),
         gold=freeze_gold(spec, store),
         outcomes=outcomes,

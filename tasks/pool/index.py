@@ -7,27 +7,22 @@ and must hash to what was seen when the pool was frozen.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Ints
-from assay.tasks.ledger import layout
-from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.manifest import Manifest
 from assay.tasks.ledger.owner import Ledger
+from assay.tasks.pool.cutting.row_finder import RowFinder
 from assay.tasks.pool.frozen import PART_ROWS, FrozenRow, frozen_row, read_part_rows
 from assay.tasks.pool.predictions.protocol import CellSizes
 from assay.tasks.pool.shown import shown_hashes
 from assay.tasks.sources.reader import read_rows
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
-
-_ENTRY = 8                  # bytes of a row number
-_BRIDGED = 65_536           # entries it is cheaper to read than to skip with another request
 
 
 class PoolIndex:
@@ -38,8 +33,7 @@ class PoolIndex:
         self._ledger = ledger
         self._manifest = manifest
         self._sizes = cells.size
-        self._offsets = np.concatenate([[0], np.cumsum(self._sizes)])
-        self._rows_key = layout.partition_rows(ledger.name, manifest.partition.digest)
+        self._finder = RowFinder(ledger.store, manifest, cells.size)
         self._segments = manifest.segment_names
 
     def rows(self, cells: Ints, ranks: Ints) -> list[FrozenRow]:
@@ -54,7 +48,7 @@ class PoolIndex:
             raise ValueError(f"cells must lie in 0..{len(self._sizes) - 1}")
         if (ranks < 0).any() or (ranks >= self._sizes[cells]).any():
             raise ValueError("a rank must be at least 0 and below the size of its cell")
-        numbers = self._row_numbers(self._offsets[cells] + ranks)
+        numbers = self._finder.rows(cells, ranks)
         of_part: defaultdict[int, list[int]] = defaultdict(list)
         for number in sorted(set(numbers.tolist())):
             of_part[number // PART_ROWS].append(number)
@@ -84,33 +78,6 @@ class PoolIndex:
             for place, text in zip(places, texts, strict=True):
                 shown[place] = text
         return shown
-
-    def _row_numbers(self, positions: Ints) -> Ints:
-        """The row numbers at these places of the partition's rows."""
-        wanted = np.unique(positions)
-        found = np.empty(len(wanted), np.int64)
-        for first, last in _runs(wanted):
-            start = int(wanted[first])
-            length = int(wanted[last - 1]) + 1 - start
-            blob = self._ledger.store.get_range(self._rows_key, start * _ENTRY, length * _ENTRY)
-            if len(blob) != length * _ENTRY:
-                raise DamagedRecord(
-                    f"{self._rows_key}: too short; restore this key from a copy of the ledger"
-                )
-            found[first:last] = np.frombuffer(blob, "<i8")[wanted[first:last] - start]
-        if len(found) and not (found.min() >= 0 and found.max() < self._manifest.rows):
-            raise DamagedRecord(
-                f"{self._rows_key}: names rows the pool does not have; restore this key from a copy of the "
-                "ledger"
-            )
-        return found[np.searchsorted(wanted, positions)]
-
-
-def _runs(positions: Ints) -> Iterator[tuple[int, int]]:
-    """Slices of the sorted positions that are close enough to be read at once."""
-    breaks = np.flatnonzero(np.diff(positions) > _BRIDGED) + 1
-    bounds = [0, *breaks.tolist(), len(positions)]
-    yield from pairwise(bounds)
 
 
 def _shown_of_file(spec: Spec, path: str, rows: Sequence[FrozenRow]) -> list[dict[str, str]]:

@@ -77,7 +77,7 @@ def test_local_and_s3_sources_give_the_same_pool(tmp_path, bucket, format):
     )
     assert replace(remote, sources=()) == replace(local, sources=())
     assert [s.path.removeprefix(bucket.url) for s in remote.sources] == [f"/a.{format}", f"/b/1.{format}"]
-    for key in (*local.part_keys, f"trial/partitions/{local.partition.digest}.rows"):
+    for key in (*local.part_keys, *local.partition_keys, *local.piece_keys):
         assert stores[0].get(key) == stores[1].get(key)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from doubles.world import World
 from hypothesis import given, settings
@@ -366,16 +367,41 @@ def test_a_manifest_that_miscounts_is_named(finished):
 
 
 def test_cells_that_are_not_those_of_the_rows_are_named(finished):
-    # the rows of the first and the last cell change places, under the digest this gives
+    # the rows of the first and the last cell change places, under the digests this gives
     manifest = load_manifest(small(finished))
-    old = manifest.partition.digest
-    text, rows = (finished[f"small/partitions/{old}.{end}"] for end in ("json", "rows"))
-    swapped = rows[-8:] + rows[8:-8] + rows[:8]
-    new = partition_digest(text, swapped)
-    moved = {k: blob for k, blob in finished.items() if old not in k}
-    moved |= {f"small/partitions/{new}.json": text, f"small/partitions/{new}.rows": swapped}
-    changed = edited(moved, "small/pool/manifest.json", old.encode(), new.encode())
-    assert f"small/partitions/{new}.rows" in named(changed)
+    [key], [piece] = manifest.piece_keys, manifest.partition.pieces
+    swapped = finished[key][-4:] + finished[key][4:-4] + finished[key][:4]
+    new = replace(piece, file=layout.digest(swapped))
+    moved = layout.partition_rows("small", 0, new.file)
+    changed = {k: blob for k, blob in finished.items() if k != key} | {moved: swapped}
+    changed = edited(changed, "small/pool/manifest.json", piece.file.encode(), new.file.encode())
+    assert moved in named(with_partition_of_pieces(changed, [new]))
+
+
+def test_cells_that_start_elsewhere_are_named(finished):
+    # the second cell takes an item from the first, under the digest this gives
+    manifest = load_manifest(small(finished))
+    key = manifest.partition_keys[1]
+    starts = np.frombuffer(finished[key], "<u4").copy()
+    starts[1] -= 1
+    changed = with_partition_of_pieces(finished | {key: starts.tobytes()}, manifest.partition.pieces)
+    assert load_manifest(small(changed)).partition_keys[1] in named(changed)
+
+
+def test_a_piece_of_the_rows_that_changed_or_is_missing_is_named(finished):
+    [key] = load_manifest(small(finished)).piece_keys
+    blob = finished[key]
+    assert named(finished | {key: blob[4:8] + blob[:4] + blob[8:]}) == {key}
+    assert named({k: b for k, b in finished.items() if k != key}) == {key}
+
+
+def with_partition_of_pieces(values, pieces):
+    """The partition under the digest that these pieces and what is under its keys now give."""
+    manifest = load_manifest(small(values))
+    text, starts = manifest.partition_keys
+    old, new = manifest.partition.digest, partition_digest(values[text], values[starts], pieces)
+    moved = {k.replace(old, new): blob for k, blob in values.items()}
+    return edited(moved, "small/pool/manifest.json", old.encode(), new.encode())
 
 
 def test_the_seal_noted_elsewhere_tells_even_a_perfect_forgery(finished, tmp_path):

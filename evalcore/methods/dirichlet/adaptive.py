@@ -10,7 +10,7 @@ about at the time (section 3.3.1, "sample reuse").
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import MethodState
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition_kinds import FeatureTree, PartitionKind, cut_scores, feature_tree
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -88,7 +89,7 @@ class AdaptiveTree(Method):
         """What the interval of these settings was measured to cover."""
         return self.measured if self.variance == "corrected" else _AS_PRINTED
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """branching ** depth strata; by default of equal cumulative √frequency. Raises BadInput for a tree
         that is not one of 2 to 65,536 strata, and for settings that contradict each other."""
         if self.branching < 2 or not 1 <= self.depth * np.log2(self.branching) <= 16:

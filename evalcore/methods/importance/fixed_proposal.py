@@ -7,7 +7,7 @@ end.  An item may come up again; it keeps its label, and the draw counts again.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.types import Floats, Ints
 
 
@@ -62,7 +63,7 @@ class StaticImportance(Method):
         """The share of the proposal that is drawn evenly."""
         return self.secondary_mixing if len(measures) > 1 else 0.0
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Fine strata: the proposal is meant item by item."""
         return fine_edges(scores)
 

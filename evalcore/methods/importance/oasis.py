@@ -17,7 +17,7 @@ renew q after every draw; here it is renewed after every round.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition_kinds import FeatureTree, PartitionKind, binary_tree, cut_scores
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -69,7 +70,7 @@ class Oasis(Method):
     prior_strength: float = 1.0    # pseudo-draws a stratum
     self_normalised: bool = True   # the estimator: Σ w ℓ / Σ w, or Σ w ℓ / n
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """By default strata of equal √frequency."""
         return cut_scores(self.partition, scores, self.strata), self.strata
 

@@ -7,7 +7,7 @@ is no finite-population correction.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.importance.fixed_proposal import StaticImportance
 from assay.evalcore.methods.options import Share
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.types import Floats
 
 
@@ -39,7 +40,7 @@ class PassiveWithReplacement(StaticImportance):
         reuses_labels=True, spreads_evenly=True, single_draws=True, weighting="draws",
     )
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """One stratum: a uniform sample needs no more."""
         return np.empty(0), 1
 

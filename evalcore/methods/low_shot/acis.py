@@ -26,7 +26,7 @@ paper leaves open, and this module decides:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from assay.evalcore.methods.low_shot.calibration import Calibration, Strata, ble
 from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import unlabelled
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.top_domain import from_the_top, iteration_edges, iteration_of
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -73,9 +74,9 @@ class Acis(Method):
     prior_iterations: int = 4               # until c₀ has no weight
     secondary_mixing: Share = 0.1           # drawn evenly when more measures than the first are asked for
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Geometric ranks, cut where the domain of an iteration ends."""
-        return iteration_edges(scores, predictions)
+        return iteration_edges(scores, positives)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> AcisState:
         """The predictions are the calibration, and Ĝ_0 = ½."""

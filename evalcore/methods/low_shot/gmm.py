@@ -15,7 +15,7 @@ the mixture is of that domain, and it starts at the supplied probabilities.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from assay.evalcore.design.round import Design
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.low_shot.plug_in import PlugIn, PlugInState
 from assay.evalcore.methods.low_shot.topk import TopK
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.types import Floats, Ints
 
 _STEPS = 60
@@ -38,9 +39,9 @@ class GaussianMixture(PlugIn):
     name: str = "gmm"
     capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Those of `topk`."""
-        return PlugIn.edges(self, scores, predictions) if self.top_domain else _TOP.edges(scores, predictions)
+        return PlugIn.edges(self, scores, positives) if self.top_domain else _TOP.edges(scores, positives)
 
     def rates(self, state: PlugInState) -> Floats:
         """r of each cell."""

@@ -17,7 +17,7 @@ below count as negative (evalcore.pool.top_domain).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -52,9 +53,9 @@ class PlugIn(Method):
     top_domain: bool = False   # True: items below the cut in rank count as negative
     likelier: bool = False     # True: an item counts as the likelier label
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Geometric ranks from the top."""
-        return top_edges(scores, predictions)
+        return top_edges(scores, positives)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> PlugInState:
         """Nothing is known."""

@@ -27,7 +27,7 @@ What is not the paper's:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from assay.evalcore.methods.low_shot.pooled_state import PooledState
 from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import unlabelled
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.top_domain import from_the_top, top_cells, top_edges
 from assay.evalcore.types import Bools, Floats, Ints
 
@@ -77,9 +78,9 @@ class AcisPooled(Method):
     decay: float = 0.5             # β_t = β_0 / (1 + t)^decay
     secondary_mixing: Share = 0.1  # share drawn evenly when more measures than the first are asked for
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Geometric ranks, so that the calibration is finest where the positives are."""
-        return top_edges(scores, predictions)
+        return top_edges(scores, positives)
 
     def start(self, cells: Cells, measures: Sequence[Measure], repeats: int) -> PooledState:
         """The prior is the calibration."""

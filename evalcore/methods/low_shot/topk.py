@@ -5,7 +5,7 @@ ranks among the labelled items, and wrong by every positive that does not.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from assay.evalcore.design.draws import Draws, without_replacement
 from assay.evalcore.design.round import Design
 from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.low_shot.plug_in import PlugIn, PlugInState
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.top_domain import from_the_top, top_edges
 from assay.evalcore.types import Floats, Ints
 
@@ -24,9 +25,9 @@ class TopK(PlugIn):
     name: str = "topk"
     capabilities: ClassVar[Capabilities] = Capabilities(top_of_ranking=True, whole_pool_only=True)
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Strata of one item down to rank 200, and ½% of the rank from there on."""
-        return top_edges(scores, predictions, ratio=1.005)
+        return top_edges(scores, positives, ratio=1.005)
 
     def rates(self, state: PlugInState) -> Floats:
         """0: unlabelled items count as negative."""

@@ -44,6 +44,7 @@ from assay.evalcore.methods.fixed_size import fixed_size_design
 from assay.evalcore.methods.options import Share
 from assay.evalcore.methods.state import MethodState, unlabelled
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.types import Floats, Ints
 
 
@@ -99,7 +100,7 @@ class BernoulliDesign(Method):
         """What is known of its intervals, and of the size of its batches."""
         return self.covered + " " + (_EXACT_SIZE if self.draws == "systematic" else _RANDOM_SIZE)
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Fine strata: the design is meant item by item."""
         return fine_edges(scores)
 

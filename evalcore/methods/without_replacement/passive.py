@@ -11,7 +11,7 @@ predictions.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -24,6 +24,7 @@ from assay.evalcore.methods.capabilities import Capabilities
 from assay.evalcore.methods.exact import known_confusion
 from assay.evalcore.methods.state import MethodState, unlabelled_state
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.types import Bools, Floats, Ints
 
 
@@ -47,7 +48,7 @@ class Passive(Method):
         weighting="cells",
     )
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """One stratum: a uniform sample needs no more."""
         return np.empty(0), 1
 

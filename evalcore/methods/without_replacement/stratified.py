@@ -19,7 +19,7 @@ interval.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from assay.evalcore.methods.coverage_note import covered
 from assay.evalcore.methods.fixed_size import fixed_size_design
 from assay.evalcore.methods.state import MethodState, unlabelled_state
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition_kinds import FeatureTree, PartitionKind, binary_tree, cut_scores
 from assay.evalcore.types import Floats, Ints
 
@@ -63,7 +64,7 @@ class Stratified(Method):
     one_at_a_time: bool = False        # draw the items of a batch one after the other
     partition: PartitionKind = "csf"   # how the pool is cut
 
-    def edges(self, scores: Floats, predictions: Any) -> tuple[Floats, int]:
+    def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """By default strata of equal √frequency."""
         return cut_scores(self.partition, scores, self.strata), self.strata
 

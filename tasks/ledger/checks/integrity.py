@@ -36,8 +36,10 @@ _BESIDE = {
     layout.alert, layout.alert_try, layout.alert_failed, layout.alert_sent,
 }
 # left behind where a freeze was aborted
-_FROZEN = {layout.pool_part, layout.partition, layout.partition_rows, layout.inherited, layout.outcomes,
-    layout.gold}
+_FROZEN = {
+    layout.pool_part, layout.partition, layout.partition_starts, layout.partition_rows,
+    layout.inherited, layout.outcomes, layout.gold,
+}
 
 
 def check_integrity(ledger: Ledger) -> Integrity:
@@ -159,7 +161,9 @@ def _check_names(found: Integrity) -> None:
     pair = found.manifest.partition_keys
     if found.keys.issuperset(pair):
         found.checked.update(pair)
-        if partition_digest(*(found.ledger.get(key) for key in pair)) != found.manifest.partition.digest:
+        text, starts = (found.ledger.get(key) for key in pair)
+        entry = found.manifest.partition
+        if partition_digest(text, starts, entry.pieces) != entry.digest:
             for key, other in (pair, pair[::-1]):
                 found.add(key, f"its bytes, with those of {other}, are not those its name is the digest of")
 
@@ -183,8 +187,8 @@ def _check_others(found: Integrity, required: set[str]) -> None:
 
 
 def _has_its_name(key: Key, blob: bytes) -> bool:
-    """Whether a frozen file has the digest in its name; that of a partition is of two files."""
-    if key.kind in (layout.partition, layout.partition_rows):
+    """Whether a frozen file has the digest in its name; that of a partition is of several files."""
+    if key.kind in (layout.partition, layout.partition_starts):
         return True
     digest = str(key.values[-1])
     return layout.digest(blob)[: len(digest)] == digest

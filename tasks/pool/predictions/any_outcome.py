@@ -14,10 +14,12 @@ import pyarrow as pa
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.types import Array
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
-from assay.tasks.pool.predictions.gathered_items import PACKED, GatheredItems, OutcomeCut, kind_of
+from assay.tasks.pool.cutting.cell_rows import CellRows
+from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
+from assay.tasks.pool.predictions.gathered_items import PACKED, OutcomeCut, cut_items, kind_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import packed
-from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading, Watching
+from assay.tasks.pool.predictions.protocol import Predictions, Reading, Watching
 from assay.tasks.pool.predictions.watched_items import WatchedItems
 from assay.tasks.spec.evaluation import Spec
 
@@ -104,9 +106,9 @@ class OutcomePredictions(Predictions):
             return PredictionCounts(predicted=(0,) * len(kind.parts))
         return PredictionCounts(predicted=rows_by_part(kind, np.array(table.column("prediction"))))
 
-    def gathered(self) -> Gathered:
-        """See Predictions.gathered."""
-        return GatheredItems(self._spec)
+    def cut(self, method: str, pool: PoolToCut) -> tuple[OutcomeCut, CellRows]:
+        """See Predictions.cut."""
+        return cut_items(self._spec, method, pool)
 
     def watching(self) -> Watching:
         """See Predictions.watching."""

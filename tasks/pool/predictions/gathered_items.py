@@ -23,10 +23,10 @@ from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, JsonObject
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
-from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
+from assay.tasks.pool.cutting.cell_rows import CellRows
+from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters
 from assay.tasks.pool.predictions.packed import PackedColumn
-from assay.tasks.pool.predictions.protocol import Gathered
 from assay.tasks.spec.evaluation import Spec
 
 PACKED = {PROBABILITIES: "<f4", JUDGES: "<f8"}   # what is kept of an item in one column
@@ -157,26 +157,15 @@ class RowsSoFar:
             column.close()
 
 
-class GatheredItems(Gathered):
-    """See Gathered."""
-
-    def __init__(self, spec: Spec, *, scored: bool = False) -> None:
-        """scored: as in RowsSoFar."""
-        self._spec, self._said = spec, RowsSoFar(spec, scored=scored)
-
-    @property
-    def columns(self) -> list[str]:
-        """See Gathered.columns."""
-        return self._said.columns
-
-    def add(self, table: pa.Table) -> None:
-        """See Gathered.add."""
-        self._said.add(table)
-
-    def cut(self, method: str, tables: FrozenTables) -> tuple[OutcomeCut, bytes]:
-        """See Gathered.cut."""
-        items = self._said.items()
-        grids = grids_of(self._spec, items)
-        cut = outcome_method(method).cut(stack_of_spec(self._spec, len(items), grids), items)
-        self._said.close()
-        return OutcomeCut(cells=cut.cells, grids=grids), rows_by_cell(cut.cell, cut.cells.n_cells)
+def cut_items(
+    spec: Spec, method: str, pool: PoolToCut, *, scored: bool = False
+) -> tuple[OutcomeCut, CellRows]:
+    """The pool cut for a method, and the rows of its cells; scored: as in RowsSoFar."""
+    said = RowsSoFar(spec, scored=scored)
+    for part in pool.parts(said.columns):
+        said.add(part)
+    items = said.items()
+    grids = grids_of(spec, items)
+    cut = outcome_method(method).cut(stack_of_spec(spec, len(items), grids), items)
+    said.close()
+    return OutcomeCut(cells=cut.cells, grids=grids), pool.rows_of(cut.cell, cut.cells.n_cells)

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from assay.evalcore.monitoring.traffic.profile import Beside, Profile, with_what_is_beside
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
-from assay.tasks.pool.frozen_tables import FrozenTables
+from assay.tasks.pool.cutting.cell_rows import CellRows
+from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.spec.evaluation import Spec
 
@@ -59,23 +60,6 @@ class Reading(Protocol):
     def refuse(self, name: str, bad: Bools, what: str, remedy: str) -> None:
         """Raise BadInput that lists the rows marked in bad (n,), if there are any."""
         ...
-
-
-class Gathered(ABC):
-    """The predictions of the rows read so far, as far as the cut needs them."""
-
-    @property
-    @abstractmethod
-    def columns(self) -> list[str]:
-        """The columns of a part that it reads."""
-
-    @abstractmethod
-    def add(self, table: pa.Table) -> None:
-        """Take the rows of a part."""
-
-    @abstractmethod
-    def cut(self, method: str, tables: FrozenTables) -> tuple[FrozenCut, bytes]:
-        """The pool cut for this method, and its rows ordered by cell and row. Frees what was gathered."""
 
 
 class Watching:
@@ -152,8 +136,8 @@ class Predictions(ABC):
         """What the manifest says of some rows, at least one."""
 
     @abstractmethod
-    def gathered(self) -> Gathered:
-        """Nothing gathered yet."""
+    def cut(self, method: str, pool: PoolToCut) -> tuple[FrozenCut, CellRows]:
+        """The pool cut for this method, and the rows of its cells."""
 
     def watching(self) -> Watching:
         """Nothing seen of a window yet."""

@@ -13,10 +13,12 @@ import pyarrow as pa
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.types import Array
 from assay.tasks.ledger.manifest import PROBABILITIES
-from assay.tasks.pool.predictions.gathered_items import GatheredItems, OutcomeCut, kind_of
+from assay.tasks.pool.cutting.cell_rows import CellRows
+from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
+from assay.tasks.pool.predictions.gathered_items import OutcomeCut, cut_items, kind_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import packed
-from assay.tasks.pool.predictions.protocol import Gathered, Reading
+from assay.tasks.pool.predictions.protocol import Reading
 from assay.tasks.pool.predictions.two_classes import TwoClassPredictions
 
 
@@ -56,9 +58,9 @@ class ScoredPredictions(TwoClassPredictions):
         codes = np.array(table.column("prediction"))
         return PredictionCounts(predicted=rows_by_part(kind_of(self._spec), codes))
 
-    def gathered(self) -> Gathered:
-        """See Predictions.gathered."""
-        return GatheredItems(self._spec, scored=True)
+    def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:
+        """See Predictions.cut."""
+        return cut_items(self._spec, method, pool, scored=True)
 
     def cut_from_json(self, data: Mapping[str, Any]) -> Any:
         """See Predictions.cut_from_json."""

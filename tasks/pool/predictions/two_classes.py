@@ -6,27 +6,27 @@ threshold). The prediction is a class name, 0/1 or a boolean; or score > thresho
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from scipy.special import expit, logit
 
-from assay.evalcore.methods.base import Method
-from assay.evalcore.methods.registry import method
+from assay.evalcore.methods.registry import method as find
 from assay.evalcore.monitoring.traffic.profile import Beside, Profile, Traffic, profile_of
-from assay.evalcore.pool.partition import Partition, build_partition
-from assay.evalcore.types import Array, Floats, Ints
+from assay.evalcore.pool.partition import Partition
+from assay.evalcore.types import Array, Floats
 from assay.tasks.ledger.manifest import feature_columns, system_columns
-from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
+from assay.tasks.pool.cutting.cell_rows import CellRows
+from assay.tasks.pool.cutting.cells_by_shard import NUMBERS, cut_by_shard
+from assay.tasks.pool.cutting.cells_of_features import cut_by_features
+from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
-from assay.tasks.pool.predictions.protocol import Gathered, Predictions, Reading, Watching
+from assay.tasks.pool.predictions.protocol import Predictions, Reading, Watching
 from assay.tasks.spec.evaluation import Spec
 
 _SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
 _ONE, _ZERO = ("1", "1.0", "true"), ("0", "0.0", "false")
-_NUMBERS = ("score", "probability", "prediction")
 
 
 class TwoClassPredictions(Predictions):
@@ -107,9 +107,12 @@ class TwoClassPredictions(Predictions):
             score_range=(float(score.min()), float(score.max())),
         )
 
-    def gathered(self) -> Gathered:
-        """See Predictions.gathered."""
-        return _Gathered(self._spec)
+    def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:
+        """See Predictions.cut; items whose outcome is known are in no cell."""
+        chosen, asked = find(method), self._spec.pool
+        if chosen.feature_tree is not None:
+            return cut_by_features(chosen, pool, feature_columns(asked.features))
+        return cut_by_shard(chosen, pool, system_columns(asked.systems))
 
     def watching(self) -> Watching:
         """See Predictions.watching."""
@@ -153,7 +156,7 @@ class _Watching(Watching):
     def __init__(self, spec: Spec) -> None:
         super().__init__()
         self._measure = spec.measures[0]
-        self._numbers: dict[str, list[Array]] = {name: [] for name in _NUMBERS}
+        self._numbers: dict[str, list[Array]] = {name: [] for name in NUMBERS}
 
     def add(self, rows: pa.RecordBatch) -> None:
         """See Watching.add."""
@@ -169,58 +172,3 @@ class _Watching(Watching):
             columns=beside.columns,
         )
         return profile_of(traffic, self._measure, like)
-
-
-class _Gathered(Gathered):
-    def __init__(self, spec: Spec) -> None:
-        self._numbers: dict[str, list[Array]] = {name: [] for name in _NUMBERS}
-        self._tables: dict[str, list[Floats]] = {}
-        pool, self._names = spec.pool, {}
-        if method(spec.choice.method).feature_tree is not None:
-            self._names["features"] = feature_columns(pool.features)
-        if pool.systems:
-            self._names["systems"] = system_columns(pool.systems)
-
-    @property
-    def columns(self) -> list[str]:
-        """See Gathered.columns."""
-        return [*_NUMBERS, *(name for names in self._names.values() for name in names)]
-
-    def add(self, table: pa.Table) -> None:
-        """See Gathered.add."""
-        for name, chunks in self._numbers.items():
-            chunks.append(np.array(table.column(name)))
-        for key, names in self._names.items():
-            columns = [np.array(table.column(name)) for name in names]
-            self._tables.setdefault(key, []).append(np.stack(columns, axis=1))
-
-    def cut(self, method_name: str, tables: FrozenTables) -> tuple[Partition, bytes]:
-        """See Gathered.cut; items whose outcome is known are in no cell."""
-        numbers = {key: _joined(chunks) for key, chunks in self._tables.items()}
-        for name in _NUMBERS:
-            numbers[f"{name}s" if name != "probability" else "probabilities"] = _joined(self._numbers[name])
-        chosen, known = method(method_name), tables.labels_known(len(numbers["scores"]))
-        if known is None:
-            partition, cell = build_partition(chosen, **numbers)
-            return tables.with_segments(partition, cell), rows_by_cell(cell, partition.cells.n_cells)
-        return _without_known(chosen, numbers, known)
-
-
-def _without_known(
-    chosen: Method, numbers: Mapping[str, Array], known: Ints
-) -> tuple[Partition, bytes]:
-    """The partition of the items that may be sampled; known (N,): a label, or -1 for such an item."""
-    open_items = known < 0
-    partition, cell = build_partition(chosen, **{name: v[open_items] for name, v in numbers.items()})
-    table = np.zeros((2, 2), np.int64)
-    at = np.asarray(numbers["predictions"])[~open_items].astype(np.int64), known[~open_items]
-    np.add.at(table, at, 1)
-    order = np.frombuffer(rows_by_cell(cell, partition.cells.n_cells), "<i8")
-    rows = np.flatnonzero(open_items)[order].astype("<i8").tobytes()
-    return replace(partition, known=table), rows
-
-
-def _joined(chunks: list[Array]) -> Array:
-    whole: Array = np.concatenate(chunks)
-    chunks.clear()
-    return whole

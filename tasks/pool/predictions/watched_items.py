@@ -29,7 +29,8 @@ class WatchedItems(Watching):
         super().add(rows)
         self._said.add(pa.Table.from_batches([rows]))
         if self._spec.pool.prediction is not None:
-            self._predicted += rows_by_part(kind_of(self._spec), np.array(rows.column("prediction")))
+            predicted = rows_by_part(kind_of(self._spec), np.array(rows.column("prediction")))
+            self._predicted += np.array(predicted, np.int64)
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
         """See Watching.profile."""

@@ -7,6 +7,7 @@ weigh it.  Where a measure is of probabilities, what each system gives each clas
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import ClassVar
 
 import numpy as np
@@ -17,14 +18,15 @@ from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats
 from assay.tasks.ledger.manifest import BY_SYSTEM, PREDICTED_NUMBERS, PREDICTIONS, PROBABILITIES
+from assay.tasks.pool.cutting.cell_rows import CellRows
+from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.frozen import packed_bytes
-from assay.tasks.pool.frozen_tables import FrozenTables, rows_by_cell
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
 from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters
 from assay.tasks.pool.predictions.gathered_items import OutcomeCut, kind_of, stack_of_spec
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import PackedColumn, packed
-from assay.tasks.pool.predictions.protocol import Gathered, Reading
+from assay.tasks.pool.predictions.protocol import Reading
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.pool import columns_by_class
 from assay.tasks.spec.systems import System
@@ -96,9 +98,9 @@ class PredictionsOfSystems(OutcomePredictions):
             differing=dict(zip(list(self._systems)[1:], differing[1:], strict=True)),
         )
 
-    def gathered(self) -> Gathered:
-        """See Predictions.gathered."""
-        return _GatheredSystems(self._spec, self.column, list(self._packed()))
+    def cut(self, method: str, pool: PoolToCut) -> tuple[OutcomeCut, CellRows]:
+        """See Predictions.cut."""
+        return _cut_systems(self._spec, method, pool, self.column, list(self._packed()))
 
     def predicted(self, rows: Reading, system: System) -> Array:
         """(n,) codes of what a system predicts."""
@@ -127,33 +129,27 @@ class PredictionsOfSystems(OutcomePredictions):
             yield BY_SYSTEM, "<f4", s * k
 
 
-class _GatheredSystems(Gathered):
-    def __init__(self, spec: Spec, column: str, packed: Sequence[tuple[str, str, int]]) -> None:
-        self._spec, self._column = spec, column
-        self._rows = 0
-        self._clusters = GatheredClusters(spec)
-        self._packed = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
+def _cut_systems(
+    spec: Spec, method: str, pool: PoolToCut, codes: str, packed: Sequence[tuple[str, str, int]]
+) -> tuple[OutcomeCut, CellRows]:
+    """See Predictions.cut.
 
-    @property
-    def columns(self) -> list[str]:
-        """See Gathered.columns."""
-        return [*self._packed, *self._clusters.columns]
-
-    def add(self, table: pa.Table) -> None:
-        """See Gathered.add."""
-        self._clusters.add(table)
-        for column in self._packed.values():
-            column.add(table)
-        self._rows += table.num_rows
-
-    def cut(self, method: str, tables: FrozenTables) -> tuple[OutcomeCut, bytes]:
-        """See Gathered.cut."""
-        wide = {name: column.table(self._rows) for name, column in self._packed.items()}
+    codes: the column of the predictions of all systems; packed: name, type and length of what is kept of an
+    item in one column.
+    """
+    clusters, n_items = GatheredClusters(spec), pool.n_items
+    with ExitStack() as stack:
+        columns = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
+        for column in columns.values():
+            stack.callback(column.close)
+        for part in pool.parts([*columns, *clusters.columns]):
+            clusters.add(part)
+            for column in columns.values():
+                column.add(part)
+        wide = {name: column.table(n_items) for name, column in columns.items()}
         items = Items(
-            prediction=wide[self._column], probability=wide.get(PROBABILITIES),
-            by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(),
+            prediction=wide[codes], probability=wide.get(PROBABILITIES), by_system=wide.get(BY_SYSTEM),
+            cluster=clusters.table(),
         )
-        cut = outcome_method(method).cut(stack_of_spec(self._spec, self._rows), items)
-        for column in self._packed.values():
-            column.close()
-        return OutcomeCut(cells=cut.cells), rows_by_cell(cut.cell, cut.cells.n_cells)
+        cut = outcome_method(method).cut(stack_of_spec(spec, n_items), items)
+    return OutcomeCut(cells=cut.cells), pool.rows_of(cut.cell, cut.cells.n_cells)

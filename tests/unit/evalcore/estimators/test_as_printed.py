@@ -16,6 +16,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import draw_round
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.replay.pool import prepare
 
 CELLS = Cells(
@@ -138,5 +139,5 @@ def test_the_variance_as_printed_belongs_to_the_printed_estimate():
     for other in ("self-normalised=true", "combination=square-root"):
         m = method(f"dirichlet-tree:variance=printed:{other}")
         with pytest.raises(BadInput, match="leave out"):
-            m.edges(np.arange(10.0), np.zeros(10))
-    assert replace(method("dirichlet-tree"), variance="printed").edges(np.arange(10.0), np.zeros(10))
+            m.edges(ScoresInMemory(np.arange(10.0)), 0)
+    assert replace(method("dirichlet-tree"), variance="printed").edges(ScoresInMemory(np.arange(10.0)), 0)

@@ -15,6 +15,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.dirichlet.stochastic import DirichletTreeStochastic
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.replay.run import replay
 
@@ -226,7 +227,7 @@ def test_a_wrong_setting_is_refused_with_the_remedy(name, error, said):
 
 def test_a_tree_too_big_is_refused():
     with pytest.raises(BadInput, match="depth 40"):
-        method("dirichlet-tree:depth=40").edges(np.arange(10.0), np.zeros(10))
+        method("dirichlet-tree:depth=40").edges(ScoresInMemory(np.arange(10.0)), 0)
 
 
 def test_the_estimator_is_a_setting_of_every_importance_sampler():

@@ -22,6 +22,7 @@ from assay.evalcore.methods.low_shot.pooled import AcisPooled
 from assay.evalcore.methods.low_shot.topk import TopK
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.partition import build_partition
 from assay.evalcore.pool.top_domain import cut_rank, from_the_top, top_cells, top_edges
 from assay.evalcore.replay.pool import LabelledPool, prepare
@@ -65,7 +66,7 @@ def test_the_cut_is_the_largest_of_one_percent_four_times_pp_and_two_hundred():
 
 def test_the_domain_holds_the_highest_scores_and_no_more_than_the_cut_needs():
     pool = rare_pool()
-    edges, _ = top_edges(pool.score, pool.prediction)
+    edges, _ = top_edges(ScoresInMemory(pool.score), int(pool.prediction.sum()))
     partition, cell = build_partition(TopK(), pool.score, pool.probability, pool.prediction)
     inside = top_cells(partition.cells)[cell]
     assert inside.sum() == cut_rank(3000, 16) == 200

@@ -10,6 +10,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
 from assay.evalcore.pool.feature_strata import cells_of, cluster_strata, kd_tree_strata
+from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.score_strata import (
     equal_size_edges,
     geometric_edges,
@@ -24,18 +25,18 @@ KINDS = ["csf", "geometric", "equal-size", "rank-geometric"]
 
 def test_equal_size_strata_have_equal_sizes():
     scores = np.random.default_rng(1).permutation(np.arange(1000.0))
-    assert np.bincount(assign(equal_size_edges(scores, 8), scores)).tolist() == [125] * 8
+    assert np.bincount(assign(equal_size_edges(ScoresInMemory(scores), 8), scores)).tolist() == [125] * 8
 
 
 def test_rank_geometric_strata_grow_from_the_top():
     scores = np.arange(256.0)
-    sizes = np.bincount(assign(rank_geometric_edges(scores, 4), scores))[::-1]
+    sizes = np.bincount(assign(rank_geometric_edges(ScoresInMemory(scores), 4), scores))[::-1]
     # edges below the top 256^(1/4), 256^(2/4), 256^(3/4) = 4, 16, 64 items
     assert sizes.tolist() == [4, 12, 48, 192]
 
 
 def test_geometric_strata_widen_from_the_top_by_a_constant_factor():
-    edges = geometric_edges(np.linspace(0, 1, 5001), 5)
+    edges = geometric_edges(ScoresInMemory(np.linspace(0, 1, 5001)), 5)
     distance = np.concatenate([[0.0], np.sort(1 - edges), [1.0]])
     widths = np.diff(distance)
     # 1001^(1/5) = 3.98: from a thousandth of the range up to the whole
@@ -49,7 +50,7 @@ def test_geometric_strata_widen_from_the_top_by_a_constant_factor():
     n_strata=st.integers(1, 40),
 )
 def test_every_cut_is_increasing_inside_the_scores_and_has_no_more_strata_than_asked(kind, scores, n_strata):
-    edges = score_edges(kind, scores, n_strata)
+    edges = score_edges(kind, ScoresInMemory(scores), n_strata)
     assert len(edges) <= n_strata - 1
     assert (np.diff(edges) > 0).all()
     if len(edges):
@@ -61,7 +62,7 @@ def test_a_tree_method_takes_any_cut_by_name():
     scores = np.random.default_rng(2).normal(size=500)
     for kind in KINDS:
         edges, n_slots = method(f"dirichlet-tree:partition={kind}:depth=3:branching=3").edges(
-            scores, scores > 1
+            ScoresInMemory(scores), int((scores > 1).sum())
         )
         assert n_slots == 27
         assert 8 < len(edges) <= 26

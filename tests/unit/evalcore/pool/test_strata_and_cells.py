@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assay.evalcore.errors import BadInput
+from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.partition import Partition, decision_boundary, partition_by
 from assay.evalcore.pool.strata import assign, csf_edges
 
@@ -14,7 +15,7 @@ def test_csf_edges_by_hand():
     # histogram of 4 bins over [0, 4]: counts 9, 4, 1, 1, so cumulative roots 3, 5, 6, 7; two strata need one
     # step at 3.5, which is reached in the second bin: the edge is its lower end, 1
     scores = np.concatenate([np.linspace(0, 0.9, 9), [1.1, 1.2, 1.3, 1.4], [2.5], [4.0]])
-    assert csf_edges(scores, 2, n_bins=4).tolist() == [1.0]
+    assert csf_edges(ScoresInMemory(scores), 2, n_bins=4).tolist() == [1.0]
 
 
 def test_an_edge_belongs_to_the_stratum_above_it():
@@ -27,7 +28,7 @@ def test_an_edge_belongs_to_the_stratum_above_it():
     ids=["constant", "single", "one far away", "five distinct"],
 )
 def test_awkward_scores_still_make_strata(scores):
-    edges = csf_edges(scores, 256)
+    edges = csf_edges(ScoresInMemory(scores), 256)
     assert np.all(np.diff(edges) > 0)
     strata = assign(edges, scores)
     assert strata.max(initial=0) <= len(edges)
@@ -35,14 +36,14 @@ def test_awkward_scores_still_make_strata(scores):
 
 def test_five_distinct_scores_make_five_strata():
     scores = np.repeat([0.0, 1.0, 2.0, 3.0, 4.0], 50)
-    assert len(np.unique(assign(csf_edges(scores, 256), scores))) == 5
+    assert len(np.unique(assign(csf_edges(ScoresInMemory(scores), 256), scores))) == 5
 
 
 def test_the_decision_boundary_lies_between_the_last_positive_and_the_first_negative():
-    scores = np.array([-2.0, -1.0, 0.5, 3.0])
-    assert decision_boundary(scores, np.array([0, 0, 1, 1])) == pytest.approx(-0.25)
-    assert decision_boundary(scores, np.zeros(4)) == 3.0
-    assert decision_boundary(scores, np.ones(4)) == -2.0
+    scores = ScoresInMemory(np.array([-2.0, -1.0, 0.5, 3.0]))
+    assert decision_boundary(scores, 2) == pytest.approx(-0.25)
+    assert decision_boundary(scores, 0) == 3.0
+    assert decision_boundary(scores, 4) == -2.0
 
 
 def test_cells_count_items_by_stratum_and_prediction():
@@ -62,7 +63,8 @@ def test_cells_count_items_by_stratum_and_prediction():
 def test_a_partition_survives_json_to_the_last_bit():
     rng = np.random.default_rng(5)
     scores = rng.normal(size=300)
-    partition, _ = partition_by(csf_edges(scores, 16), scores, rng.random(300), (scores > 0.3).astype(int))
+    edges = csf_edges(ScoresInMemory(scores), 16)
+    partition, _ = partition_by(edges, scores, rng.random(300), (scores > 0.3).astype(int))
     again = Partition.from_json(json.loads(json.dumps(partition.to_json())))
     assert np.array_equal(again.edges, partition.edges)
     for name in ("stratum", "prediction", "size", "mean_score", "mean_probability", "log_density"):
@@ -75,4 +77,4 @@ def test_an_empty_pool_is_refused():
 
 
 def test_scores_that_rounding_alone_sets_apart_are_not_cut():
-    assert len(csf_edges(np.array([2.0, 2.0, np.nextafter(2.0, 3.0)]), 10)) == 0
+    assert len(csf_edges(ScoresInMemory(np.array([2.0, 2.0, np.nextafter(2.0, 3.0)])), 10)) == 0

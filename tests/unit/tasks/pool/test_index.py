@@ -12,6 +12,7 @@ from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.pool import frozen
 from assay.tasks.pool import index as pool_index
 from assay.tasks.pool.cut import load_partition
+from assay.tasks.pool.cutting import frozen_shards, row_finder
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.index import PoolIndex
 from assay.tasks.pool.shards import together, work
@@ -21,7 +22,8 @@ ROWS = 30
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    """Parts of eight rows and groups of two, so that thirty rows are many."""
+    """Shards of two parts, parts of eight rows and groups of two, so that thirty rows are many."""
+    monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 2)
     for module in (frozen, work, together, pool_index):
         monkeypatch.setattr(module, "PART_ROWS", 8)
     monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
@@ -78,21 +80,22 @@ def test_an_address_outside_the_pool_is_refused(tmp_path, cell, rank):
 
 
 def test_far_apart_rows_are_read_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr(pool_index, "_BRIDGED", 3)
+    monkeypatch.setattr(row_finder, "BRIDGED", 3)
+    monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 16)
     store = MemoryStore()
     _, cells, index = opened(tmp_path, store)
     read: list[tuple[int, int]] = []
     get_range = store.get_range
 
     def noted(key: str, start: int, length: int) -> bytes:
-        if key.endswith(".rows"):
+        if "/rows-" in key:
             read.append((start, length))
         return get_range(key, start, length)
 
     monkeypatch.setattr(store, "get_range", noted)
     cell, rank = everything(cells)
     index.rows(cell[[0, 2, 20]], rank[[0, 2, 20]])
-    assert read == [(0, 24), (160, 8)]   # entries 0 to 2 at once, entry 20 by itself
+    assert read == [(0, 12), (80, 4)]   # entries 0 to 2 at once, entry 20 by itself
 
 
 def test_shown_fields_are_the_texts_of_the_source(tmp_path):
@@ -152,13 +155,14 @@ def test_a_source_that_is_gone_is_refused_by_item_and_file(tmp_path):
         index.shown(spec, [row])
 
 
-@pytest.mark.parametrize("kept", [0, 16])
-def test_a_damaged_ledger_is_named(tmp_path, kept):
+@pytest.mark.parametrize("name", ["rows-00000-*", "rows-00001-*", "*.starts"])
+@pytest.mark.parametrize("kept", [0, 8])
+def test_a_damaged_ledger_is_named(tmp_path, name, kept):
     store = LocalStore(tmp_path / "ledger")
     _, cells, index = opened(tmp_path, store)
-    path = next((tmp_path / "ledger/trial/partitions").glob("*.rows"))
+    path = next((tmp_path / "ledger/trial/partitions").glob(name))
     blob = path.read_bytes()[:kept] + b"\xff" * kept
     path.unlink()
     path.write_bytes(blob)
-    with pytest.raises(DamagedRecord, match=r"\.rows: .*restore this key"):
+    with pytest.raises(DamagedRecord, match=f"{path.name}: .*restore this key"):
         index.rows(*everything(cells))

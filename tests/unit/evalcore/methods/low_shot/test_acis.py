@@ -35,9 +35,9 @@ EPSILON = 0.01
 class EveryItem(Acis):
     """A stratum for every item, so that nothing is averaged within strata."""
 
-    def edges(self, scores, predictions):
+    def edges(self, scores, positives):
         """Between all neighbours."""
-        return np.sort(scores)[1:], len(scores)
+        return scores.at(np.arange(1, len(scores))), len(scores)
 
 
 def pool_of(n=400, positives=40, seed=1):

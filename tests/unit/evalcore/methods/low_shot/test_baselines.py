@@ -10,6 +10,7 @@ from assay.evalcore.methods.low_shot.calibrated import Isotonic, Platt
 from assay.evalcore.methods.low_shot.gmm import GaussianMixture
 from assay.evalcore.methods.low_shot.herding import Herding
 from assay.evalcore.methods.registry import method
+from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.partition import decision_boundary
 from assay.evalcore.replay.pool import LabelledPool, prepare
 from assay.evalcore.replay.run import replay
@@ -32,8 +33,8 @@ def pool_of(n=300, share=0.2, seed=1, apart=2.5):
 def by_item(method_class):
     """The method with a stratum for every item."""
 
-    def edges(self, scores, predictions):
-        return np.sort(scores)[1:], len(scores)
+    def edges(self, scores, positives):
+        return scores.at(np.arange(1, len(scores))), len(scores)
 
     return type(f"{method_class.__name__}ByItem", (method_class,), {"edges": edges, "__slots__": ()})()
 
@@ -85,7 +86,7 @@ def test_herding_is_welling_s_recursion_on_the_moments():
     cells, _ = prepare(how, pool)
     state = how.start(cells, (F1,), 1)
     got = how._counts(state, np.array([25]))[0][::-1]
-    s = pool.score - decision_boundary(pool.score, pool.prediction)
+    s = pool.score - decision_boundary(ScoresInMemory(pool.score), int(pool.prediction.sum()))
     phi = np.stack([s, s**2, pool.prediction], axis=1).astype(float)
     phi = (phi - phi.mean(axis=0)) / phi.std(axis=0)
     w, picked = np.zeros(3), [int(np.argmin((phi**2).sum(axis=1)))]
