@@ -8,11 +8,12 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import Importer
 from assay.tasks.connectors.inspect_logs import InspectLogs
 from assay.tasks.connectors.lm_eval_samples import LmEvalSamples
+from assay.tasks.connectors.mlflow.importer import MlflowLogs
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.place import Place, files_below, place_of
 from assay.tasks.connectors.promptfoo_output import PromptfooOutput
 
-IMPORTERS: tuple[Importer, ...] = (InspectLogs(), LmEvalSamples(), PromptfooOutput())
+IMPORTERS: tuple[Importer, ...] = (InspectLogs(), LmEvalSamples(), PromptfooOutput(), MlflowLogs())
 _LISTED = 5
 
 

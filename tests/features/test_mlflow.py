@@ -6,15 +6,18 @@ import shlex
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 from doubles.stream import monitor_data, write_stream
 
 import assay
-from assay.errors import BadInput
+from assay.errors import AssayError, BadInput
 from assay.flows.cli.main import run_command_line
 
+# MLflow warns of parts of itself that may change; as an error that would switch tracing off without a word
+pytestmark = pytest.mark.filterwarnings("ignore")
 URI = "sqlite:///mlflow.db"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "mlflow.md"
 
@@ -42,7 +45,8 @@ def client(place):
 def called(place, capsys):
     """Runs a command with --json; its exit code and what it printed."""
     def run(*arguments):
-        code = run_command_line([*arguments, "--store", "ledger", "--json"])
+        store = [] if arguments[0] == "import" else ["--store", "ledger"]
+        code = run_command_line([*arguments, *store, "--json"])
         return code, json.loads(capsys.readouterr().out)
 
     return run
@@ -132,6 +136,8 @@ def test_a_result_goes_into_the_active_run_or_its_own(place, client, monkeypatch
         assert one.to_mlflow(active) == active.info.run_id
         with pytest.raises(BadInput, match=r"holds one, not other; choose another run"):
             other.to_mlflow()
+    with pytest.raises(AssayError, match="MLflow refused: Run with id=nobody not found"):
+        other.to_mlflow("nobody")
     held = client.get_run(active.info.run_id).data
     assert held.metrics["assay/f1"] == 1.0
     assert held.params["seed"] == "1"
@@ -165,7 +171,31 @@ def test_windows_of_a_monitor_are_steps(place, client, called):
     assert files == {"assay/history.html", "assay/history.json"}
 
 
-def test_the_how_to_page_works_as_it_is_written(place, client, capsys):
+@pytest.fixture(scope="module")
+def chat(place, client):
+    """An experiment with traces of a real application, judged, and a run with a table; the ID of the run."""
+    import mlflow
+
+    mlflow.set_tracking_uri(URI)
+    mlflow.set_experiment("chat")
+    judge, person = (mlflow.entities.AssessmentSource(*one) for one in (("LLM_JUDGE", "j"), ("HUMAN", "ann")))
+    for i in range(12):
+        with mlflow.start_span("answer") as span:
+            span.set_inputs({"messages": [{"role": "user", "content": f"{i} + 1?"}]})
+            span.set_outputs({"choices": [{"message": {"role": "assistant", "content": str(i + 1)}}]})
+        mlflow.flush_trace_async_logging()
+        said = {"value": "yes" if i % 3 else "no", "rationale": "so"}
+        mlflow.log_feedback(trace_id=span.trace_id, name="correct", source=judge, **said)
+        mlflow.log_expectation(trace_id=span.trace_id, name="expected_response", value="2", source=person)
+        if i < 4:
+            mlflow.log_feedback(trace_id=span.trace_id, name="right", value=i > 0, source=person)
+    with mlflow.start_run() as run:
+        table = {"inputs": ["Why?", "How?"], "outputs": ["So.", "Thus."], "toxicity/v1/score": [0.1, 0.2]}
+        mlflow.log_table(table, "eval_results_table.json")
+    return run.info.run_id
+
+
+def test_the_how_to_page_works_as_it_is_written(place, client, chat, capsys):
     told = {}
     blocks = re.findall(r"^```(python|bash)\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     for language, text in blocks:
@@ -174,9 +204,42 @@ def test_the_how_to_page_works_as_it_is_written(place, client, capsys):
         else:
             for line in text.splitlines():
                 assert run_command_line(shlex.split(line)[1:]) == 0
-    assert capsys.readouterr().out == f"mails: run {told['run_id']} of experiment " \
-        f"{client.get_run(told['run_id']).info.experiment_id}, 0 metric values added\n"
+    published, imported = capsys.readouterr().out.splitlines()[:2]
+    experiment = client.get_run(told["run_id"]).info.experiment_id
+    assert published == f"mails: run {told['run_id']} of experiment {experiment}, 0 metric values added"
+    assert imported == "wrote chat.parquet: 12 rows from 1 place (mlflow)"
+    assert (place / "chat.yaml").exists()
     assert client.get_run(told["run_id"]).data.metrics["assay/recall.lower"] == told["result"]["recall"].lower
+
+
+def test_traces_of_an_experiment_become_a_pool_with_judge_people_and_reference(place, client, chat, called):
+    code, said = called("import", "mlflow:experiment/chat", "--to", "traces.parquet")
+    assert (code, said.get("rows"), said.get("format")) == (0, 12, "mlflow"), said
+    rows = pq.read_table("traces.parquet").to_pylist()
+    assert [(one["question"], one["response"], one["reference"]) for one in rows[:2]] == [
+        ("0 + 1?", "1", "2"), ("1 + 1?", "2", "2"),
+    ]
+    assert {"judge", "label"} <= set(said["columns"])
+    assert len({one["judge"] for one in rows}) == 2
+    assert sum(one["label"] is not None for one in rows) == 4
+    where = [client.get_experiment_by_name("chat").experiment_id]
+    traces = client.search_traces(locations=where)
+    (place / "traces.jsonl").write_text("\n".join(one.to_json() for one in traces))
+    code, again = called("import", "traces.jsonl", "--to", "file.parquet")
+    assert (code, again["columns"], again["rows"]) == (0, said["columns"], 12)
+
+
+def test_the_table_of_a_run_becomes_a_pool_and_what_is_not_there_is_named(chat, called):
+    code, said = called("import", f"mlflow:run/{chat}", "--to", "table.parquet")
+    assert (code, said.get("rows")) == (0, 2), said
+    for where, why in (
+        ("mlflow:experiment/nobody", "MLflow has no experiment 'nobody'"),
+        ("mlflow:run/nobody", "Run with id=nobody not found"),
+        ("mlflow:chat", "write mlflow:experiment/NAME or mlflow:run/ID"),
+    ):
+        code, said = called("import", where, "--to", "none.parquet")
+        assert code in (1, 2)
+        assert why in said["error"]["message"]
 
 
 def test_what_is_wrong_is_said_and_no_secret_repeated(place, called, monkeypatch):
@@ -193,6 +256,5 @@ def test_what_is_wrong_is_said_and_no_secret_repeated(place, called, monkeypatch
     assert "no MLflow answers at http://127.0.0.1:9" in refused("env")
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     assert "MLFLOW_TRACKING_URI is not set" in refused("env")
-    assert "MLflow refused: Run with id=nobody not found" in refused(URI, "--run", "nobody")
     monkeypatch.setitem(sys.modules, "mlflow", None)
     assert "pip install 'assay[mlflow]'" in refused(URI)

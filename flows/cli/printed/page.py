@@ -39,7 +39,7 @@ def json_page() -> str:
     lines += ["## Parts", ""]
     for name, part in sorted(parts.items()):
         if "properties" in part:
-            lines += [f"(json-{name.lower()})=", "", f"### {name}", "", part["description"], ""]
+            lines += [f"({_target(name)})=", "", f"### {name}", "", part["description"], ""]
             lines += [*_table(part), ""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -75,7 +75,12 @@ def _table(part: Mapping[str, Any]) -> Iterator[str]:
 
 def _link(reference: str) -> str:
     name = reference.rpartition("/")[2]
-    return f"[{name}](#json-{name.lower()})"
+    return f"[{name}](#{_target(name)})"
+
+
+def _target(part: str) -> str:
+    """Not that of a command of the same name."""
+    return f"json-part-{part.lower()}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The page of all JSON, and the command that prints schemas."""
 
 import json
+import re
 from pathlib import Path
 
 from assay.flows.cli.main import run_command_line
@@ -13,6 +14,11 @@ PAGE = Path(__file__).parents[5] / "docs" / "json.md"
 def test_the_page_is_made_from_the_types():
     again = "python -m assay.flows.cli.printed.page > docs/json.md"
     assert PAGE.read_text(encoding="utf-8") == json_page(), f"stale; run: {again}"
+
+
+def test_nothing_on_the_page_has_the_same_target():
+    targets = re.findall(r"^\((.*)\)=$", json_page(), re.MULTILINE)
+    assert len(targets) == len(set(targets)) > len(FORMS)
 
 
 def test_a_schema_is_printed_by_name_and_names_are_listed(capsys):

@@ -1,0 +1,1 @@
+"""What MLflow holds: traces with their assessments, and tables of evaluations."""
