@@ -1,10 +1,17 @@
 """A person labels in a real browser, with the keyboard, on the page we generated; the desk sees it."""
 
+from base64 import b64encode
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from PIL import Image
+from services.s3 import S3Server
 
 from assay.evalcore.annotators.answers.classes import class_answers
 from assay.tasks.desks.label_studio.api import LabelStudioApi
@@ -90,6 +97,45 @@ def test_the_answers_are_in_sight_however_long_the_item_and_keys_give_them(
         page.wait_for_timeout(1000)
     said = sorted((one.kind, one.label) for one in desk.collect(batch).annotations)
     assert said == [("label", "tie"), ("skip", None)]
+
+
+@pytest.fixture
+def pictures(tmp_path: Path, s3: S3Server) -> Iterator[dict[str, str]]:
+    """One picture, larger than the window, in each way in which a browser may get it."""
+    Image.new("RGB", (3000, 2000), "teal").save(tmp_path / "large one.png")
+    blob = (tmp_path / "large one.png").read_bytes()
+    key = f"pictures/{uuid4().hex}.png"
+    s3.client().put_object(Bucket=s3.bucket, Key=key, Body=blob, ContentType="image/png")
+    serve = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield {
+            "a_folder": f"http://127.0.0.1:{server.server_port}/large%20one.png",
+            "s3": s3.client().generate_presigned_url("get_object", {"Bucket": s3.bucket, "Key": key}),
+            "itself": f"data:image/png;base64,{b64encode(blob).decode()}",
+        }
+        server.shutdown()
+
+
+def test_pictures_are_shown_and_fitted_from_a_folder_from_s3_and_in_the_value_itself(
+    page: Page, label_studio: LocalLabelStudio, label_studio_api: LabelStudioApi, pictures: dict[str, str]
+):
+    desk, batch, project = posted(
+        label_studio_api, f"pictures-{uuid4().hex[:8]}", list(pictures), [pictures],
+        show_as=dict.fromkeys(pictures, "image"),
+    )
+    assert desk.missing(batch) == []      # Label Studio changed nothing of what is shown
+    page.set_viewport_size({"width": 1366, "height": 768})
+    open_labelling(page, label_studio, project)
+    page.wait_for_function(
+        "n => n === [...document.querySelectorAll('.assay-item img')]"
+        ".filter(picture => picture.naturalWidth === 3000).length", arg=len(pictures),
+    )
+    for place in range(len(pictures)):
+        box = page.locator(".assay-item img").nth(place).bounding_box()
+        assert 100 < box["height"] <= 768 - 300 + 1
+        assert abs(box["width"] / box["height"] - 1.5) < 0.02
+    assert out_of_sight(page) == []
 
 
 def test_nothing_that_an_item_shows_acts_in_the_browser(
