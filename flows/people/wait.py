@@ -42,7 +42,7 @@ def _request_more(people: People, asking: Asking, still_open: Mapping[str, Tally
     wanted: dict[int, list[str]] = {}
     for item_id, tally in still_open.items():
         needed = tally.people + (1 if tally.status == "invalid" else 0)
-        if tally.status != "absent" and needed > people.annotators:
+        if tally.status != "absent" and (needed > people.annotators or tally.skips):
             wanted.setdefault(needed, []).append(item_id)
     for needed, item_ids in sorted(wanted.items()):
         request_more(people.desk, asking.batch, item_ids, needed)

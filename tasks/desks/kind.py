@@ -13,17 +13,21 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 from pydantic import Field, field_validator
 
 from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.evalcore.annotators.answers.classes import class_answers
 from assay.evalcore.annotators.surprise import CHANCE, MOVES
+from assay.evalcore.types import Bools
 from assay.tasks.desks.blind import SIDES, BlindDesk, BlindPair, shown_columns, shown_kinds
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.schema import Column, Location, Part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,8 @@ class Labelling:
     id_column: str
     seed: int
     two_answers: tuple[str, str] | None = None   # the columns of two answers, of which people choose one
+    question: str | None = None     # what is asked of every item
+    guidelines: str | None = None   # what people are told, lines of text
 
     @property
     def pair(self) -> BlindPair | None:
@@ -89,6 +95,14 @@ class AskAgain(Part):
     moves: float = Field(
         default=MOVES, ge=0, le=1, description="and the other answer would move the first measure by more"
     )
+
+
+class ShowCheck(Protocol):
+    """Finds values that a desk cannot show, column by column, as the rows of a pool come in."""
+
+    def wrong(self, column: str, values: "pa.StringArray") -> tuple[Bools, str, str] | None:
+        """(which rows, what is wrong with their values, what to do); None where all can be shown."""
+        ...
 
 
 class DeskKind(Part):
@@ -148,6 +162,10 @@ class DeskKind(Part):
     def unlike(self, answers: AnswerKind) -> list[tuple[str, str]]:
         """(key, what is wrong with it) of what this desk was told that does not fit these answers."""
         return []
+
+    def show_check(self, labelling: Labelling) -> ShowCheck | None:
+        """What finds values that people could not be shown at this desk; None where anything can be shown."""
+        return None
 
     def open(self, labelling: Labelling, resources: Resources) -> Desk:
         """The desk of one evaluation, blind where two answers are compared. Raises as `opened`."""

@@ -40,6 +40,7 @@ class RowChecker:
         """`paths`: the source's files, to be named in errors."""
         pool = spec.pool
         self._pool, self._paths, self._desk = pool, paths, spec.desk
+        self._show_check = spec.desk.show_check(spec.labelling)
         self._predictions = predictions_of(spec)
         self._schema = frozen_schema(spec)
         self._codes = self._predictions.codes
@@ -102,6 +103,11 @@ class RowChecker:
 
     def _fits_the_desk(self, batch: SourceBatch, shown: Sequence[pa.StringArray]) -> None:
         """Whether the desk takes every item, whatever is drawn: better said now than when it is posted."""
+        for name, column in zip(self._pool.display, shown, strict=True) if self._show_check else ():
+            wrong = self._show_check and self._show_check.wrong(name, column)
+            if wrong:
+                bad, what, remedy = wrong
+                self.refuse(batch, name, column, bad, what, remedy)
         most = self._desk.most_shown_bytes
         if most is None or not shown:
             return

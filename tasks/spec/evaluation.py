@@ -47,7 +47,7 @@ from assay.tasks.spec.goals import Budget, Target, Threshold
 from assay.tasks.spec.labels.classes import TwoClasses
 from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, task_of
 from assay.tasks.spec.outcomes import Outcomes
-from assay.tasks.spec.people import Adjudication, Deadline
+from assay.tasks.spec.people import Adjudication, Deadline, Guidelines, Question
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.question import Drive, MeasureChoices, asks_for_curves
 from assay.tasks.spec.strict_yaml import read
@@ -86,6 +86,10 @@ class Spec(Part):
     batch_size: int = Field(default=25, ge=1, description="newly asked items in a round")
     method: MethodName = Field(
         default="auto", description="how items are chosen; auto picks the best certified one"
+    )
+    question: Question | None = Field(default=None, description="what people are asked about every item")
+    guidelines: Guidelines | None = Field(
+        default=None, description="what people who label are told: text, of which every line is a paragraph"
     )
     desk: DeskChoice = Field(description=f"where people label: {{kind: {' | '.join(DESK_KINDS)}, ...}}")
     adjudication: Adjudication | None = Field(
@@ -198,6 +202,7 @@ class Spec(Part):
         return Labelling(
             evaluation=self.name, answers=self.labels.answers, two_answers=self.labels.two_answers,
             display=self.pool.display, show_as=self.pool.show_as, id_column=self.pool.id, seed=self.seed,
+            question=self.question, guidelines=self.guidelines,
         )
 
     @cached_property

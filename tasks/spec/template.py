@@ -44,6 +44,10 @@ budget: {labels: 500}                            # and never ask for more items 
 batch_size: 25                                   # items asked in a round
 method: auto
 
+# question: Do both records describe the same person?      # asked about every item, above the answers
+# guidelines: |                  # what people who label are told, every line a paragraph
+#   Different spellings of one name are a match.
+
 # Where people label. The token of Label Studio comes from the environment.
 <desks>
 # A desk also takes gold: {labels: known.csv, rate: 0.05}, items with a known answer that look like all

@@ -4,6 +4,7 @@ replies where the test says so."""
 import logging
 import threading
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -17,6 +18,7 @@ from assay.tasks.desks.kind import Resources
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.label_studio.local.server import LocalLabelStudio
+from assay.tasks.desks.label_studio.page.controls import Control
 from assay.tasks.desks.protocol import AmbiguousPost, Batch, DeskRefused, DeskUnreachable, Item
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.spec.evaluation import Spec
@@ -96,6 +98,44 @@ def test_the_id_of_an_item_stays_at_home(label_studio_api: LabelStudioApi, peopl
     desk.post(Batch(evaluation=evaluation, round=1, items=[item]), [item])
     (project,) = people[0].projects(evaluation)
     assert "4711" not in str(people[0].tasks(project["id"]))
+
+
+def test_the_project_says_what_it_is_about_and_names_the_round_until_somebody_renames_it(
+    label_studio_api: LabelStudioApi, people: list[Person]
+):
+    evaluation = f"titled-{uuid4().hex[:8]}"
+    desk = a_desk(label_studio_api, evaluation, guidelines="Look twice.\n<script>x</script>")
+    desk.prepare()
+
+    def project() -> dict[str, Any]:
+        (found,) = people[0].projects(evaluation)
+        return label_studio_api.read(f"api/projects/{found['id']}/")
+
+    mark = project()["title"].rpartition(" ")[2]
+    assert project()["title"] == f"{evaluation}: match or no match? {mark}"
+    assert project()["expert_instruction"].count("<p>") == 2
+    assert "&lt;script&gt;" in project()["expert_instruction"]
+    assert (project()["show_instruction"], project()["show_skip_button"]) == (True, False)
+    for number in (1, 2):
+        batch = Batch(evaluation=evaluation, round=number, items=a_batch(evaluation, "a").items)
+        desk.post(batch, batch.items)
+        assert project()["title"].endswith(f", round {number} {mark}")
+    people[0].rename_project(project()["id"], f"Ours {mark}")
+    batch = Batch(evaluation=evaluation, round=3, items=a_batch(evaluation, "a").items)
+    desk.post(batch, batch.items)
+    assert project()["title"] == f"Ours {mark}"
+
+
+def test_who_cannot_tell_does_not_take_the_place_of_who_can(posted: Desk, people: list[Person]):
+    """Label Studio counts the answer; we wait for as many classes as are wanted."""
+    (task,) = posted.tasks_of("a")
+    control = Control(class_answers(*CLASSES))
+    people[0].answer(task, control.results(None))
+    assert posted.answers() == {"a": ("skip", None)}
+    posted.desk.request_more(posted.batch, ["a"], 1)
+    assert people[1].next_task(posted.project) in [task, *posted.tasks_of("b")]
+    people[1].label(posted.tasks_of("b")[0], "match")
+    assert people[1].next_task(posted.project) == task   # still offered to somebody else
 
 
 def test_the_project_is_found_again_after_people_renamed_it(

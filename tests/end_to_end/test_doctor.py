@@ -175,6 +175,20 @@ def test_a_desk_without_a_token_and_items_too_large_for_it_are_said(doctor, monk
     assert "too large for desk.kind label-studio" in by_level(told, "problem")["pool"]["says"]
 
 
+def test_pictures_that_no_browser_can_open_are_said_with_what_to_do(doctor, folder):
+    (folder / "pictures.csv").write_text("item_id,score,photo\n" + "".join(
+        f"i{n},{n / 10},images/{n}.png\n" for n in range(10)
+    ))
+    pool = {
+        "source": "pictures.csv", "id": "item_id", "score": "score", "threshold": 0.5, "display": ["photo"],
+    }
+    code, told = doctor(a_spec(pool=pool, desk={"kind": "label-studio", "url": "http://127.0.0.1:9"}))
+    assert code == 2
+    said = by_level(told, "problem")["pool"]["says"]
+    assert "column 'photo': values are no pictures that people's browsers can open: row 1: 'im" in said
+    assert "http.server" in said
+
+
 def test_a_name_that_is_taken_is_found_before_begin_refuses_it(doctor, capsys):
     assert run_command_line(["begin", a_spec()]) == 0
     capsys.readouterr()

@@ -58,7 +58,7 @@ def test_two_people_answer_each_item_gold_among_them_and_one_errs(
         found["id"] for found in httpx.get(
             f"{label_studio.url}/api/projects/", params={"page_size": 1000, "include": "id,title"},
             headers={"Authorization": f"Token {label_studio.token}"}, timeout=150, trust_env=False,
-        ).json()["results"] if found["title"].startswith("by-two ")
+        ).json()["results"] if found["title"].startswith("by-two:")
     )
     for person in (right, wrong):
         tasks = person.tasks(project)

@@ -68,7 +68,7 @@ def test_a_token_that_is_refused_ends_with_exit_code_1_and_begins_nothing(evalua
     assert not Path("ledger/by-people/pool/manifest.json").exists()
 
 
-def test_twelve_classes_are_offered_in_a_list_and_come_back(label_studio, tmp_path, monkeypatch, capsys):
+def test_twelve_classes_are_offered_and_come_back(label_studio, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(TOKEN_VARIABLE, label_studio.token)
     names = [f"class {i}, <b> & $x \u200cy\u00a0z" for i in range(12)]

@@ -17,8 +17,9 @@ from assay.evalcore.annotators.answers.classes import class_answers
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.folder.desk import FolderDesk
 from assay.tasks.desks.label_studio.api import LabelStudioApi
-from assay.tasks.desks.label_studio.controls import Control
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk, batch_name
+from assay.tasks.desks.label_studio.page.controls import Control
+from assay.tasks.desks.label_studio.page.differences import plain
 from assay.tasks.desks.protocol import Batch, Desk
 from assay.tasks.desks.simulated.desk import SimulatedDesk
 from assay.tasks.ledger.stores.protocol import Store
@@ -74,11 +75,8 @@ class LabelStudioWorld:
                     continue
                 if person.has_answered(task):
                     continue
-                label = self._truth[by_name[task["data"]["shown_name_a"]]]
-                if label is None:
-                    person.skip(task["id"])
-                else:
-                    person.answer(task["id"], Control(self._asked.answers).results(label))
+                label = self._truth[by_name[plain(task["data"]["shown_name_a"])]]
+                person.answer(task["id"], Control(self._asked.answers).results(label))
 
 
 class FolderWorld:

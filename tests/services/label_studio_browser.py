@@ -58,5 +58,17 @@ def press_and_submit(page: Page, key: str) -> None:
     submit.click()
 
 
-def skip(page: Page) -> None:
-    page.click('[data-testid=bottombar-skip-button]')
+def out_of_sight(page: Page) -> list[str]:
+    """What of the answers, and Submit, is not wholly in the window or is under something else."""
+    return page.evaluate("""() => {
+        const wanted = [...document.querySelectorAll('.assay-question h4, .assay-choices label, '
+                        + '.assay-choices input, [data-testid=bottombar-submit-button]')];
+        if (wanted.length < 3) return ['the answers themselves'];
+        return wanted.filter(one => {
+            const box = (one.closest('label') || one).getBoundingClientRect();
+            const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+            const top = document.elementFromPoint(x, y);
+            return box.top < 0 || box.left < 0 || box.bottom > innerHeight || box.right > innerWidth
+                || !top || !(top.contains(one) || (one.closest('label') || one).contains(top));
+        }).map(one => one.outerHTML.slice(0, 200));
+    }""")

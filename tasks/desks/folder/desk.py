@@ -39,14 +39,16 @@ class FolderDesk:
 
     def __init__(
         self, path: Path, *, evaluation: str, answers: AnswerKind, display: Sequence[str],
-        annotators_per_item: int = 1,
+        annotators_per_item: int = 1, question: str | None = None, guidelines: str | None = None,
     ) -> None:
-        """`path` is the spec's `desk.path`; the evaluation gets a folder of its own in it."""
+        """`path` is the spec's `desk.path`; the evaluation gets a folder of its own in it. `question` and
+        `guidelines` are part of the instructions."""
         self._folder = path / evaluation
         self._evaluation = evaluation
         self._kind = answers
         self._display = list(display)
         self._annotators = annotators_per_item
+        self._told = [text.strip() for text in (question, guidelines) if text]
 
     def prepare(self) -> None:
         """Make the folders and write the instructions."""
@@ -132,6 +134,7 @@ class FolderDesk:
         )
         return (
             f"Labelling for {self._evaluation}\n\n"
+            f"{''.join(text + chr(10) * 2 for text in self._told)}"
             "1. Open a file round-NNNN.csv of this folder.\n"
             f"2. In the column `label`, write {kind.wanted}. Leave it empty to answer later.\n"
             "   If an item cannot be decided, add a column `skip` and write yes in it.\n"

@@ -26,6 +26,7 @@ class FolderKind(DeskKind):
         return FolderDesk(
             self._folder, evaluation=labelling.evaluation, answers=labelling.answers,
             display=labelling.display, annotators_per_item=self.annotators_per_item,
+            question=labelling.question, guidelines=labelling.guidelines,
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:

@@ -1,8 +1,9 @@
 """What an annotation in Label Studio means. Nothing on the server checks it, so everything is checked here.
 
-Skipped comes first, because a skip may hold a choice; then what the page's control makes of the results
-(`controls`). Anything else (no result, two choices, an unknown class, malformed data) is invalid: it is not
-counted, and the raw record is kept for inspection. Regions that people drew in the shown text are ignored.
+Skipped comes first, because a skip may hold a choice; then the answer `can't tell`, which is a skip too; then
+what the page's control makes of the results (`page.controls`). Anything else (no result, two choices, an
+unknown class, malformed data) is invalid: it is not counted, and the raw record is kept for inspection.
+Regions that people drew in the shown text are ignored.
 
 An answer is the work of whoever edited it last, and the raw record tells who gave it first. An answer that
 Label Studio attributes to nobody (its person was deleted, or it was imported) is invalid: how many people
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from assay.evalcore.annotators.annotation import Annotation
-from assay.tasks.desks.label_studio.controls import Control
+from assay.tasks.desks.label_studio.page.controls import Control
 
 # Not created_username: it holds an e-mail address.
 _KEPT = ("id", "task", "result", "was_cancelled", "ground_truth", "created_at", "updated_at", "lead_time")
@@ -47,10 +48,17 @@ def touched(task: Mapping[str, Any]) -> bool:
     )
 
 
+def cannot_tell(raw: Mapping[str, Any], control: Control) -> bool:
+    """Whether somebody answered that the item cannot be decided, not by Label Studio's own skipping."""
+    return not raw.get("was_cancelled") and control.cannot_tell(raw.get("result"))
+
+
 def _meaning(
     raw: Mapping[str, Any], control: Control
 ) -> tuple[Literal["label", "skip", "invalid"], str | None]:
     if raw.get("was_cancelled"):
+        return "skip", None
+    if cannot_tell(raw, control):
         return "skip", None
     meaning = control.meaning(raw.get("result"))
     return ("invalid", None) if meaning is None else ("label", meaning)

@@ -26,18 +26,18 @@ from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.evalcore.plurals import plural
 from assay.tasks.desks.digests import digest
-from assay.tasks.desks.label_studio.answers import annotation, touched
+from assay.tasks.desks.label_studio.answers import annotation, cannot_tell, touched
 from assay.tasks.desks.label_studio.api import Condition, LabelStudioApi, Listed
-from assay.tasks.desks.label_studio.controls import Control
-from assay.tasks.desks.label_studio.project import EvaluationProject
-from assay.tasks.desks.label_studio.replies import NotThere
-from assay.tasks.desks.label_studio.shown_fields import (
+from assay.tasks.desks.label_studio.page.controls import Control
+from assay.tasks.desks.label_studio.page.fields import (
     IMPORT_BYTES,
     Field,
     shown_fields,
-    shown_value,
+    shown_values,
     still_shows,
 )
+from assay.tasks.desks.label_studio.project import EvaluationProject
+from assay.tasks.desks.label_studio.replies import NotThere
 from assay.tasks.desks.label_studio.webhook import ensure_webhook
 from assay.tasks.desks.protocol import (
     AmbiguousPost,
@@ -72,8 +72,11 @@ class LabelStudioDesk:
         title: str | None = None,
         identity: str = "",
         show_as: Mapping[str, str] | None = None,
+        question: str | None = None,
+        guidelines: str | None = None,
     ) -> None:
-        """`answers`: what people may answer; `title` of the project instead of the evaluation's name;
+        """`answers`: what people may answer; `title` of the project instead of the evaluation's name and the
+        question; `question` and `guidelines` as the spec has them, shown to people;
         `identity` tells apart evaluations of one name in different ledgers on one server."""
         self._api = api
         self._control = Control(answers)
@@ -81,6 +84,7 @@ class LabelStudioDesk:
         self._project = EvaluationProject(
             api, evaluation=evaluation, identity=identity, title=title, control=self._control,
             display=display, show_as=show_as or {}, annotators=annotators_per_item,
+            question=question, guidelines=guidelines,
         )
 
     def prepare(self) -> None:
@@ -108,7 +112,7 @@ class LabelStudioDesk:
         """
         if not items:
             return
-        fields = self._project.fit_page(batch.items)
+        fields = self._project.fit_page(batch.items, batch.round)
         path = f"api/projects/{self._project.ids()[0]}/import"
         tasks = [{"data": self._data(batch, item, fields)} for item in items]
         tasks.sort(key=lambda task: task["data"]["assay_item"])
@@ -141,12 +145,16 @@ class LabelStudioDesk:
         """Raise the overlap of the items' tasks, so that Label Studio offers them to more people.
 
         A task that had all its answers is offered to nobody, and raising the overlap alone does not change
-        that: its `is_labeled` has to be taken back with it.
+        that: its `is_labeled` has to be taken back with it. Label Studio counts `can't tell` as an answer, so
+        there is a place more for each.
         """
         wanted = set(item_ids)
         for item_id, tasks in self._copies(batch).items():
-            if item_id in wanted and int(tasks[0].get("overlap") or 1) < annotators:
-                more = {"overlap": annotators, "is_labeled": False}
+            places = annotators + sum(
+                cannot_tell(raw, self._control) for raw in tasks[0].get("annotations") or ()
+            )
+            if item_id in wanted and int(tasks[0].get("overlap") or 1) < places:
+                more = {"overlap": places, "is_labeled": False}
                 self._api.change("PATCH", f"api/tasks/{tasks[0]['id']}/", more)
 
     def _copies(self, batch: Batch) -> dict[str, list[Listed]]:
@@ -180,9 +188,7 @@ class LabelStudioDesk:
 
     def _data(self, batch: Batch, item: Item, fields: Sequence[Field]) -> dict[str, str]:
         data = {"assay_batch": batch_name(batch), "assay_item": self._key(batch, item.item_id)}
-        for field in fields:
-            data[field.key] = shown_value(field, item.shown.get(field.name, ""))
-        return data
+        return data | shown_values(fields, item.shown)
 
     def _key(self, batch: Batch, item_id: str) -> str:
         again = [str(batch.asking)] if batch.asking > 1 else []

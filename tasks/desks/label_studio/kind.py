@@ -6,12 +6,13 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
-from assay.tasks.desks.label_studio.shown_fields import IMPORT_BYTES
+from assay.tasks.desks.label_studio.page.fields import IMPORT_BYTES
 from assay.tasks.desks.protocol import Desk, DeskRefused
 from assay.tasks.schema import Location, wrong
 
 if TYPE_CHECKING:
     from assay.tasks.desks.label_studio.api import LabelStudioApi
+    from assay.tasks.desks.label_studio.page.pictures import PictureCheck
 
 _TIMEOUT = 10.0     # seconds for one reply, where a person waits for `assay doctor`
 # where the token may be sent: HOST or HOST:PORT, with blanks between
@@ -42,6 +43,12 @@ class LabelStudioKind(DeskKind):
             raise wrong("has a query or a fragment ('?', '#'); give the address of the server alone")
         return url
 
+    def show_check(self, labelling: Labelling) -> "PictureCheck":
+        """See DeskKind.show_check."""
+        from assay.tasks.desks.label_studio.page.pictures import PictureCheck
+
+        return PictureCheck(labelling.show_as)
+
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
         """See DeskKind.opened."""
         from assay.tasks.desks.label_studio.desk import LabelStudioDesk
@@ -50,6 +57,7 @@ class LabelStudioKind(DeskKind):
             self._api(resources), evaluation=labelling.evaluation, answers=labelling.answers,
             display=labelling.display, show_as=labelling.show_as, title=self.project,
             identity=resources.identity, annotators_per_item=self.annotators_per_item,
+            question=labelling.question, guidelines=labelling.guidelines,
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:

@@ -7,20 +7,21 @@ the process whose project it is not removes its own if that is empty. If two rem
 answers are read from every project with the mark and items are posted to the lowest.
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from html import escape
 
 from assay.tasks.desks.digests import digest
 from assay.tasks.desks.label_studio.api import LabelStudioApi, Listed
-from assay.tasks.desks.label_studio.controls import Control
-from assay.tasks.desks.label_studio.labelling_config import labelling_config
+from assay.tasks.desks.label_studio.page.config import as_on_page, labelling_config
+from assay.tasks.desks.label_studio.page.controls import Control
+from assay.tasks.desks.label_studio.page.fields import Field, shown_fields
 from assay.tasks.desks.label_studio.replies import NotThere
-from assay.tasks.desks.label_studio.shown_fields import Field, Kind, shown_fields
 from assay.tasks.desks.protocol import DeskRefused, DeskUnreachable, Item
 
 _TITLE_LENGTH = 50   # Label Studio's limit
 _IN_TITLE = 10       # digits of the mark
+_FEW_WORDS = 12      # characters of a question that are worth showing
+_MOST_NAMED = 3      # classes that the title of a project without a question names
 
 
 class EvaluationProject:
@@ -37,15 +38,19 @@ class EvaluationProject:
         display: Sequence[str],
         show_as: Mapping[str, str],
         annotators: int,
+        question: str | None = None,
+        guidelines: str | None = None,
     ) -> None:
         """As `LabelStudioDesk`. Nothing is sent yet."""
         self._api = api
         self._evaluation = evaluation
         self._control, self._display, self._show_as = control, list(display), dict(show_as)
         self._annotators = annotators
+        self._question, self._guidelines = question, guidelines
         self.mark = digest(evaluation, identity)[:20]
         self._short = self.mark[:_IN_TITLE]
-        self._title = f"{(title or evaluation)[: _TITLE_LENGTH - _IN_TITLE - 1]} {self._short}"
+        self._called = title or evaluation
+        self._about = None if title else question or _classes(control)
         self._fields = shown_fields(self._display, self._show_as)
         self._known: list[int] | None = None
 
@@ -61,8 +66,10 @@ class EvaluationProject:
             raise self.deleted()
         return self._known
 
-    def fit_page(self, items: Sequence[Item]) -> list[Field]:
+    def fit_page(self, items: Sequence[Item], number: int) -> list[Field]:
         """The fields as the page shows them; before the first import, fit the page to the first batch.
+
+        The title names the round, `number`, unless somebody has given the project another title.
 
         The project had to be created before there was a batch to see pictures in. The plan is fixed by now,
         so every process that posts computes the same page. A page somebody has edited is left alone, and so
@@ -70,15 +77,18 @@ class EvaluationProject:
         """
         project = self.ids()[0]
         try:
-            page = str(self._api.read(f"api/projects/{project}/").get("label_config") or "")
+            found = self._api.read(f"api/projects/{project}/")
+            page = str(found.get("label_config") or "")
+            if found.get("title") in [self._title(earlier) for earlier in range(number)]:
+                self._api.change("PATCH", f"api/projects/{project}/", {"title": self._title(number)})
             fitting = shown_fields(self._display, self._show_as, [item.shown for item in items])
-            untouched = page == labelling_config(self._fields, self._control)
+            untouched = page == self._page(self._fields)
             if fitting != self._fields and untouched and self._api.count(project) == 0:
-                page = labelling_config(fitting, self._control)
+                page = self._page(fitting)
                 self._api.change("PATCH", f"api/projects/{project}/", {"label_config": page})
         except NotThere:
             raise self.deleted() from None
-        return [replace(field, kind=_kind_on_page(field, page)) for field in self._fields]
+        return [as_on_page(field, page) for field in self._fields]
 
     def deleted(self) -> DeskRefused:
         """The error for a project that is gone; the next call looks for it again."""
@@ -89,6 +99,20 @@ class EvaluationProject:
             "so far are safe in the ledger; restore the project (any with the mark in its description will "
             "do), or begin an evaluation under a new name"
         )
+
+    def _title(self, number: int = 0) -> str:
+        """The evaluation's name, what is asked and the round, as far as there is room, and the mark."""
+        room = _TITLE_LENGTH - _IN_TITLE - 1
+        title, tail = self._called[:room], f", round {number}" if number else ""
+        if len(title + tail) > room:
+            tail = ""
+        left = room - len(title + tail) - 2
+        if self._about and left >= min(len(self._about), _FEW_WORDS):
+            title += f": {_cut(self._about, left)}"
+        return f"{title}{tail} {self._short}"
+
+    def _page(self, fields: Sequence[Field]) -> str:
+        return labelling_config(fields, self._control, self._question)
 
     def _find(self) -> list[int]:
         found = [project for project in self._api.projects(self._short) if self._has_mark(project)]
@@ -102,13 +126,18 @@ class EvaluationProject:
 
     def _create(self) -> int:
         created = self._api.change("POST", "api/projects/", {   # twice is survivable: see the module's text
-            "title": self._title,
-            "description": f"Assay evaluation {self._evaluation}. Please leave this mark: {self.mark}",
-            "label_config": labelling_config(self._fields, self._control),
+            "title": self._title(),
+            "description": " ".join(filter(None, [
+                self._question,
+                f"Assay evaluation {self._evaluation}. Please leave this mark: {self.mark}",
+            ])),
+            "expert_instruction": _instruction(self._guidelines),
+            "show_instruction": self._guidelines is not None,
+            "label_config": self._page(self._fields),
             "maximum_annotations": self._annotators,
             "overlap_cohort_percentage": 100,      # below it, every import reshuffles the others' overlap
             "skip_queue": "REQUEUE_FOR_OTHERS",    # who skipped an item does not meet it again
-            "show_skip_button": True,
+            "show_skip_button": False,             # `can't tell` is one of the answers
             "enable_empty_annotation": self._control.may_be_empty,
             "show_collab_predictions": False,
             "sampling": "Sequential sampling",
@@ -132,7 +161,19 @@ class EvaluationProject:
             return   # it stays, and is read with the other
 
 
-def _kind_on_page(field: Field, page: str) -> Kind:
-    """HTML only where the page renders it; what was not meant as HTML is then a picture or escaped text."""
-    rendered = re.search(rf'<HyperText\b[^>]*"\${field.key}"', page) is not None
-    return "text" if not rendered else "html" if field.kind == "html" else "image"
+def _classes(control: Control) -> str | None:
+    """`match or no match?`, where the classes are few."""
+    names = control.answers.choices
+    if not 0 < len(names) <= _MOST_NAMED or control.answers.several:
+        return None
+    return f"{', '.join(names[:-1])} or {names[-1]}?"
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1].rstrip() + "…"
+
+
+def _instruction(guidelines: str | None) -> str:
+    """The guidelines as HTML: escaped, a paragraph for each line."""
+    lines = [line.strip() for line in (guidelines or "").splitlines()]
+    return "".join(f"<p>{escape(line)}</p>" for line in lines if line)

@@ -11,6 +11,7 @@ from typing import Any
 
 from assay.evalcore.errors import AssayError
 from assay.tasks.desks.label_studio.api import LabelStudioApi
+from assay.tasks.desks.label_studio.page.differences import plain
 from assay.tasks.ledger.rounds.plan import PlannedRound
 
 _SHOWN = "shown_"
@@ -58,5 +59,5 @@ class SimulatedPerson:
 
 
 def _seen(shown: Mapping[str, str]) -> tuple[str, ...]:
-    """What a person sees, whatever the fields are called."""
-    return tuple(sorted(shown.values()))
+    """What a person sees, whatever the fields are called, and marks of differences aside."""
+    return tuple(sorted(plain(value) for value in shown.values()))

@@ -184,6 +184,21 @@ def test_an_id_or_a_segment_as_long_as_a_text_is_refused(tmp_path, column):
     assert f"column '{column}': values are longer than 1,000 characters: row 4: 'yyy" in said
 
 
+def test_pictures_that_no_browser_can_open_are_refused_before_anyone_is_asked(tmp_path):
+    (tmp_path / "p.csv").write_text(HEAD + "a,1,0.5,1,https://x.org/1.png\nb,1,0.5,0,pictures/2.png\n")
+    shown = {"display": ["region"], "show_as": {"region": "image"}}
+
+    def spec(desk):
+        return Spec.from_json(spec_data(tmp_path / "p.csv", **shown) | {"desk": desk}, origin="spec.yaml")
+
+    text = refused(spec({"kind": "label-studio", "url": "http://127.0.0.1:1"}))
+    assert "column 'region': values are no pictures that people's browsers can open: row 2: 'pict" in text
+    assert "http.server" in text
+    assert "show_as: {region: text}" in text
+    # at another desk people may well open a path
+    assert freeze_pool(spec({"kind": "folder", "path": "x"}), MemoryStore()).rows == 2
+
+
 def test_items_that_are_too_large_for_the_desk_are_refused_before_anyone_is_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(LabelStudioKind, "most_shown_bytes", 100)
     desk = {"kind": "label-studio", "url": "http://127.0.0.1:1"}

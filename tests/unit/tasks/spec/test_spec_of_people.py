@@ -17,6 +17,11 @@ DESK = {"kind": "simulated", "labels": "labels.csv"}
     ({"deadline": {"round_hours": 72, "after": 3}}, "deadline.after"),
     ({"deadline": 72}, "deadline"),
     ({"skipped": "ignore"}, "skipped"),
+    ({"question": "two\nlines"}, "question"),
+    ({"question": " "}, "question"),
+    ({"question": "x" * 201}, "question"),
+    ({"guidelines": "\n \n"}, "guidelines"),
+    ({"guidelines": ["a", "list"]}, "guidelines"),
     ({"adjudication": {"rule": "oracle"}}, "adjudication.rule"),
     ({"adjudication": {"rule": "dawid-skene"}}, "adjudication.rule"),      # of one answer each
     ({"desk": {**DESK, "gold": {"rate": 0.1}}}, "desk.gold.labels"),
@@ -43,3 +48,10 @@ def test_asking_again_is_said_in_a_word(tmp_path, said, when):
     assert spec.desk.again.when == when
     several = small_spec(tmp_path, n=10, desk={**DESK, "ask_again": said, "annotators_per_item": 2})
     assert several.desk.again.when == "never"
+
+
+def test_question_and_guidelines_reach_the_desk_and_leave_no_trace_where_there_are_none(tmp_path):
+    spec = small_spec(tmp_path, n=10, question=" Same person? ", guidelines="Be strict.\nReally.")
+    assert (spec.labelling.question, spec.labelling.guidelines) == ("Same person?", "Be strict.\nReally.")
+    assert spec.to_json()["question"] == "Same person?"
+    assert not {"question", "guidelines"} & set(small_spec(tmp_path, n=10).to_json())

@@ -32,6 +32,15 @@ def answer(tmp_path, desk):
     return write
 
 
+def test_the_instructions_begin_with_question_and_guidelines(tmp_path):
+    FolderDesk(
+        tmp_path, evaluation="told", answers=class_answers(*CLASSES), display=["text"],
+        question="Same person?", guidelines="Be strict.\nReally.\n",
+    ).prepare()
+    lines = (tmp_path / "told" / "INSTRUCTIONS.txt").read_text().splitlines()
+    assert lines[:7] == ["Labelling for told", "", "Same person?", "", "Be strict.", "Really.", ""]
+
+
 def said(desk):
     return {(one.item_id, one.kind, one.label) for one in desk.collect(BATCH).annotations}
 

@@ -3,9 +3,9 @@
 import pytest
 
 from assay.evalcore.annotators.answers.classes import class_answers
-from assay.tasks.desks.label_studio.answers import annotation
-from assay.tasks.desks.label_studio.controls import Control
-from assay.tasks.desks.label_studio.shown_fields import shown_fields, shown_value, still_shows
+from assay.tasks.desks.label_studio.answers import annotation, cannot_tell
+from assay.tasks.desks.label_studio.page.controls import Control
+from assay.tasks.desks.label_studio.page.fields import shown_fields, shown_value, still_shows
 
 CHOSEN = [{"from_name": "label", "to_name": "shown_a", "type": "choices", "value": {"choices": ["yes"]}}]
 
@@ -22,6 +22,15 @@ def test_an_answer_is_the_work_of_who_edited_it_last_and_says_who_gave_it():
     assert (edited.annotator, edited.kind, edited.label) == ("ls-9", "label", "yes")
     assert (edited.raw["completed_by"], edited.raw["updated_by"]) == (7, 9)
     assert read(updated_by=None).annotator == "ls-7"
+
+
+def test_an_item_nobody_can_tell_is_skipped_by_whoever_said_so():
+    control = Control(class_answers("yes", "no"))
+    found = read(result=control.results(None))
+    assert (found.annotator, found.kind, found.label) == ("ls-7", "skip", None)
+    assert found.raw["result"] == control.results(None)
+    assert cannot_tell(found.raw, control)
+    assert not cannot_tell(found.raw | {"was_cancelled": True}, control)
 
 
 def test_no_address_of_a_person_is_kept():

@@ -1,10 +1,12 @@
 """What people will see of an item: which fields belong side by side, and which are pictures or HTML.
 
     kind    text unless `show_as` says otherwise, or the name says so (`photo`, `page_html`), or every value
-            of the first batch is the address of a picture. HTML is never guessed from a value: text that
+            of the first batch is the address of a picture. Pictures whose bytes are in the value itself
+            (`data:image/png;base64,...`) are `embedded`. HTML is never guessed from a value: text that
             happens to hold a `<` is text.
     pair    two fields whose names differ only in how they begin or end: name_a and name_b, left_name and
-            right_name. They are shown in two columns, one line per pair.
+            right_name. They are shown in two columns, one line per pair. Where both are text, they are
+            `compared`: the words that differ are marked (`differences`).
 
 A field's name in the desk's own data is made of letters, digits and underscores (`key`), because Label Studio
 reads `$name` in its configuration; what people read (`title`) is the field's name in words.
@@ -12,24 +14,30 @@ reads `$name` in its configuration; what people read (`title`) is the field's na
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Literal
 
-from assay.tasks.desks.label_studio.safe_html import sanitised
+from assay.tasks.desks.label_studio.page.differences import marked, plain
+from assay.tasks.desks.label_studio.page.safe_html import sanitised
 
 # Bytes in one import. Label Studio answers 500 to requests that are too large, and a proxy before it may
 # refuse smaller ones.
 IMPORT_BYTES = 20_000_000
 
-Kind = Literal["text", "image", "html"]
-KINDS: tuple[Kind, ...] = ("text", "image", "html")
+Kind = Literal["text", "image", "embedded", "html", "compared"]
+KINDS: tuple[Kind, ...] = ("text", "image", "html")   # what `show_as` may say
 
 _SUFFIXES = (("_a", "_b"), ("_left", "_right"), ("_1", "_2"))
 _PREFIXES = (("left_", "right_"), ("a_", "b_"))
 _REPLACED = ("s3://", "gs://", "azure-blob://")
 _IMAGE_WORDS = {"image", "img", "photo", "picture", "thumbnail", "screenshot"}
-_ADDRESS = re.compile(r"(?:https?://|data:image/(?:png|jpeg|gif|webp);base64,)[^\s<>\"]+", re.IGNORECASE)
+ADDRESS = r"https?://[^\s<>\"]+"
+EMBEDDED = r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+"
+_ADDRESS = re.compile(ADDRESS, re.IGNORECASE)
+_EMBEDDED = re.compile(EMBEDDED, re.IGNORECASE)
+# one clear point
+_NO_PICTURE = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 _IMAGE_URL = re.compile(
     r"https?://[^\s<>\"]+\.(?:png|jpe?g|gif|webp|bmp|svg|avif)(?:[?#]\S*)?", re.IGNORECASE
 )
@@ -65,16 +73,30 @@ def shown_fields(
         while key in taken:
             key += "_"
         taken.add(key)
-        values = [row.get(name, "") for row in rows]
-        fields.append(Field(name=name, key=key, kind=_kind(name, show_as or {}, values)))
-    return fields
+        values = [row.get(name, "").strip() for row in rows]
+        kind = _kind(name, show_as or {}, values)
+        embedded = kind == "image" and any(_EMBEDDED.fullmatch(value) for value in values)
+        fields.append(Field(name=name, key=key, kind="embedded" if embedded else kind))
+    return _compared(fields)
+
+
+def shown_values(fields: Sequence[Field], shown: Mapping[str, str]) -> dict[str, str]:
+    """Key -> what is uploaded, for all fields of one item."""
+    values = {field.key: shown_value(field, shown.get(field.name, "")) for field in fields}
+    for row in side_by_side(fields):
+        if row.right is not None and row.left.kind == row.right.kind == "compared":
+            both = marked(shown.get(row.left.name, ""), shown.get(row.right.name, ""))
+            values |= zip((row.left.key, row.right.key), both, strict=True)
+    return values
 
 
 def shown_value(field: Field, value: str) -> str:
-    """What is uploaded for the field: text as it is, HTML made safe, a picture's address as a picture.
+    """What is uploaded for the field alone: text as it is, HTML made safe, a picture's address as a picture.
 
     A value of a picture field that is no address is shown as the text it is.
     """
+    if field.kind == "compared":
+        return escape(value)
     if field.kind == "html":
         return sanitised(value)
     if field.kind == "image":
@@ -82,6 +104,9 @@ def shown_value(field: Field, value: str) -> str:
         if _ADDRESS.fullmatch(address):
             return f'<img src="{escape(address, quote=True)}" style="max-width: 100%">'
         return escape(value)
+    if field.kind == "embedded":
+        address = value.strip()
+        return address if _EMBEDDED.fullmatch(address) or _ADDRESS.fullmatch(address) else _NO_PICTURE
     return value
 
 
@@ -95,12 +120,21 @@ def still_shows(stored: object, value: str) -> bool:
     if not isinstance(stored, str):
         return False
     now = stored.split()
-    if now == value.split():
+    if value.split() in (now, plain(stored).split()):
         return True
-    as_kinds = (Field(name="", key="", kind=kind) for kind in KINDS)
+    as_kinds = (Field(name="", key="", kind=kind) for kind in (*KINDS, "embedded"))
     return any(now == shown_value(field, value).split() for field in as_kinds) or (
         sanitised(stored).split() == sanitised(value).split()   # made safe by another version
     )
+
+
+def _compared(fields: Sequence[Field]) -> list[Field]:
+    """The fields, where texts that stand side by side are compared."""
+    halves = {
+        half.name for row in side_by_side(fields) for half in (row.left, row.right)
+        if half is not None and row.right is not None and row.left.kind == row.right.kind == "text"
+    }
+    return [replace(field, kind="compared") if field.name in halves else field for field in fields]
 
 
 def side_by_side(fields: Sequence[Field]) -> list[ShownRow]:
@@ -121,16 +155,22 @@ def side_by_side(fields: Sequence[Field]) -> list[ShownRow]:
     return rows
 
 
-def _kind(name: str, show_as: Mapping[str, str], values: Sequence[str]) -> Kind:
+def kind_by_name(name: str, show_as: Mapping[str, str]) -> Kind | None:
+    """What a field is shown as by `show_as` or by its name; None where its values decide."""
     for kind in KINDS:
         if show_as.get(name) == kind:
             return kind
     words = re.findall(r"[a-z]+", name.lower())
     if "html" in words:
         return "html"
-    if _IMAGE_WORDS.intersection(words):
-        return "image"
-    filled = [value.strip() for value in values if value.strip()]
+    return "image" if _IMAGE_WORDS.intersection(words) else None
+
+
+def _kind(name: str, show_as: Mapping[str, str], values: Sequence[str]) -> Kind:
+    known = kind_by_name(name, show_as)
+    if known is not None:
+        return known
+    filled = [value for value in values if value]
     return "image" if filled and all(_IMAGE_URL.fullmatch(value) for value in filled) else "text"
 
 

@@ -1,0 +1,174 @@
+"""The part of a labelling page on which people answer, and what its results say.
+
+    one class     buttons, the first 23 with hotkeys; a list where there are more than 60
+    tags          the same, of which any number may be chosen; none chosen means that there is no tag
+    a number      a field, with its bounds; that it is filled in is demanded by the project, not by the field
+    can't tell    an answer of its own, beside any of these: the item cannot be decided (a skip)
+
+One class and `can't tell` are buttons of one control, so that one excludes the other. Elsewhere `can't tell`
+is a control of its own, which takes the other one off the page while it is chosen.
+
+Nothing on the server checks results: what is no answer is read as none.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from assay.evalcore.annotators.answers.base import AnswerKind
+from assay.tasks.desks.label_studio.page.xml_text import from_page, to_page
+
+CONTROL = "label"
+DIGITS = "1234567890"
+LETTERS = "qtasdfgzxynjl"   # not those that mean something to Label Studio, and not that of `can't tell`
+MOST_BUTTONS = 60           # that can be seen at once; more are a list
+
+UNDECIDED = "undecided"   # the control of `can't tell`, where it has one of its own
+# What the page calls it: the first of these that is not a class.
+_CANNOT_TELL = ("can't tell", "cannot be decided", "can't tell (none of these)")
+# What results say for it. No class is written so: behind the `$` of a class stands a zero-width space.
+_ALIAS = "cannot tell $"
+_CANNOT_TELL_KEY = "c"
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The control of one kind of answers."""
+
+    answers: AnswerKind
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether submitting nothing is an answer."""
+        return self.answers.several
+
+    @property
+    def hint(self) -> str:
+        """How to answer without searching. In the field of a number Label Studio hears no keys of its own."""
+        if not self.answers.choices:
+            return "Write the number, then click Submit."
+        return "A key in brackets chooses. Ctrl+Enter (Mac: ⌘+Enter) submits."
+
+    def lines(self, about: str) -> list[str]:
+        """Lines of XML; about: the name of a shown field."""
+        to = f"toName={quoteattr(about)}"
+        text = quoteattr(self._cannot_tell)
+        cannot_tell = f'  <Choice value={text} alias="{_ALIAS}" hotkey="{_CANNOT_TELL_KEY}"/>'
+        if self._together:
+            return [
+                f'<Choices name="{CONTROL}" {to} choice="single" required="true" showInline="true">',
+                *self._buttons(), cannot_tell, "</Choices>",
+            ]
+        away = f'visibleWhen="choice-unselected" whenTagName="{UNDECIDED}"'
+        return [
+            *(self._of_choices(to, away) if self.answers.choices else self._of_numbers(to, away)),
+            f'<Choices name="{UNDECIDED}" {to} choice="single" showInline="true">', cannot_tell, "</Choices>",
+        ]
+
+    def _of_choices(self, to: str, away: str) -> list[str]:
+        many = 'choice="multiple"' if self.answers.several else 'choice="single" required="true"'
+        listed = len(self.answers.choices) > MOST_BUTTONS
+        layout = 'layout="select"' if listed else 'showInline="true"'
+        return [f'<Choices name="{CONTROL}" {to} {many} {layout} {away}>', *self._buttons(), "</Choices>"]
+
+    def _buttons(self) -> list[str]:
+        names = self.answers.choices
+        keys = [""] * len(names) if len(names) > MOST_BUTTONS else hotkeys(names)
+        attributes = [f' hotkey="{key}"' if key else "" for key in keys]
+        return [
+            f"  <Choice value={quoteattr(to_page(name))}{hotkey}/>"
+            for name, hotkey in zip(names, attributes, strict=True)
+        ]
+
+    def _of_numbers(self, to: str, away: str) -> list[str]:
+        ends = zip(("min", "max"), self.answers.bounds, strict=True)
+        bounds = "".join(f' {word}="{end:g}"' for word, end in ends if isfinite(end))
+        return [
+            f'<View className="assay-number" {away}>',
+            f'  <Header value={quoteattr(to_page(self.answers.wanted))} size="5"/>',
+            f'  <Number name="{CONTROL}" {to}{bounds}/>', "</View>",
+        ]
+
+    @property
+    def _together(self) -> bool:
+        """Whether `can't tell` is one of the buttons of the classes."""
+        return 0 < len(self.answers.choices) <= MOST_BUTTONS and not self.answers.several
+
+    @property
+    def _cannot_tell(self) -> str:
+        """What the page calls it."""
+        taken = {name.strip().casefold() for name in self.answers.choices}
+        return next((text for text in _CANNOT_TELL if text not in taken), _CANNOT_TELL[-1])
+
+    def cannot_tell(self, results: Any) -> bool:
+        """Whether the results say that the item cannot be decided.
+
+        What is beside it does not count: choosing `can't tell` took it off the page.
+        """
+        ours = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
+        apart = [_chosen(one) for one in ours if one.get("from_name") == UNDECIDED]
+        within = [_chosen(one) for one in ours if one.get("from_name") == CONTROL]
+        return [_ALIAS] in apart or within == [[_ALIAS]]
+
+    def meaning(self, results: Any) -> str | None:
+        """The answer in the results of an annotation, regions that people drew apart; None if it is none."""
+        if not isinstance(results, list):
+            return None
+        if not all(isinstance(one, dict) and "from_name" in one for one in results):
+            return None
+        ours = [one for one in results if one["from_name"] == CONTROL]
+        if not self.answers.choices:
+            return self._number(ours)
+        if self.answers.several and not ours:
+            return self.answers.empty
+        chosen = _chosen(ours[0]) if len(ours) == 1 else None
+        if chosen is None or _ALIAS in chosen or (len(chosen) != 1 and not self.answers.several):
+            return None
+        names = [from_page(name) for name in chosen]
+        if set(names) - set(self.answers.choices):
+            return None
+        return self.answers.meaning("|".join(names)) if names else self.answers.empty
+
+    def _number(self, ours: Sequence[Mapping[str, Any]]) -> str | None:
+        value = ours[0].get("value") if len(ours) == 1 else None
+        number = value.get("number") if isinstance(value, dict) else None
+        if not isinstance(number, int | float) or isinstance(number, bool):
+            return None
+        return self.answers.meaning(repr(number))
+
+    def results(self, answer: str | None) -> list[dict[str, Any]]:
+        """What Label Studio's page submits for an answer; None: can't tell."""
+        if answer is None:
+            control = CONTROL if self._together else UNDECIDED
+            return [self._result("choices", {"choices": [_ALIAS]}, control)]
+        if not self.answers.choices:
+            return [self._result("number", {"number": float(answer)})]
+        if answer == self.answers.empty:
+            return []
+        names = answer.split("|") if self.answers.several else [answer]
+        return [self._result("choices", {"choices": [to_page(name) for name in names]})]
+
+    @staticmethod
+    def _result(kind: str, value: dict[str, Any], control: str = CONTROL) -> dict[str, Any]:
+        return {"from_name": control, "to_name": "any", "type": kind, "value": value}
+
+
+def hotkeys(names: Sequence[str]) -> list[str]:
+    """A key for each name, "" where there is none left: digits in their order, then letters.
+
+    A name that is a digit has that digit as its key, and then no other name has one, so that nobody presses 3
+    and gives the grade 2.
+    """
+    own = set(names) & set(DIGITS)
+    free = iter(LETTERS if own else DIGITS + LETTERS)
+    return [name if name in own else next(free, "") for name in names]
+
+
+def _chosen(result: Mapping[str, Any]) -> list[str] | None:
+    value = result.get("value")
+    choices = value.get("choices") if isinstance(value, dict) else None
+    if not isinstance(choices, list) or not all(isinstance(name, str) for name in choices):
+        return None
+    return choices
