@@ -1,0 +1,1 @@
+"""Who does the work over the shards of a pool: threads, processes, or a cluster of Dask or Ray."""
