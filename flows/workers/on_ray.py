@@ -6,10 +6,13 @@ Workers need Assay, the address of the store and of the predictions, and credent
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from socket import create_connection
 from typing import Any
 
 from assay.evalcore.errors import Unreachable
 from assay.flows.workers.protocol import VARIABLE, Started, Workers, not_installed
+
+_PATIENCE = 15    # seconds until the head node has to answer
 
 
 class Ray(Workers):
@@ -49,16 +52,22 @@ class Ray(Workers):
                 ray.shutdown()
 
     def _connect(self, ray: Any) -> None:
+        if self._address is None:
+            ray.init(address="local", include_dashboard=False, log_to_driver=False, configure_logging=False)
+            return
         try:
-            ray.init(
-                address=self._address or "local", include_dashboard=None if self._address else False,
-                log_to_driver=False, configure_logging=False,
-            )
-        except (ConnectionError, TimeoutError, ValueError, RuntimeError) as error:
-            if self._address is None:
-                raise
+            _knock(self._address)
+            ray.init(address=self._address, log_to_driver=False, configure_logging=False)
+        except (OSError, ValueError, RuntimeError) as error:
             said = (str(error) or type(error).__name__).splitlines()[0]
             raise Unreachable(
                 f"{VARIABLE}: no Ray cluster answers at {self._address!r} ({said[:200]}); start it, or "
                 "correct the address (host:6379, or ray://host:10001)"
             ) from None
+
+
+def _knock(address: str) -> None:
+    """Raise OSError or ValueError where nobody listens: Ray itself would wait for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon:        # `auto` means the cluster of this machine
+        create_connection((host, int(port)), _PATIENCE).close()

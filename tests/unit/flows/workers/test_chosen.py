@@ -1,6 +1,7 @@
 """ASSAY_FREEZE_RUNNER: what it may be, and what is said of anything else."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,4 +53,11 @@ def test_a_dask_scheduler_that_is_not_there_is_named(monkeypatch):
         pytest.raises(Unreachable, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"),
         Dask("tcp://127.0.0.1:9").started(),
     ):
+        pass
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "host:port"])
+def test_a_ray_cluster_that_is_not_there_is_named(monkeypatch, address):
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False))
+    with pytest.raises(Unreachable, match=f"no Ray cluster answers at '{address}'"), Ray(address).started():
         pass
