@@ -85,8 +85,8 @@ class OnWorkers:
         if tries == _TRIES:
             raise WorkersDied(
                 f"{VARIABLE}: workers died {_TRIES} times in a row before one piece of work was done "
-                f"({type(died).__name__}: {str(died)[:200]}); most often they have too little memory: "
-                "start fewer of them, or give each 2 GB"
+                f"({type(died).__name__}: {str(died)[:200]}); they have too little memory (start fewer, or "
+                "give each 2 GB), or cannot start at all: look at what they wrote to standard error"
             )
         _log.warning("a worker died; %d pieces of work are done again or go on", left)
 

@@ -54,6 +54,9 @@ def expected(spec, tmp_path_factory):
 @pytest.mark.parametrize("workers", [Threads("2"), Processes("2"), Dask(None)])
 def test_the_ledger_is_the_same_though_a_worker_is_killed(spec, expected, tmp_path, workers):
     store = open_store(str(tmp_path / "ledger"))
+    if isinstance(workers, Dask):
+        pytest.importorskip("distributed")
+
     def map_over(work, over):
         dies = workers.other_processes and hasattr(work, "spec")
         return mapped(DyingWork(work, str(tmp_path), at=2) if dies else work, over)
