@@ -49,6 +49,11 @@ class Settings(BaseSettings):
     sweep_workers: int = Field(
         default=4, ge=1, le=64, description="Evaluations a sweep advances at the same time."
     )
+    freeze_runner: str = Field(
+        default="serial",
+        description="Who freezes the shards of a pool of more than about a million rows: serial, threads:N, "
+        "processes:N, dask, dask:ADDRESS, ray or ray:ADDRESS. The result does not depend on it.",
+    )
     pages: Path | None = Field(
         default=None, description="A folder for the pages of monitors, one folder each, for a web server."
     )

@@ -18,6 +18,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.methods.registry import is_auto
 from assay.evalcore.plurals import plural
 from assay.flows.record.opened import Opened, desk_of, open_evaluation, utc_now
+from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.desks.effects import prepare_desk
 from assay.tasks.desks.protocol import Desk
 from assay.tasks.effects.calls import effect, retried
@@ -31,6 +32,7 @@ from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.ledger.times import write_begun
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.inherited import write_inherited
+from assay.tasks.settings import Settings
 from assay.tasks.spec.evaluation import Spec
 
 _log = logging.getLogger("assay.begin")
@@ -106,7 +108,9 @@ def _freeze(
     spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[], None]
 ) -> Manifest:
     """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
-    return freeze_pool(spec, store, progress, claim, inherited=write_inherited(store, spec))
+    inherited = write_inherited(store, spec)
+    with chosen_workers(Settings().freeze_runner) as workers:
+        return freeze_pool(spec, store, progress, claim, inherited=inherited, map_over=workers)
 
 
 def _claim(store: Store, spec: Spec) -> None:

@@ -94,10 +94,13 @@ def _rows_at_once(
             continue
         longest = _bytes_a_row(chunk, about.num_rows)
         if chunk.physical_type == "BYTE_ARRAY":
-            if chunk.total_uncompressed_size * _BATCH_ROWS > _BATCH_BYTES:
+            size, told = chunk.total_uncompressed_size, 0
+            if chunk.has_dictionary_page and size * _BATCH_ROWS > _BATCH_BYTES:
+                told = _longest_in_dictionary(stream, reader, group, name)
+                longest = max(longest, told)
+            # what a dictionary does not repeat is no more than the pages hold
+            if size > _BATCH_BYTES or (size * _BATCH_ROWS > _BATCH_BYTES and not told):
                 most = _FEW_ROWS
-            if chunk.has_dictionary_page and chunk.total_uncompressed_size * _FEW_ROWS > _BATCH_BYTES:
-                longest = max(longest, _longest_in_dictionary(stream, reader, group, name))
         if longest > _LONGEST_ROW:
             raise BadInput(
                 f"{file.path}: column {name!r} has values of {longest >> 20:,} MB, more than the "

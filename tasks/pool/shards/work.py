@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.codec import DamagedRecord
-from assay.tasks.ledger.manifest import PROVENANCE, FrozenPart
+from assay.tasks.ledger.manifest import FrozenPart
 from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.checked_rows import RowChecker
-from assay.tasks.pool.frozen import PART_ROWS, part_bytes, part_digest
+from assay.tasks.pool.frozen import PART_ROWS, part_bytes, part_digests
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard
@@ -132,8 +132,9 @@ class _Pass:
         key = layout.pool_part(self._work.spec.name, number, digest)
         if self._work.store.store.put(key, blob) != blob:
             raise DamagedRecord(f"{key}: holds other bytes than its name says; remove it and begin again")
-        self._parts.append(FrozenPart(file=digest, rows=table.num_rows, digest=part_digest(table)))
-        self._values.append(part_digest(table, PROVENANCE))
+        whole, told = part_digests(table)
+        self._parts.append(FrozenPart(file=digest, rows=table.num_rows, digest=whole))
+        self._values.append(told)
         self._count(table)
 
     def _count(self, table: pa.Table) -> None:

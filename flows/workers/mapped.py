@@ -1,0 +1,113 @@
+"""The same work over many pieces, on workers: in order, and again where a worker died.
+
+Errors that the work raises on purpose are results like others, so no worker library wraps or logs them. A
+worker that dies takes at most its piece with it. If that ends the whole pool of workers, a new one is started
+for what is not done; three times in a row without one more result, and the last word is an error.
+"""
+
+import logging
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import TypeAlias, TypeVar
+
+from assay.evalcore.errors import AssayError
+from assay.flows.workers.protocol import VARIABLE, Promised, Started, Workers
+
+A = TypeVar("A")
+B = TypeVar("B")
+_Done: TypeAlias = tuple[B | None, AssayError | None]
+_TRIES = 3
+
+_log = logging.getLogger("assay.workers")
+
+
+class WorkersDied(AssayError):
+    """Workers died again and again."""
+
+
+class OnWorkers:
+    """A `MapOver`. The workers start when they are first needed, and go home at `close`."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._stack = ExitStack()
+        self._started: Started | None = None
+
+    def __call__(self, work: Callable[[A], B], over: Sequence[A]) -> Iterator[B]:
+        """Raises what `work` raises of the first piece that fails, or WorkersDied.
+
+        One piece alone is not worth a worker: it is done here.
+        """
+        if len(over) <= 1:
+            return map(work, over)
+        if self._workers.other_processes:
+            pickle.dumps(work)    # what cannot travel says why itself
+        return self._results(work, over)
+
+    def close(self) -> None:
+        """Send the workers home; work that has not begun is dropped."""
+        self._started = None
+        self._stack.close()
+
+    def _results(self, work: Callable[[A], B], over: Sequence[A]) -> Iterator[B]:
+        done: dict[int, _Done[B]] = {}
+        place = tries = 0
+        while place < len(over):
+            missing = [i for i in range(place, len(over)) if i not in done]
+            started = self._ready()
+            promised: dict[int, Promised] = {}
+            try:
+                for i in missing:
+                    promised[i] = started.submit(attempted, work, over[i])
+                while place < len(over):
+                    value, error = done.pop(place) if place in done else promised.pop(place).result()
+                    if error is not None:
+                        raise error
+                    place += 1
+                    yield value  # type: ignore[misc]
+            except started.lost as died:
+                self.close()
+                done |= _finished(promised, started.lost)
+                left = sum(1 for i in range(place, len(over)) if i not in done)
+                tries = 0 if left < len(missing) else tries + 1
+                self._again(left, tries, died)
+            except BaseException:      # an error, Ctrl-C, or whoever asked has heard enough
+                self.close()
+                raise
+
+    def _ready(self) -> Started:
+        if self._started is None:
+            self._started = self._stack.enter_context(self._workers.started())
+        return self._started
+
+    def _again(self, left: int, tries: int, died: BaseException) -> None:
+        if tries == _TRIES:
+            raise WorkersDied(
+                f"{VARIABLE}: workers died {_TRIES} times in a row before one piece of work was done "
+                f"({type(died).__name__}: {str(died)[:200]}); they have too little memory (start fewer, or "
+                "give each 2 GB), or cannot start at all: look at what they wrote to standard error"
+            )
+        _log.warning("a worker died; %d pieces of work are done again or go on", left)
+
+
+def attempted(work: Callable[[A], B], one: A) -> _Done[B]:
+    """On a worker: the result of a piece, or the error that it raised on purpose."""
+    try:
+        return work(one), None
+    except AssayError as error:
+        return None, error
+
+
+def _finished(
+    promised: dict[int, Promised], lost: tuple[type[BaseException], ...]
+) -> dict[int, _Done[B]]:
+    """The results that had come before the workers died."""
+    found = {}
+    for i, future in promised.items():
+        if future.done():
+            try:
+                found[i] = future.result()
+            except lost:
+                continue
+    return found

@@ -1,0 +1,65 @@
+"""Threads and processes of this machine."""
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process
+from threading import Thread
+
+from assay.flows.workers.protocol import Started, Workers, how_many
+
+
+class Threads(Workers):
+    """Threads of this process: they share its memory, and take turns where Python is at work."""
+
+    word, usage = "threads", "threads:N"
+    other_processes = False
+
+    def __init__(self, rest: str | None) -> None:
+        self._number = how_many(self.word, rest, os.cpu_count() or 1)
+
+    @contextmanager
+    def started(self) -> Iterator[Started]:
+        """See Workers.started."""
+        pool = ThreadPoolExecutor(self._number, thread_name_prefix="freeze")
+        try:
+            yield Started(pool.submit, ())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class Processes(Workers):
+    """New processes of this machine, each with memory of its own."""
+
+    word, usage = "processes", "processes:N"
+
+    def __init__(self, rest: str | None) -> None:
+        self._number = how_many(self.word, rest, os.cpu_count() or 1)
+
+    @contextmanager
+    def started(self) -> Iterator[Started]:
+        """See Workers.started."""
+        # fork would copy threads that hold locks: those of Arrow, and of boto3
+        pool = ProcessPoolExecutor(
+            self._number, mp_context=get_context("spawn"), initializer=_in_worker
+        )
+        try:
+            yield Started(pool.submit, (BrokenProcessPool,))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _in_worker() -> None:
+    """Ctrl-C is for the process that waits for us; if that one is killed, nobody needs us any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_until_alone, daemon=True).start()
+
+
+def _until_alone() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,63 @@
+"""ASSAY_FREEZE_RUNNER: what it may be, and what is said of anything else."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from assay.evalcore.errors import BadInput, Unreachable
+from assay.flows.workers.chosen import chosen_workers
+from assay.flows.workers.on_dask import Dask
+from assay.flows.workers.on_ray import Ray
+from assay.tasks.pool.mapping import one_after_the_other
+
+
+def test_serial_is_this_process():
+    with chosen_workers("serial") as map_over:
+        assert map_over is one_after_the_other
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["threads", "threads:4", "processes:2", "dask", "dask:tcp://host:8786", "ray", "ray:ray://host:10001"],
+)
+def test_others_are_started_by_nobody_until_they_are_needed(asked):
+    with chosen_workers(asked) as map_over:
+        assert callable(map_over)
+
+
+@pytest.mark.parametrize("asked", ["", "spark", "serial:2", "threads:", "Dask"])
+def test_unknown_ones_are_refused_with_all_there_are(asked):
+    usages = "it may be serial, threads:N, processes:N, dask or dask:ADDRESS, ray or ray:ADDRESS"
+    with pytest.raises(BadInput, match=usages), chosen_workers(asked):
+        pass
+
+
+@pytest.mark.parametrize("asked", ["threads:0", "processes:many", "processes:-1"])
+def test_numbers_of_workers(asked):
+    with pytest.raises(BadInput, match="is a whole number from 1 to 1024"), chosen_workers(asked):
+        pass
+
+
+@pytest.mark.parametrize(("kind", "library"), [(Dask, "distributed"), (Ray, "ray")])
+def test_a_missing_extra_is_named(monkeypatch, kind, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(BadInput, match=rf"pip install 'assay\[{kind.word}\]'"), kind(None).started():
+        pass
+
+
+def test_a_dask_scheduler_that_is_not_there_is_named(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("assay.flows.workers.on_dask._PATIENCE", 0.2)
+    with (
+        pytest.raises(Unreachable, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"),
+        Dask("tcp://127.0.0.1:9").started(),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "host:port"])
+def test_a_ray_cluster_that_is_not_there_is_named(monkeypatch, address):
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False))
+    with pytest.raises(Unreachable, match=f"no Ray cluster answers at '{address}'"), Ray(address).started():
+        pass
