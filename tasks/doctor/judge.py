@@ -1,5 +1,6 @@
 """Judges what was counted in a file: findings, each with a remedy."""
 
+import shlex
 from collections import Counter
 
 from assay.evalcore.errors import BadInput
@@ -109,9 +110,11 @@ def _ids(found: Scan, roles: Roles) -> list[Finding]:
 
 def _scored(found: Scan, roles: Roles) -> list[Finding]:
     if roles.outcome == "two classes" and roles.score is None and roles.probability is None:
+        numbers = ", ".join(f"--score {shlex.quote(name)}" for name in roles.numbers[:3])
         return [problem(
             "columns", "none is called a prediction, a score or a label",
-            "name them: --prediction, --score or --probability, --label",
+            "name them: --prediction, --score or --probability, --label"
+            + (f"; columns of numbers that could be the score: {numbers}" if numbers else ""),
         )]
     result = []
     if roles.outcome == "classes" and roles.probability is None and not roles.per_class:
@@ -127,7 +130,7 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
             result.append(ok(name, "a finite number in every row"))
     if found.outside.count:
         result.append(_defect(str(roles.probability), "not within [0, 1]", found.outside,
-                              "a probability is; if it is a score, name it with --score"))
+                              "a probability is; if it is a score, or in percent, name it with --score"))
     return result
 
 

@@ -63,6 +63,7 @@ class Roles:
     outcome: Outcome = "two classes"
     judges: tuple[str, ...] = ()          # guesses of a number, a grade or a class
     perhaps_labels: tuple[str, ...] = ()  # two values each, and no column is called a label
+    numbers: tuple[str, ...] = ()         # columns of numbers that were taken for nothing
     questions: tuple[Question, ...] = ()
 
     @property
@@ -116,7 +117,7 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
     prediction = told.prediction or pick.one(
         lambda c: c.called(_PREDICTION) and not c.like_a_probability, "--prediction",
         "which column holds the predictions?",
-    )
+    ) or _of_the_same_words(pick, label)
     outcome = _outcome([pick.by_name[name] for name in (prediction, label) if name], bool(per_class))
     score, probability = _scale(pick, told, outcome, per_class)
     if outcome == "two classes" and prediction and score is None:
@@ -134,6 +135,7 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
         id=identity, score=score, probability=probability, prediction=prediction, label=label, time=times,
         display=display, per_class=per_class, positive=told.positive, outcome=outcome,
         segments=tuple(c.name for c in leftover if _is_segment(c) and c.name not in display),
+        numbers=tuple(c.name for c in leftover if c.numbers and c.distinct > FEW),
         judges=judges, perhaps_labels=unsure, questions=tuple(pick.questions),
     )
 
@@ -159,6 +161,21 @@ def _label(pick: _Pick) -> str | None:
 
     asks = "which column holds the true labels?"
     return pick.one(lambda c: c.called(_LABEL) and could_be(c), "--label", asks)
+
+
+def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
+    """A column of words that are all labels too; a question, since its name says nothing."""
+    known = set(pick.by_name[label].values) if label else set()
+    found = pick.one(
+        lambda c: not c.numbers and not c.boolean and not c.called(_JUDGE) and c.distinct > 1
+        and set(c.values) <= known
+    )
+    if found is not None:
+        pick.questions.append(Question(
+            option="--prediction", taken=found, choices=(found,),
+            asks=f"which column holds the predictions? ({found!r} has the same values as {label!r})",
+        ))
+    return found
 
 
 def _perhaps_labels(pick: _Pick) -> tuple[str, ...]:

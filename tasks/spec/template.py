@@ -22,21 +22,25 @@ pool:
   # threshold: 0.0               # a score above it is positive (a probability: at least it)
   # thresholds: [0.3, 0.5, 0.7]  # instead of both: compare thresholds of the score; or compare models with
   # systems: {old: {prediction: p1}, new: {prediction: p2}}, without score and prediction (docs/outcomes.md)
+  # baseline: old                # whom the others are compared with; pairs: all compares every two
   display: [name_a, name_b]      # the only columns people see
   # show_as: {photo: image}      # text (default), image (a URL) or html
   segments: []                   # columns that split the pool, such as [region]
+  # judge: [gpt, rules]          # columns that guess the label, with more than two classes, grades or numbers
   # cluster: prompt              # what items come together in; intervals are then over clusters
   # features: [jaccard, year]    # columns of numbers, for methods with partition=kd-tree or clusters
 
 labels: {positive: match, negative: "no match"}
 # or more than two classes: {classes: [cat, dog, owl]}, or {grades: [1, 2, 3]}; then no score, and in the pool
 # probability: {prefix: p_}, {class: column} or one column, the confidence; or none (docs/outcomes.md)
+# or {number: {min: 0, max: 100}}, {tags: [red, round]} or {prefer: [column_a, column_b], tie: tie}
 
 @MEASURES@
 # or a list of them. The first drives the choice of items (with some methods all do: docs/price.md), or those
 # under `drive: [recall]`; the others are estimated from the same labels.
 # Curves: {name: pr_curve, at: [0.2, 0.5]}, roc_auc (docs/outcomes.md).
 measure: f1
+# drive: [f1]
 
 target: {half_width: 0.05, confidence: 0.95}     # or {variance: 0.0004}; stop when it is met,
 budget: {labels: 500}                            # and never ask for more items than this;
@@ -54,17 +58,22 @@ method: auto
 # others, and ask_again: true or false, surprising answers given to a second person (docs/annotators.md).
 # adjudication: {rule: majority}                 # or dawid-skene, with annotators_per_item of 2 or more
 
+# deadline: {round_hours: 72, then: close}       # or wait; how long a round waits for people
+# skipped: ask-again                             # what everybody skipped: asked once more, or set-aside
+# warm_start: {evaluation: NAME, discount: 0.5}  # start from the labels of an earlier evaluation
+
 # outcomes: {source: chargebacks.csv, id: item_id, label: label}   # labels that came by themselves
 
 store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix
 
-# threshold: {min: 0.80}         # optional: makes assay say ok, breach or inconclusive
+# threshold: {min: 0.80}         # or max; optional: makes assay say ok, breach or inconclusive
 # alerts:                        # who is told of a breach; addresses are secrets and live in the environment
 #   channels:
 #     - {name: ops, env: ASSAY_ALERT_OPS}     # the variable holds an Apprise URL, or a webhook's address
 #     - {name: pager, block: pager-duty-webhook/on-call, min_severity: critical}     # a block of Prefect's
 #   tell: [breach, recovery, failure]         # and inconclusive
 #   cooldown_hours: 24
+#   report_url: https://reports.example.com/{evaluation}.html     # what an alert links to
 
 seed: 7                          # with the name, fixes every random choice
 """

@@ -70,6 +70,21 @@ def test_what_could_be_two_columns_is_a_question_and_what_is_told_is_none():
         roles(Told(label="gone"), **columns)
 
 
+def test_words_that_are_all_labels_too_may_be_the_prediction_whatever_the_column_is_called():
+    found = roles(id=IDS, guess=half("owl", "cat"), label=half("cat", "owl"), place=half("roof", "tree"))
+    assert (found.prediction, found.label) == ("guess", "label")
+    assert [(one.option, one.taken) for one in found.questions] == [("--prediction", "guess")]
+    assert "'guess' has the same values as 'label'" in found.questions[0].asks
+    assert roles(id=IDS, guess=half("owl", "cat")).prediction is None             # no label to compare with
+    named = roles(id=IDS, guess=half("owl", "cat"), label=half("cat", "owl"), pred=half("cat", "owl"))
+    assert (named.prediction, named.questions) == ("pred", ())
+
+
+def test_numbers_that_nothing_was_made_of_are_kept_for_a_hint():
+    percent = [n / 2 for n in range(N)]
+    assert roles(id=IDS, **{"P(spam)": percent}, is_spam=[True, False] * (N // 2)).numbers == ("P(spam)",)
+
+
 def test_true_and_false_may_be_a_label_and_are_no_segment():
     found = roles(id=IDS, score=CHANCES, same=half(True, False), region=half("north", "south"))
     assert (found.perhaps_labels, found.segments, found.label) == (("same",), ("region",), None)

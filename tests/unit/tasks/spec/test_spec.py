@@ -1,6 +1,7 @@
 """The spec: what is accepted, what is recorded, and one clear message for everything else."""
 
 import json
+import re
 import time
 
 import pytest
@@ -9,6 +10,9 @@ from doubles.specs import a_spec, spec_data
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.spec.evaluation import Spec, load_spec, spec_digest
+from assay.tasks.spec.goals import Budget, Target, Threshold
+from assay.tasks.spec.people import Deadline
+from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.template import spec_template
 
 DESKS = ", ".join(DESK_KINDS)
@@ -51,6 +55,12 @@ def test_the_template_loads_as_it_stands(tmp_path):
     assert spec.pool.display == ("name_a", "name_b")
     assert spec.target.confidence == 0.95
     assert spec.store == "./assay-ledger"
+
+
+def test_the_template_names_every_key_of_a_spec_and_of_its_parts():
+    named = set(re.findall(r"[\s{]([a-z_]+):", spec_template()))
+    parts = (Spec, Pool, Target, Budget, Threshold, Deadline)
+    assert {key for part in parts for key in part.model_fields} - named == {"task"}   # made of labels
 
 
 def test_the_contract_of_the_design_loads(tmp_path):
