@@ -1,5 +1,6 @@
 """A cut by shard is the cut of the whole pool, whatever the scores, the shards and who ends first."""
 
+import pickle
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -14,6 +15,7 @@ from assay.evalcore.pool.ordered_scores import ScoresInMemory, quantiles
 from assay.evalcore.pool.partition import build_partition, count_by_segment
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.manifest import FEATURE, SYSTEM
+from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.cutting import frozen_shards, scores_by_shard
@@ -34,13 +36,18 @@ EXACT = st.one_of(
 
 
 def last_first(work, over):
-    """The last shard is done first; in other processes, as far as pickles go."""
+    """The last shard is done first."""
     done = {i: work(over[i]) for i in reversed(range(len(over)))}
     return (done[i] for i in range(len(over)))
 
 
-def a_pool(score, rng, part_rows=8, shard_parts=2, outcomes=None, map_over=last_first):
-    n, store = len(score), MemoryStore()
+def by_pickles(work, over):
+    """As other processes do it."""
+    return (pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(work))(shard))) for shard in over)
+
+
+def a_pool(score, rng, part_rows=8, shard_parts=2, outcomes=None, map_over=last_first, store=None):
+    n, store = len(score), store or MemoryStore()
     table = pa.table({
         "item_id": [f"i{i}" for i in range(n)], "score": pa.array(score, pa.float64()),
         "probability": rng.integers(0, 65, n) / 64, "prediction": pa.array(rng.random(n) < 0.3, pa.int8()),
@@ -126,11 +133,13 @@ def test_ranks_counts_and_histograms_are_those_of_the_array(scores):
     assert (quantiles(known, shares) == np.quantile(scores + 0.0, shares)).all()
 
 
-def test_the_bits_do_not_depend_on_who_ends_first():
+def test_the_bits_do_not_depend_on_who_does_which_shard_nor_on_who_ends_first(tmp_path):
     score, found = np.random.default_rng(4).normal(size=200), set()
-    for map_over in (last_first, one_after_the_other):
-        _, pool = a_pool(score, np.random.default_rng(5), map_over=map_over)
-        partition, rows = cut_by_shard(method("recalibrated"), pool, [])
+    for map_over in (last_first, one_after_the_other, by_pickles):
+        store = LocalStore(tmp_path / map_over.__name__)
+        _, pool = a_pool(score, np.random.default_rng(5), map_over=map_over, store=store)
+        with patch.multiple(scores_by_shard, **TINY):
+            partition, rows = cut_by_shard(method("recalibrated"), pool, [])
         found.add((str(partition.to_json()), rows.starts, rows.pieces))
     assert len(found) == 1
 
