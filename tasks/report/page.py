@@ -12,6 +12,7 @@ from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.comparison import comparison_section
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.errors_found import errors_in_words
+from assay.tasks.report.figures.bars import highest_of, lowest_of
 from assay.tasks.report.figures.confusion_matrix import confusion_matrix
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
 from assay.tasks.report.figures.curves import curves
@@ -24,10 +25,9 @@ from assay.tasks.report.machine import rounds_and_reissue
 from assay.tasks.report.outcomes import outcome_section, scales_alike
 from assay.tasks.report.table_lines import (
     estimate_line,
-    highest_of,
-    lowest_of,
     price_line,
     random_sampling_line,
+    segment_tables,
     truth_lines,
 )
 
@@ -57,6 +57,7 @@ def report_html(data: ReportData) -> bytes:
     drawn = others[:_MOST_MULTIPLES]
     page = environment.get_template("page.html.j2").render(
         data=data,
+        contents=[],      # (id, title) of the parts, in order, as the template comes to them
         w=wording,
         sentences=sentences,
         style=Markup(style),  # noqa: S704  our own file
@@ -73,7 +74,7 @@ def report_html(data: ReportData) -> bytes:
         one_scale=scales_alike(data),
         curves=curves(data),
         measures=[line(row) for row in whole_pool_rows(data) if row.comparison is None],
-        segments=[line(row) for row in data.estimates if row.segment is not None],
+        segments=segment_tables(data),
         scale_from=wording.plain(lowest),
         scale_to=wording.plain(highest),
         several=any(row.system or row.class_name for row in data.estimates),
