@@ -8,7 +8,6 @@ from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.judges import changes_of_judges, compared_with
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
-from assay.tasks.report.history.rendering import render
 from assay.tasks.report.history.table import interval_of, joined_windows, recent_of, value_of
 from assay.tasks.report.history.words import (
     STATES,
@@ -18,6 +17,7 @@ from assay.tasks.report.history.words import (
     limits_in_words,
     news_in,
 )
+from assay.tasks.report.rendering import render
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

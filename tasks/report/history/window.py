@@ -7,7 +7,6 @@ from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.page import PlaceCells, place_cells
 from assay.tasks.report.history.record import History, HistoryRow, held_against
-from assay.tasks.report.history.rendering import render
 from assay.tasks.report.history.words import (
     SIGNALS,
     STATES,
@@ -20,6 +19,7 @@ from assay.tasks.report.history.words import (
     news_in,
     news_of_place,
 )
+from assay.tasks.report.rendering import render
 
 _DRAWN = 20          # windows in the figure, this one last
 _MOST = 1_000_000    # evidence beyond it is not spelled out
