@@ -15,6 +15,8 @@ _INTERVALS = {
     "delta-normal": "normal approximation, simple random sample",
     "effective-number": "difference estimate, exact binomial at the effective number of labels",
     "too few labels": "the whole range, for want of labels",
+    "posterior and design": "from a model of the labels and from the sample",
+    "model and design": "from guesses and from the sample",
     "exact": "exact: every label that matters is known",
 }
 

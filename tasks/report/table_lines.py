@@ -140,7 +140,7 @@ def price_line(data: ReportData, row: EstimateRow) -> PriceLine:
         name=wording.measure_name(row.measure) + (f" of {row.class_name}" if row.class_name else ""),
         random=price.random_labels(row),
         model=price.rests_on_model(row),
-        unseen=price.unseen(row, data.positive),
+        unseen=price.unseen(row),
         wide=price.wide(row),
         check=price.model_check(row),
     )

@@ -11,6 +11,7 @@ from assay.tasks.report.history.words import (
     SIGNALS,
     STATES,
     PlaceNews,
+    false_breaches,
     first_news,
     headline,
     how_sure,
@@ -87,6 +88,7 @@ def window_html(history: History, row: HistoryRow) -> bytes:
         said=STATES[row.state],
         first=_lines(first),
         headline=headline(first),
+        false_breaches=false_breaches(history),
         told_of=[
             _lines(news) for news in several
             if news is not first and (news.place.verdict == "breach" or news.recovers)

@@ -73,7 +73,7 @@ def test_several_evaluations_make_one_page_that_leads_to_the_report_of_each(tmp_
     # one is ok and one in breach: the code is the breach's
     assert run_command_line(["report", "october", "november", "--store", "ledger", "--json"]) == 3
     told = json.loads(capsys.readouterr().out)["evaluations"]
-    assert [(one["evaluation"], one["verdict"]) for one in told] == [("october", "ok"), ("november", "breach")]
+    assert {one["evaluation"]: one["verdict"] for one in told} == {"october": "ok", "november": "breach"}
     folder = tmp_path / "assay-report-october-november"
     assert json.loads((folder / "reports.json").read_bytes())["evaluations"] == told
     assert 'href="november/report.html"' in (folder / "reports.html").read_text(encoding="utf-8")
