@@ -201,6 +201,27 @@ class StandingJson(EvaluationJson):
     forecast: OutlookJson | None     # null where it has finished, or nothing was forecast
 
 
+class ReportedPoolJson(TypedDict):
+    """The pool of an evaluation."""
+
+    items: int
+    digest: str
+
+
+class ReportedJson(EvaluationJson):
+    """One of several evaluations in a report."""
+
+    pool: ReportedPoolJson
+    began: str | None                # when it began and finished; null where that is not recorded
+    finished: str | None
+
+
+class SeveralJson(TypedDict):
+    """Several evaluations in one report, also in its reports.json."""
+
+    evaluations: list[ReportedJson]
+
+
 class ComparedJson(TypedDict):
     """Several systems side by side."""
 

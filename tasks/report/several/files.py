@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from assay.evalcore.types import JsonObject
 from assay.tasks.report import render_report
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.machine import contract, parquet_of
+from assay.tasks.report.printed import SeveralJson
 from assay.tasks.report.several.page import several_html
 
 _LONGEST = 100   # characters of a folder's name
@@ -26,10 +26,11 @@ def several_files(several: Sequence[ReportData]) -> Mapping[str, bytes]:
     }
 
 
-def several_json(several: Sequence[ReportData]) -> JsonObject:
+def several_json(several: Sequence[ReportData]) -> SeveralJson:
     """{"evaluations": [...]}: of each what `assay report NAME --json` prints, its pool and its dates."""
     return {"evaluations": [
-        contract(data) | {
+        {
+            **contract(data),
             "pool": {"items": data.pool.n, "digest": data.pool.digest},
             "began": data.began, "finished": data.finished,
         }
