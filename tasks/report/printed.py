@@ -282,4 +282,4 @@ class ReportJson(EvaluationJson):
     judges: NotRequired[Judges]                    # only where the pool has judges
     errors: NotRequired[ErrorsJson]                # only where there are predictions
     score_axis: NotRequired[list[ScoreBin]]        # of two classes: where the labels went
-    reliability: NotRequired[list[ReliabilityBin]]  # of two classes with a probability
+    reliability: NotRequired[list[ReliabilityBin]]  # of classes with probabilities

@@ -5,6 +5,7 @@ from base64 import b64decode
 
 from doubles.report_data import report_data
 
+from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.weighted.reliability import ReliabilityBin
 from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.tasks.report import render_report
@@ -46,8 +47,17 @@ def test_shares_are_said_to_be_estimates_and_what_is_undefined_is_said():
     ]
     assert section.caption.startswith("Estimated share of the items that are positive")
     assert section.figure.told == (
-        "Estimated share of positives by mean probability: at 0.031 0.050 (0.010 to 0.140)."
+        "Estimated share positive by mean probability: at 0.031 0.050 (0.010 to 0.140)."
     )
+
+
+def test_of_several_classes_the_prediction_is_held_against_its_probability():
+    kind = Classes(names=("a", "b", "c"))
+    section = reliability_diagram(report_data(reliability=HELD, outcome=kind))
+    assert "items that are predicted right, by the pool's probability of the class that is predicted" in (
+        section.caption
+    )
+    assert section.heads[2] == "Share predicted right"
 
 
 def test_the_page_and_the_json_have_the_same_numbers_and_neither_section_without_them():
