@@ -8,7 +8,8 @@
 
 `evaluate` asks a function, `begin` asks people or a tool of your own; `replay` tries methods on labelled
 predictions, `estimate` reads labels that you have; `import_logs` makes a pool of other tools' logs; `open`
-and `load` find evaluations again. Names are imported when they are used: `import assay` alone is quick.
+and `load` find evaluations again, `report` shows several. Names are imported when they are used: `import
+assay` alone is quick.
 """
 
 from importlib import import_module
@@ -21,19 +22,20 @@ if TYPE_CHECKING:
     from assay.face.labelled import estimate
     from assay.face.ledgers import Evaluations, open
     from assay.face.logs import Logs, import_logs
+    from assay.face.reports import report
     from assay.face.results import Estimate, Estimates, Replay, Result
     from assay.face.simulation import replay
 
 __all__ = [
     "Estimate", "Estimates", "Evaluation", "Evaluations", "Logs", "Replay", "Result",
-    "begin", "errors", "estimate", "evaluate", "import_logs", "load", "open", "replay",
+    "begin", "errors", "estimate", "evaluate", "import_logs", "load", "open", "replay", "report",
 ]
 
 _HOMES = {
     "begin": "evaluation", "load": "evaluation", "Evaluation": "evaluation", "evaluate": "inline",
     "estimate": "labelled", "open": "ledgers", "Evaluations": "ledgers",
     "Estimate": "results", "Estimates": "results", "Replay": "results", "Result": "results",
-    "replay": "simulation", "import_logs": "logs", "Logs": "logs",
+    "replay": "simulation", "report": "reports", "import_logs": "logs", "Logs": "logs",
 }
 
 

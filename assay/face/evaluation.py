@@ -20,6 +20,7 @@ from assay.tasks.desks.caller.desk import CallerDesk, WaitingItem
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.report.data import ReportData
 from assay.tasks.settings import Settings
 from assay.tasks.spec.evaluation import Spec, load_spec
 
@@ -117,14 +118,19 @@ class Evaluation:
 
     def report(self, path: str | Path) -> Path:
         """Write the report, one HTML file without links to elsewhere."""
-        from assay.flows.report.gather import report_data
         from assay.tasks.report import write_files
         from assay.tasks.report.page import report_html
 
         path = Path(path)
-        opened = open_evaluation(self._store, self._name)
-        write_files({path.name: report_html(report_data(opened, current_standing(opened)))}, path.parent)
+        write_files({path.name: report_html(self.report_data())}, path.parent)
         return path
+
+    def report_data(self) -> ReportData:
+        """What a report says, as a value. Raises NothingToReport before the first round has closed."""
+        from assay.flows.report.gather import report_data
+
+        opened = open_evaluation(self._store, self._name)
+        return report_data(opened, current_standing(opened))
 
     @cached_property
     def _asked(self) -> Spec:

@@ -13,14 +13,10 @@ from assay.tasks.replay.result import ReplayResult
 from assay.tasks.replay.table import as_text
 from assay.tasks.report import EstimateRow, wording
 from assay.tasks.report.printed import StandingJson
+from assay.tasks.report.sentences import AGAINST_LIMIT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_VERDICTS = {
-    "ok": "meets its limit", "breach": "breaks its limit", "inconclusive": "may or may not meet its limit",
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -143,7 +139,7 @@ class Result(Estimates):
     @property
     def title(self) -> str:
         """How far it is, in one line."""
-        said = f"; it {_VERDICTS[self.verdict]}" if self.verdict else ""
+        said = f"; it {AGAINST_LIMIT[self.verdict]}" if self.verdict else ""
         ended = f"finished ({self.stopped_by})" if self.stopped_by else self.state
         bought = wording.plural(self.labels, "label", "labels")
         rounds = wording.plural(self.rounds, "round", "rounds")

@@ -25,7 +25,7 @@ def withheld(estimate: Estimate, positives: int) -> Estimate:
         return estimate
     bound = estimate.price_tag.unseen_bound if estimate.price_tag else None
     most = None if bound is None else plural(bound, "positive")
-    unseen = f"; at most {most} unseen, by the draws alone" if most else ""
+    unseen = f"; at most {most} among the unlabelled items" if most else ""
     return replace(
         estimate,
         value=None,

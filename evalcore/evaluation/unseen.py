@@ -72,8 +72,7 @@ def unseen_bound(
         if found:
             return UnseenBound(
                 positives=None, items=int(left[where].sum()),
-                reason=f"{plural(found, 'item')} predicted negative turned out positive; "
-                "the interval covers the rest",
+                reason=f"{plural(found, 'item')} predicted negative turned out positive",
             )
     items = int(left[where].sum())
     if items == 0:
@@ -83,6 +82,6 @@ def unseen_bound(
     if bound >= items:
         return UnseenBound(
             positives=None, items=items,
-            reason=f"the draws alone exclude nothing among the {items:,} unlabelled items there",
+            reason=f"labels are too few to exclude any of the {items:,} unlabelled items there",
         )
     return UnseenBound(positives=bound, items=items, reason=None)

@@ -86,8 +86,8 @@ def choose(table: Sequence[Certified], outcome: str = BINARY) -> Choice:
             ratios = " and ".join(f"{rows[pool].ratio:.2f} ({pool})" for pool in of_record)
             return Choice(
                 method=name,
-                reason=f"{name} has passed the bar on every pool of record: squared error {ratios} of the "
-                f"best published method's, intervals that covered in {least:.1%} of replays or more",
+                reason=f"in replays of labelled pools {name}'s squared error was {ratios} of the best "
+                f"published method's, and its intervals held the truth in {least:.1%} or more",
             )
         held_back.append(f"{name} has not passed the bar on every pool of record ({'. '.join(against)})")
     return Choice(method=DEFAULT, reason=f"{DEFAULT} is the default while {'; '.join(held_back)}")

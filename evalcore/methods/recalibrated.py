@@ -36,12 +36,11 @@ from assay.evalcore.recalibration.warm import warmed
 from assay.evalcore.types import Floats, Ints
 
 POSTERIOR_NOTE = (
-    "It spans three intervals: the model's, the one after the model is combined with the design's own "
-    "estimate, and the model's if more positives hide among low scores. The first two are a tenth wider than "
-    "nominal. The design's own interval, which needs no model, is added where it is no wider, and in full or "
-    "in part until 20 labels that raise the measure and 20 that lower it were found. docs/certification.md "
-    "has how often this covered the truth. It fails in one known way: where positives look like any "
-    "negative, the value is too high until one of them is found, and then only the wide interval covers."
+    "It is made to hold where the model of the labels errs. It spans what the model says, what the model and "
+    "the sample say together, and what is true if more positives hide among low scores; while labels are "
+    "few, also what the sample says alone. docs/certification.md has how often it held the truth. It fails "
+    "in one known way: where positives score like any negative, the value is too high until one of them is "
+    "found, and only the wide interval holds."
 )
 ANYTIME_NOTE = (
     "A confidence sequence: it may be looked at after every round, and stopped at any, without a correction. "
@@ -49,6 +48,11 @@ ANYTIME_NOTE = (
     "errors out at 95%, and the design's own bounds. That it covers at all looks at once is measured, not "
     "proved: in 98.5% of runs on 54 pools. It takes 1.6 to 1.8 times the labels of the usual interval "
     "(docs/stopping.md). Until a positive is found it reaches as far as the usual interval."
+)
+_SAMPLING = (
+    "Items were drawn at random, more often where a label was expected to tell more about the measures. The "
+    "chance of every item was stored before anyone was asked. The estimate joins a model of how labels "
+    "follow the score with the labels, each weighted by its chance."
 )
 GUARD_NOTE = (
     " A guard is set: where labels among the predicted negatives are dense, it reaches as far as the wide "
@@ -131,14 +135,12 @@ class Recalibrated(Method):
 
     @property
     def sampling_note(self) -> str:
-        """How items are chosen, where a part of them is an audit."""
-        if not self.spread:
-            return ""
-        return (
-            f"Items were chosen by the method “{self.name}”. {self.spread:.0%} of every batch was an audit "
-            "for positives that the score does not show: drawn evenly from the items they may hide among, "
-            "whatever the model says of them."
+        """How items are chosen, and which part of them is an audit."""
+        audit = "" if not self.spread else (
+            f" {self.spread:.0%} of every batch was an audit for positives that the score does not show: "
+            "drawn evenly from the items they may hide among, whatever the model says of them."
         )
+        return _SAMPLING + audit
 
     def edges(self, scores: OrderedScores, positives: int) -> tuple[Floats, int]:
         """Cumulative √frequency edges, geometric ranks from the top, and the decision boundary."""

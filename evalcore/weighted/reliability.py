@@ -1,7 +1,8 @@
 """Whether the pool's probabilities hold: the share of positives among items of about one probability.
 
+With several classes: the share that is predicted right, by the probability of the class that is predicted.
 The share is estimated from the labels and their weights with the interval of `weighted.estimate`, bin by bin;
-bins without a label are left out. It is the accuracy of predicting all items positive.
+bins without a label are left out. That of positives is the accuracy of predicting all items positive.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.outcome_measures.registry import outcome_measure
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
@@ -27,7 +29,7 @@ class ReliabilityBin:
     upper: float
     labels: int
     predicted: float                # their mean probability, by the weights of the labelled ones
-    share: float | None             # of them that are positive, an estimate; None: see the reason
+    share: float | None             # that is positive, or predicted right; an estimate; None: see the reason
     share_lower: float | None
     share_upper: float | None
     undefined_reason: str | None
@@ -38,9 +40,19 @@ def reliability(
 ) -> tuple[ReliabilityBin, ...]:
     """The bins that hold labels. probability (n,): of the positive class; names: of the negative and the
     positive class."""
-    kind = Classes(names=tuple(names))
-    measure = outcome_measure("accuracy", kind, pool_size)
     items = Items(prediction=np.ones((len(sample), 1)))
+    return reliability_of_predictions(
+        Classes(names=tuple(names)), sample, items, probability, pool_size, confidence
+    )
+
+
+def reliability_of_predictions(
+    kind: OutcomeKind, sample: WeightedSample, items: Items, probability: Floats, pool_size: int,
+    confidence: float,
+) -> tuple[ReliabilityBin, ...]:
+    """The bins that hold labels. items: with one prediction each; probability (n,): of the class that is
+    predicted."""
+    measure = outcome_measure("accuracy", kind, pool_size)
     at = np.clip(np.floor(probability * BINS), 0, BINS - 1)
     found = []
     for i in np.unique(at).astype(np.int64).tolist():

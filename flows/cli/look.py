@@ -12,7 +12,7 @@ from assay.flows.cli.standing import print_comparison, print_standing, with_outl
 from assay.flows.cli.working import working
 from assay.flows.monitor.history import read_monitor_history
 from assay.flows.record.finished import standings as all_standings
-from assay.flows.record.opened import open_evaluation
+from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import means_monitor, monitors
@@ -109,46 +109,60 @@ def _all(store: Store, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=None, metavar="FOLDER",
               help="Where to write the files [default: ./assay-report-NAME].")
 @click.option("--evidence", is_flag=True,
               help="Add evidence.zip: probabilities, seeds, digests, versions, who saw which fields.")
 @store_option
 @json_option
-def report(name: str, out: Path | None, evidence: bool, where: str | None, as_json: bool) -> int:
+def report(names: tuple[str, ...], out: Path | None, evidence: bool, where: str | None, as_json: bool) -> int:
     """Write an evaluation's report: HTML for people, JSON and Parquet for programs.
 
-    The exit code is the evaluation's, as for `status`.
+    Several NAMES make one page with a table of all, their intervals on one scale for each measure, and a link
+    to the report of each. The default folder is then named after all of them.
+
+    The exit code is the evaluation's, as for `status`; of several: 3 if one breached its threshold, else 5 if
+    one is not finished, else 4 if one is inconclusive, else 0.
 
     \b
     Example:
       assay report restaurant-dedup --out reports/restaurant --evidence
+      assay report dedup-october dedup-november
     """
     from assay.flows.report.gather import report_data
-    from assay.tasks.report import write_files, write_report
+    from assay.tasks.report import render_report, write_files
+    from assay.tasks.report.several.files import folder_of, several_files, several_json
 
+    if len(set(names)) < len(names):
+        raise BadInput(f"{', '.join(names)}: an evaluation is named twice; name each once")
     store = store_named(where)
-    opened = open_evaluation(store, name)
-    standing = current_standing(opened)
-    folder = out or Path(f"assay-report-{name}")
-    with working(f"writing the report of {name}") as tell:
-        files = write_report(report_data(opened, standing), folder)
-        written = [files.html, files.json, files.parquet]
-        if evidence:
-            from assay.flows.report.evidence import gather_evidence
-            from assay.tasks.report.evidence import evidence_zip
-
-            tell("gathering the evidence")
-            write_files({"evidence.zip": evidence_zip(gather_evidence(opened))}, folder)
-            written.append(folder / "evidence.zip")
+    standings, gathered, packs = [], [], {}
+    with working(f"writing the report of {', '.join(names)}") as tell:
+        for name in names:
+            opened = open_evaluation(store, name)
+            standings.append(current_standing(opened))
+            gathered.append(report_data(opened, standings[-1]))
+            if evidence:
+                tell("gathering the evidence")
+                packs[f"{name}/evidence.zip" if names[1:] else "evidence.zip"] = _evidence(opened)
+        folder = out or Path(folder_of(names))
+        files = {**(several_files(gathered) if names[1:] else render_report(gathered[0])), **packs}
+        write_files(files, folder)
     if as_json:
-        print_json(standing.to_json())
-        click.echo(f"wrote {', '.join(map(str, written))}", err=True)
-    else:
-        for path in written:
-            click.echo(f"wrote {file_link(path)}")
-    return standing.exit_code
+        print_json(several_json(gathered) if names[1:] else standings[0].to_json())
+    told = [name for name in files if not names[1:] or name.startswith("reports.")]
+    for name in told:
+        click.echo(f"wrote {file_link(folder / name)}", err=as_json)
+    codes = {standing.exit_code for standing in standings}
+    return next(code for code in (3, 1, 5, 4, 0) if code in codes)
+
+
+def _evidence(opened: Opened) -> bytes:
+    from assay.flows.report.evidence import gather_evidence
+    from assay.tasks.report.evidence import evidence_zip
+
+    return evidence_zip(gather_evidence(opened))
 
 
 @click.command()

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan
 
+import numpy as np
+
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.reliability import ReliabilityBin, reliability
+from assay.evalcore.weighted.reliability import ReliabilityBin, reliability, reliability_of_predictions
 from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions, wrong_predictions
 from assay.flows.record.opened import Opened
@@ -66,13 +68,28 @@ def score_axis(opened: Opened, items: Sequence[LabelledItem]) -> tuple[ScoreBin,
 
 
 def probabilities_held(opened: Opened, found: PoolSample | None) -> tuple[ReliabilityBin, ...]:
-    """The pool's probabilities of the positive one of two classes against the labels; () without either."""
+    """The pool's probabilities against the labels: of the positive one of two classes, or of the class that
+    is predicted; () without them, and where systems are compared."""
     labels = opened.spec.labels
-    if found is None or found.items.probability is None or labels.positive_name is None:
+    if found is None or found.items.probability is None:
         return ()
+    if labels.positive_name is None:
+        return _of_predictions(opened, found, found.items.probability)
     return reliability(
         found.sample, found.items.probability[:, 1], found.kind.parts, opened.manifest.rows,
         opened.confidence,
+    )
+
+
+def _of_predictions(
+    opened: Opened, found: PoolSample, probability: Floats
+) -> tuple[ReliabilityBin, ...]:
+    if not found.kind.one_of_parts or found.items.systems != 1:
+        return ()
+    predicted = found.items.prediction[:, 0].astype(np.int64)
+    return reliability_of_predictions(
+        found.kind, found.sample, found.items, probability[np.arange(len(predicted)), predicted],
+        opened.manifest.rows, opened.spec.target.confidence,
     )
 
 

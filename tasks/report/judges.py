@@ -55,8 +55,8 @@ def _line(judge: str, figure: JudgeFigure) -> JudgeLine:
 def _explained(judges: Judges) -> list[str]:
     name = wording.measure_name(judges.measure)
     return [
-        f"“{judge.name}” explains {wording.percent(round(judge.explains, 2))} of the variance of what items "
-        f"contribute to {name}: at best it spares a random sample that share of its labels."
+        f"“{judge.name}” can spare a random sample at most {wording.percent(round(judge.explains, 2))} of "
+        f"the labels that {name} takes."
         for judge in judges.judges if judge.explains is not None
     ]
 

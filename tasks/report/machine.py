@@ -207,6 +207,11 @@ def report_json(data: ReportData) -> bytes:
 
 def report_parquet(data: ReportData) -> bytes:
     """`report.parquet`: one row per round and estimate; estimates reissued later follow."""
+    return parquet_of([data])
+
+
+def parquet_of(several: Sequence[ReportData]) -> bytes:
+    """The same of several evaluations, one after the other."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -237,6 +242,7 @@ def report_parquet(data: ReportData) -> bytes:
         {"evaluation": data.evaluation, "round": past.round}
         | {name: value for name, value in estimate_json(row).items() if name in schema.names}
         | {name: getattr(row.price_tag, name, None) for name in ("unlabelled_share", "unseen_bound")}
+        for data in several
         for past in rounds_and_reissue(data)
         for row in past.estimates
     ]

@@ -17,6 +17,7 @@ class OutcomeSection:
     title: str
     caption: str
     figure: Picture | None = None
+    of: str = ""                                     # what the rows are
     heads: Sequence[str] = ()
     rows: Sequence[tuple[str, Sequence[str]]] = ()   # name -> what is under the heads
 
@@ -53,6 +54,7 @@ def _tags(data: ReportData) -> OutcomeSection | None:
         title="Tag by tag",
         caption="The measures of each tag by itself, with their intervals. With several intervals side by "
                 "side, some miss the truth by chance alone.",
+        of="Tag",
         heads=[wording.measure_name(name) for name in measures],
         rows=[(tag, [_cell(found.get((name, tag))) for name in measures]) for tag in tags],
     )

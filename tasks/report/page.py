@@ -12,6 +12,7 @@ from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.comparison import comparison_section
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.errors_found import errors_in_words
+from assay.tasks.report.figures.bars import highest_of, lowest_of
 from assay.tasks.report.figures.confusion_matrix import confusion_matrix
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
 from assay.tasks.report.figures.curves import curves
@@ -22,12 +23,12 @@ from assay.tasks.report.joint import joint_section
 from assay.tasks.report.judges import judges_in_words
 from assay.tasks.report.machine import rounds_and_reissue
 from assay.tasks.report.outcomes import outcome_section, scales_alike
+from assay.tasks.report.rendering import render
 from assay.tasks.report.table_lines import (
     estimate_line,
-    highest_of,
-    lowest_of,
     price_line,
     random_sampling_line,
+    segment_tables,
     truth_lines,
 )
 
@@ -37,29 +38,18 @@ _MOST_MULTIPLES = 12   # measures that are drawn besides the first
 def report_html(data: ReportData) -> bytes:
     """The page, as UTF-8."""
     import yaml
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
 
-    loader = PackageLoader("assay.tasks.report", "templates")
-    environment = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=wording.shown_text,
-    )
-    style = loader.get_source(environment, "style.css")[0]
     first, *others = whole_pool_rows(data) or list(data.estimates[:1])
     beside = [row for row in data.estimates if row.comparison is None]
     lowest, highest = lowest_of(beside), highest_of(beside)
     line = partial(estimate_line, data, lowest=lowest, highest=highest)
     drawn = others[:_MOST_MULTIPLES]
-    page = environment.get_template("page.html.j2").render(
+    return render(
+        "page.html.j2",
         data=data,
+        contents=[],      # (id, title) of the parts, in order, as the template comes to them
         w=wording,
         sentences=sentences,
-        style=Markup(style),  # noqa: S704  our own file
         headline=sentences.headline(data),
         verdict=sentences.verdict(data),
         first=estimate_line(data, first, lowest_of([first]), highest_of([first])),
@@ -73,7 +63,7 @@ def report_html(data: ReportData) -> bytes:
         one_scale=scales_alike(data),
         curves=curves(data),
         measures=[line(row) for row in whole_pool_rows(data) if row.comparison is None],
-        segments=[line(row) for row in data.estimates if row.segment is not None],
+        segments=segment_tables(data),
         scale_from=wording.plain(lowest),
         scale_to=wording.plain(highest),
         several=any(row.system or row.class_name for row in data.estimates),
@@ -96,4 +86,3 @@ def report_html(data: ReportData) -> bytes:
         random_sampling=[random_sampling_line(data, row) for row in data.random_sampling],
         spec=yaml.safe_dump(dict(data.spec), sort_keys=False, allow_unicode=True, width=90),
     )
-    return page.encode("utf-8", "replace")

@@ -14,11 +14,11 @@ from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow
 
 _REGIMES = {
-    AGREE: "model and design agree",
-    DISAGREE: "model and design disagree",
-    EARLY: "early: the prior still matters",
-    MODEL_ONLY: "the design has no estimate of its own yet",
-    NO_POSITIVE: "no positive found yet: the value rests on the prior",
+    AGREE: "it agrees with an estimate that uses no model",
+    DISAGREE: "it disagrees with an estimate that uses no model; go by the interval, not by the value",
+    EARLY: "labels are too few for one; what was assumed before the first label still matters",
+    MODEL_ONLY: "not possible yet; labels are too few for an estimate without the model",
+    NO_POSITIVE: "not possible yet; no positive was found, so the value rests on what was assumed before",
     BROKEN_SCORE: "the score looks broken: by the labels it says nothing, or the opposite",
 }
 
@@ -34,8 +34,8 @@ def random_labels(row: EstimateRow) -> str:
     return f"all {needed:,}" if row.interval == "exact" else f"about {two_figures(needed):,}"
 
 
-def unseen(row: EstimateRow, positive: str = "positive") -> str:
-    """The bound for positives unseen, or why there is none."""
+def unseen(row: EstimateRow) -> str:
+    """How many positives may not have been found, or why that cannot be said."""
     tag = row.price_tag
     if tag is None:
         return "not recorded"
@@ -44,13 +44,13 @@ def unseen(row: EstimateRow, positive: str = "positive") -> str:
     bound, items = tag.unseen_bound, tag.unseen_items
     kind = "" if tag.no_positive_found else " predicted negative"
     if bound is None:
-        return f"no bound by the draws alone: {tag.unseen_bound_reason}"
+        return f"cannot be said without the model: {tag.unseen_bound_reason}"
     if not items:
         # that may be few labels: no item is predicted negative, or none of those can change the measure
         return f"none: no unlabelled item{kind} can change {wording.measure_name(row.measure)}"
     return (
-        f"at most {bound:,} of {wording.plural(items, 'unlabelled item')}{kind} are “{positive}” "
-        f"({wording.percent(row.confidence)}, by the draws alone)"
+        f"with {wording.percent(row.confidence)} confidence at most {bound:,} of the "
+        f"{wording.plural(items, 'unlabelled item')}{kind}, whatever the model says"
     )
 
 
@@ -105,14 +105,16 @@ def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str
     first = told[0]
     two_classes = first.price_tag is not None and first.price_tag.no_positive_found is not None
     if first.interval != "exact" and two_classes:
+        hidden = first.price_tag is not None and first.price_tag.unseen_bound is not None
         lines.append(
-            f"not excluded ({first.measure}): {rests_on_model(first)} of the pool rests on the model alone; "
-            f"positives unseen: {unseen(first, positive)}"
+            f"{rests_on_model(first)} of the pool have scores of which nobody labelled an item: there "
+            f"{first.measure} rests on the model alone"
+            + (f"; “{positive}” items not found yet: {unseen(first)}" if hidden else "")
         )
         if first.price_tag and first.price_tag.wide_announced:
             lines.append(
-                f"if some “{positive}” items score like any other, {first.measure} may be {wide(first)}: the "
-                "labels cannot tell"
+                f"if some “{positive}” items have scores like all others, {first.measure} may lie anywhere "
+                f"from {wide(first)}: the labels cannot tell"
             )
         if check := model_check(first):
             lines.append(f"check of the model behind {first.measure}: {check}")

@@ -201,6 +201,27 @@ class StandingJson(EvaluationJson):
     forecast: OutlookJson | None     # null where it has finished, or nothing was forecast
 
 
+class ReportedPoolJson(TypedDict):
+    """The pool of an evaluation."""
+
+    items: int
+    digest: str
+
+
+class ReportedJson(EvaluationJson):
+    """One of several evaluations in a report."""
+
+    pool: ReportedPoolJson
+    began: str | None                # when it began and finished; null where that is not recorded
+    finished: str | None
+
+
+class SeveralJson(TypedDict):
+    """Several evaluations in one report, also in its reports.json."""
+
+    evaluations: list[ReportedJson]
+
+
 class ComparedJson(TypedDict):
     """Several systems side by side."""
 
@@ -261,4 +282,4 @@ class ReportJson(EvaluationJson):
     judges: NotRequired[Judges]                    # only where the pool has judges
     errors: NotRequired[ErrorsJson]                # only where there are predictions
     score_axis: NotRequired[list[ScoreBin]]        # of two classes: where the labels went
-    reliability: NotRequired[list[ReliabilityBin]]  # of two classes with a probability
+    reliability: NotRequired[list[ReliabilityBin]]  # of classes with probabilities

@@ -15,6 +15,8 @@ _INTERVALS = {
     "delta-normal": "normal approximation, simple random sample",
     "effective-number": "difference estimate, exact binomial at the effective number of labels",
     "too few labels": "the whole range, for want of labels",
+    "posterior and design": "from a model of the labels and from the sample",
+    "model and design": "from guesses and from the sample",
     "exact": "exact: every label that matters is known",
 }
 
@@ -133,22 +135,34 @@ def sampling(data: ReportData) -> str:
     return data.sampling_note or f"Items were chosen by the method “{data.method}”."
 
 
+AGAINST_LIMIT = {
+    "ok": "meets its limit", "breach": "breaks its limit", "inconclusive": "may or may not meet its limit",
+}
+
+
 def headline(data: ReportData) -> str:
-    """The finding in one sentence; where systems are compared, in one for each that is not the baseline."""
+    """The finding in one sentence: verdict, value, interval, what it rests on. Where systems are compared,
+    a sentence for each that is not the baseline."""
     row = data.estimates[0]
     if row.comparison is not None:
         return comparison.finding(data)
-    name, of = named_row(row), f"{wording.count(data.pool.n)} predictions"
-    based = f"from {wording.plural(row.labels, 'label', 'labels')} on a pool of {of}"
+    name, allowed = named_row(row), threshold(data)
+    based = (f"from {wording.plural(row.labels, 'label', 'labels')} on a pool of "
+             f"{wording.count(data.pool.n)} predictions")
     if row.value is None:
         return f"{name} is undefined ({row.undefined_reason}), {based}."
+    so_far = "" if data.state == "finished" else ", so far"
+    if data.verdict is not None and allowed is not None:
+        said = f"{name} {AGAINST_LIMIT[data.verdict]}, {allowed}{so_far}: it is"
+    else:
+        said = f"{name} is{so_far}{',' if so_far else ''}"
     if row.interval == "exact":
-        return f"{name} is {wording.value(row)} exactly, {based}."
+        return f"{said} {wording.value(row)} exactly, {based}."
     if row.lower is None or row.upper is None:
-        return f"{name} is estimated at {wording.value(row)}, with no interval, {based}."
+        return f"{said} estimated at {wording.value(row)}, with no interval, {based}."
     return (
-        f"{name} is estimated at {wording.value(row)}, with a nominal {wording.percent(row.confidence)} "
-        f"interval of {wording.interval(row)}, {based}."
+        f"{said} estimated at {wording.value(row)}, with a {wording.percent(row.confidence)} interval of "
+        f"{wording.interval(row)}, {based}."
     )
 
 

@@ -1,30 +1,13 @@
 """Lines of the page's tables: numbers as they are printed, and their place on a drawn scale."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor
 
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.figures.bars import Bar, highest_of, interval_bar, lowest_of
 from assay.tasks.report.figures.convergence import whole_pool_rows
-
-_BAR = (150, 14)     # of the little interval drawings, in CSS pixels
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """An interval drawn on a scale from `scale_from` to `scale_to`: CSS pixels from the left."""
-
-    width: int
-    height: int
-    value: float | None
-    lower: float | None
-    upper: float | None
-    thresholds: tuple[float, ...]
-    truth: float | None
-    scale_from: str
-    scale_to: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +68,24 @@ class RandomSamplingLine:
     needed: str | None       # labels for the target
 
 
-def estimate_line(data: ReportData, row: EstimateRow, lowest: float, highest: float = 1.0) -> EstimateLine:
-    """The estimate in words, and its place on a scale from `lowest` to `highest`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForestTable:
+    """Estimates of one measure below each other, drawn on one scale."""
+
+    name: str
+    of: str                  # what the rows are
+    scale_from: str
+    scale_to: str
+    rows: Sequence[tuple[str, EstimateLine]]
+
+
+def estimate_line(
+    data: ReportData, row: EstimateRow, lowest: float, highest: float = 1.0, reference: float | None = None
+) -> EstimateLine:
+    """The estimate in words, and its place on a scale from `lowest` to `highest`.
+
+    reference   a value that the drawing marks, such as the whole pool's
+    """
     return EstimateLine(
         name=wording.measure_name(row.measure),
         meaning=sentences.measure_meaning(row.measure, data),
@@ -101,19 +100,38 @@ def estimate_line(data: ReportData, row: EstimateRow, lowest: float, highest: fl
         confidence=wording.percent(row.confidence),
         labels=row.labels,
         revision=row.revision,
-        bar=_bar(data, row, lowest, highest),
+        bar=interval_bar(
+            row, lowest, highest, reference=reference,
+            limits=(data.threshold_min, data.threshold_max) if row.same(data.estimates[0]) else (),
+            truth=(data.truth or {}).get(row.measure) if row.segment is None else None,
+        ),
     )
 
 
-def lowest_of(rows: Iterable[EstimateRow]) -> float:
-    """Where a drawn scale begins: at 0, or at −1 or the next whole number below anything negative on it."""
-    lowest = min([0.0, *(x for row in rows for x in (row.value, row.lower) if x is not None)])
-    return 0.0 if lowest == 0 else float(min(floor(lowest), -1))
+def segment_tables(data: ReportData) -> list[ForestTable]:
+    """The segments, a table for each thing that is measured; the whole pool is the first line of each."""
+    found: dict[str, list[EstimateRow]] = {}
+    for row in data.estimates:
+        if row.segment is not None:
+            found.setdefault(row.what, []).append(row)
+    return [_segments(data, rows) for rows in found.values()]
 
 
-def highest_of(rows: Iterable[EstimateRow]) -> float:
-    """Where a drawn scale ends: at 1, or at the next whole number above everything on it."""
-    return float(ceil(max([1.0, *(x for row in rows for x in (row.value, row.upper) if x is not None)])))
+def _segments(data: ReportData, rows: Sequence[EstimateRow]) -> ForestTable:
+    whole = next((row for row in data.estimates if row.segment is None and row.what == rows[0].what), None)
+    shown = [*([whole] if whole else []), *rows]
+    lowest, highest = lowest_of(shown), highest_of(shown)
+    return ForestTable(
+        name=sentences.named_row(rows[0]),
+        of="Segment",
+        scale_from=wording.plain(lowest),
+        scale_to=wording.plain(highest),
+        rows=[
+            (row.segment or "the whole pool",
+             estimate_line(data, row, lowest, highest, whole.value if whole else None))
+            for row in shown
+        ],
+    )
 
 
 def price_line(data: ReportData, row: EstimateRow) -> PriceLine:
@@ -122,7 +140,7 @@ def price_line(data: ReportData, row: EstimateRow) -> PriceLine:
         name=wording.measure_name(row.measure) + (f" of {row.class_name}" if row.class_name else ""),
         random=price.random_labels(row),
         model=price.rests_on_model(row),
-        unseen=price.unseen(row, data.positive),
+        unseen=price.unseen(row),
         wide=price.wide(row),
         check=price.model_check(row),
     )
@@ -161,25 +179,4 @@ def random_sampling_line(data: ReportData, sample: RandomSampling) -> RandomSamp
         undefined=wording.percent(round(sample.chance_undefined, 3)),
         target=None if sample.target_half_width is None else f"{sample.target_half_width:.2g}",
         needed=None if needed is None else wording.count(price.two_figures(needed)),
-    )
-
-
-def _bar(data: ReportData, row: EstimateRow, lowest: float, highest: float) -> Bar:
-    def at(x: float) -> float:
-        return round(2 + (x - lowest) / (highest - lowest) * (_BAR[0] - 4), 2)
-
-    def known(x: float | None) -> float | None:
-        return None if x is None else at(x)
-
-    edges = (data.threshold_min, data.threshold_max) if row.same(data.estimates[0]) else ()
-    return Bar(
-        width=_BAR[0],
-        height=_BAR[1],
-        value=known(row.value),
-        lower=known(row.lower),
-        upper=known(row.upper),
-        thresholds=tuple(at(edge) for edge in edges if edge is not None),
-        truth=known((data.truth or {}).get(row.measure)) if row.segment is None else None,
-        scale_from=wording.plain(lowest),
-        scale_to=wording.plain(highest),
     )

@@ -40,7 +40,7 @@ def report(tmp_path_factory):
     return write_report(data, tmp_path_factory.mktemp("report")).html
 
 
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("width", [1280, 390, 360])
 def test_the_page_opens_quietly_and_fits_its_window(browser, report, width):
     page = browser.new_page(viewport={"width": width, "height": 900})
     said, failed, requests = [], [], []
@@ -56,11 +56,18 @@ def test_the_page_opens_quietly_and_fits_its_window(browser, report, width):
     assert page.evaluate("[...document.images].map(i => i.complete && i.naturalWidth > 300)") == [True, True]
     # wide tables and figures scroll inside their own frames, never the page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # on a phone nothing hides beyond an edge: neither the last rounds nor the upper ends
+    hidden = page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
+        ".map(e => e.getAttribute('aria-label'))"
+    )
+    assert width > 400 or hidden == []
     page.close()
 
 
-def test_every_text_has_enough_contrast_with_what_is_behind_it(browser, report):
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_has_enough_contrast_with_what_is_behind_it(browser, report, scheme):
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page.goto(report.as_uri())
     # the WCAG 2 ratio of every element that holds text of its own, against the nearest painted background
     worst = page.evaluate(

@@ -12,7 +12,7 @@ from assay.tasks.doctor.printed import ExaminationJson
 from assay.tasks.json_schema import schema_of
 from assay.tasks.replay.printed import ReplayJson
 from assay.tasks.report.history.printed import HistoryJson
-from assay.tasks.report.printed import ComparedJson, ReportJson, StandingJson
+from assay.tasks.report.printed import ComparedJson, ReportJson, SeveralJson, StandingJson
 from assay.tasks.spec.reference import spec_schema
 
 
@@ -40,7 +40,7 @@ FORMS: dict[str, Form] = dict([
     _command("advance", StandingJson),
     _command("extend", StandingJson),
     _command("status", StandingJson | of.MonitorStandingJson | of.EveryStandingJson),
-    _command("report", StandingJson),
+    _command("report", StandingJson | SeveralJson),
     _command("check", of.CheckedJson),
     _command("export", of.ExportJson),
     _command("estimate", of.EstimatedJson),

@@ -10,7 +10,7 @@ import numpy as np
 from assay.evalcore.types import Floats
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, ReportData
-from assay.tasks.report.figures.picture import Picture, picture
+from assay.tasks.report.figures.picture import Picture, is_narrow, picture, shortened
 
 MATRIX = "confusion_matrix"
 MOST_NUMBERS = 12     # classes up to which the numbers are written into the squares, and in a table
@@ -40,7 +40,7 @@ def confusion_matrix(data: ReportData) -> ConfusionMatrix | None:
     return ConfusionMatrix(
         figure=picture(
             partial(_draw, share, data.classes, few), (side + 1.0, side), _told(share, data.classes),
-            style={"font.size": 8, "axes.labelsize": 9},
+            style={"font.size": 8, "axes.labelsize": 9}, narrow=4.6,
         ),
         classes=data.classes,
         rows=rows if few else (),
@@ -56,13 +56,19 @@ def _draw(share: Floats, classes: Sequence[str], few: bool, figure: Any) -> None
     # within each predicted class, so that a rare class is seen as well as a frequent one
     rows = share / np.maximum(np.nansum(share, axis=1, keepdims=True), 1e-12)
     image = ax.imshow(rows, cmap="Blues", vmin=0, vmax=1, aspect="equal")
-    names = [name if len(name) <= 18 else name[:17] + "…" for name in classes]
-    ax.set_xticks(range(len(names)), names, rotation=90 if len(names) > 4 else 0, fontsize=8)
-    ax.set_yticks(range(len(names)), names, fontsize=8)
+    longest = 12 if is_narrow(figure) else 18
+    names = [shortened(name, longest) for name in classes]
+    turned = len("".join(names)) > 5 * figure.get_figwidth()
+    size = 8 if few else 6
+    ax.set_xticks(range(len(names)), names, rotation=90 if turned else 0, fontsize=size)
+    ax.set_yticks(range(len(names)), names, fontsize=size)
     ax.set_xlabel("label")
     ax.set_ylabel("predicted")
     ax.grid(visible=False)
-    figure.colorbar(image, ax=ax, shrink=0.8, label="share of the predicted class")
+    figure.colorbar(
+        image, ax=ax, shrink=0.8, label="share of the predicted class",
+        location="bottom" if is_narrow(figure) else "right",
+    )
     for f, y in np.argwhere(np.isfinite(rows)) if few else ():
         ax.text(y, f, wording.percent(round(float(share[f, y]), 3)), ha="center", va="center", fontsize=7.5,
                 color="white" if rows[f, y] > 0.6 else "black")

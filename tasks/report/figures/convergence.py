@@ -7,7 +7,16 @@ from typing import Any
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, ReportData
 from assay.tasks.report.figures.confusion_matrix import MATRIX
-from assay.tasks.report.figures.picture import BAND, LIMIT, LINE, TRUTH, Picture, picture
+from assay.tasks.report.figures.picture import (
+    BAND,
+    LIMIT,
+    LINE,
+    TRUTH,
+    Picture,
+    is_narrow,
+    picture,
+    shortened,
+)
 from assay.tasks.report.machine import rounds_and_reissue
 
 _STEPS = [1, 2, 2.5, 5, 10]           # of ticks
@@ -27,10 +36,10 @@ def convergence_figure(data: ReportData, of: EstimateRow) -> Picture:
 
 
 def small_multiples(data: ReportData, of: Sequence[EstimateRow]) -> Picture:
-    """The same for several estimates, side by side, three to a row."""
-    rows = -(-len(of) // 3)
+    """The same for several estimates, side by side, three to a row; two on a phone."""
     return picture(
-        partial(_several, data, of, rows), (7.2, 2.05 * rows), _told(data, of), style={"font.size": 8}
+        partial(_several, data, of), (7.2, 2.05 * -(-len(of) // 3)), _told(data, of), style={"font.size": 8},
+        narrow=2.05 * -(-len(of) // 2),
     )
 
 
@@ -39,14 +48,18 @@ def _single(data: ReportData, of: EstimateRow, figure: Any) -> None:
     _plot(ax, data, of, detailed=True)
     ax.set_xlabel("items labelled")
     ax.set_ylabel(wording.measure_name(of.measure))
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, handlelength=1.8, columnspacing=1.4)
+    ax.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if is_narrow(figure) else 5, handlelength=1.8,
+        columnspacing=1.4,
+    )
 
 
-def _several(data: ReportData, of: Sequence[EstimateRow], rows: int, figure: Any) -> None:
-    axes = figure.subplots(rows, 3, squeeze=False).ravel()
+def _several(data: ReportData, of: Sequence[EstimateRow], figure: Any) -> None:
+    across = 2 if is_narrow(figure) else 3
+    axes = figure.subplots(-(-len(of) // across), across, squeeze=False).ravel()
     for ax, row in zip(axes, of, strict=False):
         _plot(ax, data, row, detailed=False)
-        ax.set_title(_title(row), fontsize=8.5, loc="left", pad=4)
+        ax.set_title(shortened(_title(row), 28), fontsize=8.5, loc="left", pad=4)
     for ax in axes[len(of) :]:
         ax.set_axis_off()
 

@@ -10,7 +10,7 @@ import numpy as np
 from assay.evalcore.types import Floats
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, ReportData
-from assay.tasks.report.figures.picture import BAND, LINE, SOFT, Picture, picture
+from assay.tasks.report.figures.picture import BAND, LINE, SOFT, Picture, is_narrow, picture
 
 _ACROSS = {"pr_curve": "recall", "roc_curve": "false_positive_rate"}   # of the panel without thresholds
 
@@ -47,7 +47,7 @@ def _curve(name: str, of: str, rows: Sequence[EstimateRow]) -> Curve:
         of=of,
         figure=picture(
             partial(_draw, by_measure, _ACROSS[name]), (7.2, 2.6), _told(names, points),
-            style={"font.size": 8},
+            style={"font.size": 8}, narrow=7.0,
         ),
         names=names,
         rows=[(_threshold(point[0]), [_numbers(row) for row in point]) for point in points],
@@ -64,7 +64,7 @@ def _threshold(row: EstimateRow) -> str:
 
 
 def _draw(by_measure: dict[str, list[EstimateRow]], across: str, figure: Any) -> None:
-    axes = figure.subplots(1, 3)
+    axes = figure.subplots(3, 1) if is_narrow(figure) else figure.subplots(1, 3)
     for ax, (measure, rows) in zip(axes, by_measure.items(), strict=False):
         at = [row.at for row in rows]
         for ends, colour in ((_bands(rows), BAND), (_intervals(rows), "#8fb0cd")):

@@ -7,7 +7,7 @@ from typing import Any
 from assay.evalcore.evaluation.estimates import Comparison
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow
-from assay.tasks.report.figures.picture import BAND, LIMIT, LINE, SOFT, Picture, picture
+from assay.tasks.report.figures.picture import BAND, LIMIT, LINE, SOFT, Picture, is_narrow, picture, shortened
 
 _LONGEST = 24   # characters of a name
 
@@ -19,7 +19,7 @@ def forest_figure(
     height = 1.1 + 0.28 * max(len(levels), len(differences))
     return picture(
         partial(_draw, levels, differences, baseline), (7.2, height), _told(differences),
-        style={"font.size": 8.5, "axes.labelsize": 9},
+        style={"font.size": 8.5, "axes.labelsize": 9}, narrow=2 * height,
     )
 
 
@@ -27,7 +27,7 @@ def _draw(
     levels: Sequence[EstimateRow], differences: Sequence[tuple[EstimateRow, Comparison]], baseline: str,
     figure: Any,
 ) -> None:
-    left, right = figure.subplots(1, 2)
+    left, right = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
     name = wording.measure_name(levels[0].measure)
     _panel(left, levels, [_name(row) for row in levels])
     left.set_xlabel(name)
@@ -37,7 +37,7 @@ def _draw(
             right.plot([c.lower, c.upper], [y, y], color=SOFT, linewidth=1.0, solid_capstyle="butt")
     _panel(right, rows, [_name(row) for row in rows])
     right.axvline(0, color=LIMIT, linewidth=1.0, dashes=(3, 2))
-    right.set_xlabel(f"{name}, minus that of {_short(baseline)}")
+    right.set_xlabel(f"{name}, minus that of {shortened(baseline, _LONGEST)}")
 
 
 def _panel(ax: Any, rows: Sequence[EstimateRow], names: Sequence[str]) -> None:
@@ -55,12 +55,8 @@ def _panel(ax: Any, rows: Sequence[EstimateRow], names: Sequence[str]) -> None:
 
 
 def _name(row: EstimateRow) -> str:
-    parts = [_short(part) for part in (row.system, row.class_name) if part]
+    parts = [shortened(part, _LONGEST) for part in (row.system, row.class_name) if part]
     return ", ".join(parts)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 
 def _told(differences: Sequence[tuple[EstimateRow, Comparison]]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 INK, SOFT, GRID = "#1f2933", "#52606d", "#e4e7eb"
 LINE, BAND = "#1d4e79", "#c6d8e8"
 LIMIT, TRUTH = "#9b2c2c", "#2f6b3a"
+PHONE = 3.8          # inches
 _STYLE: Any = {
     "svg.hashsalt": "assay",
     "svg.fonttype": "none",             # text stays text
@@ -48,21 +49,43 @@ class Picture:
     """A figure."""
 
     source: str      # of an <img>: a data URI
+    narrow: str      # the same drawn for a phone
     told: str        # what it shows, for those who cannot see it
 
 
 def picture(
-    draw: Callable[[Any], None], size: tuple[float, float], told: str, style: Mapping[str, Any] | None = None
+    draw: Callable[[Any], None], size: tuple[float, float], told: str,
+    style: Mapping[str, Any] | None = None, narrow: float | None = None,
 ) -> Picture:
-    """The figure that `draw` puts on a matplotlib Figure of this size in inches."""
+    """The figure that `draw` puts on a matplotlib Figure of this size in inches.
+
+    narrow   the height of the drawing for phones; as high as `size` says unless given
+    """
+    of_phone = (min(size[0], PHONE), size[1] if narrow is None else narrow)
     from matplotlib import rc_context
+
+    with rc_context(_STYLE | dict(style or {})):
+        wide = _drawn(draw, size)
+        return Picture(source=wide, narrow=wide if of_phone == size else _drawn(draw, of_phone), told=told)
+
+
+def is_narrow(figure: Any) -> bool:
+    """Whether it is drawn for a phone: panels then stand below each other."""
+    return bool(figure.get_figwidth() <= PHONE)
+
+
+def shortened(name: str, most: int) -> str:
+    """A name of at most so many characters; what is cut off is marked."""
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _drawn(draw: Callable[[Any], None], size: tuple[float, float]) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with rc_context(_STYLE | dict(style or {})):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        draw(figure)
-        sink = io.BytesIO()
-        figure.savefig(sink, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
-    return Picture(source="data:image/svg+xml;base64," + b64encode(sink.getvalue()).decode(), told=told)
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasSVG(figure)
+    draw(figure)
+    sink = io.BytesIO()
+    figure.savefig(sink, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    return "data:image/svg+xml;base64," + b64encode(sink.getvalue()).decode()

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from assay.tasks.report import wording
-from assay.tasks.report.figures.picture import LIMIT, LINE, SOFT, Picture, picture
+from assay.tasks.report.figures.picture import LIMIT, LINE, SOFT, Picture, is_narrow, picture
 
 
 def predicted_and_said(pairs: Sequence[tuple[float, float]]) -> Picture:
     """Two panels: label against prediction, with the line of equality; error against prediction."""
-    return picture(partial(_draw, pairs), (7.2, 3.4), _told(pairs))
+    return picture(partial(_draw, pairs), (7.2, 3.4), _told(pairs), narrow=5.6)
 
 
 def _draw(pairs: Sequence[tuple[float, float]], figure: Any) -> None:
-    left, right = figure.subplots(1, 2)
+    left, right = figure.subplots(2, 1) if is_narrow(figure) else figure.subplots(1, 2)
     f, y = np.array(pairs).T
     ends = [float(min(f.min(), y.min())), float(max(f.max(), y.max()))]
     left.plot(ends, ends, color=SOFT, linewidth=1, dashes=(4, 3))

@@ -8,7 +8,7 @@ from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.tasks.report import wording
 from assay.tasks.report.data import ReportData
 from assay.tasks.report.figures.drawn_bins import BinSection, ends_of
-from assay.tasks.report.figures.picture import BAND, LIMIT, LINE, Picture, picture
+from assay.tasks.report.figures.picture import BAND, LIMIT, LINE, Picture, is_narrow, picture
 
 
 def labels_by_score(data: ReportData) -> BinSection | None:
@@ -67,4 +67,4 @@ def _draw(bins: Sequence[ScoreBin], axis: str, figure: Any) -> None:
     ax.set_xlabel(axis)
     ax.set_ylabel("items")
     ax.grid(axis="y")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if is_narrow(figure) else 3)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.tasks.report import wording
-from assay.tasks.report.figures.picture import LIMIT, LINE, Picture, picture
+from assay.tasks.report.figures.picture import LIMIT, LINE, Picture, is_narrow, picture
 from assay.tasks.report.history.record import History, HistoryRow
 
 _COLOURS = {"ok": LINE, "breach": LIMIT, "inconclusive": "#7b8794"}
-_MOST_TICKS = 12
+_MOST_TICKS = 12      # a phone has half of them
 
 
 def windows_figure(history: History) -> Picture:
@@ -21,14 +21,14 @@ def windows_figure(history: History) -> Picture:
         for state, colour in _COLOURS.items():
             _estimates(ax, rows, state, colour)
         _limits(ax, rows)
-        step = -(-max(len(rows), 1) // _MOST_TICKS)
+        step = -(-max(len(rows), 1) // (_MOST_TICKS // 2 if is_narrow(figure) else _MOST_TICKS))
         at = list(range(0, len(rows), step))
         ax.set_xticks(at, [rows[i].window for i in at], rotation=30, ha="right")
         ax.set_xlim(-0.6, max(len(rows), 1) - 0.4)
         ax.set_ylabel(wording.measure_name(history.measure))
         ax.grid(axis="y")
         if ax.get_legend_handles_labels()[0]:
-            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5)
+            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3 if is_narrow(figure) else 5)
 
     return picture(draw, (7.2, 3.5), f"{history.measure} of {history.monitor} over windows. {in_words}")
 

@@ -8,16 +8,18 @@ from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.judges import changes_of_judges, compared_with
 from assay.tasks.report.history.record import History, HistoryRow, consequence_of
-from assay.tasks.report.history.rendering import render
 from assay.tasks.report.history.table import interval_of, joined_windows, recent_of, value_of
 from assay.tasks.report.history.words import (
+    SIGNALS,
     STATES,
     again_in_words,
+    false_breaches,
     first_news,
     headline,
     limits_in_words,
     news_in,
 )
+from assay.tasks.report.rendering import render
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,7 @@ def history_html(history: History) -> bytes:
         newest=next((_newest(history, row) for row in newest_first if row.verdict is not None), None),
         figure=windows_figure(history),
         joined=_joined(history),
+        false_breaches=false_breaches(history),
         judges=changes_of_judges(history),
         judges_compared=compared_with(history),
         rows=[_window(row) for row in newest_first],
@@ -159,11 +162,12 @@ def _window(row: HistoryRow) -> WindowLine:
 
 
 def _signal(signal: Signal) -> str:
+    name = SIGNALS.get(signal.name, signal.name)
     if signal.level is not None and signal.usual is not None:
-        return f"{signal.name} {_figure(signal.level)} (usually {_figure(signal.usual)})"
+        return f"{name} {_figure(signal.level)} (usually {_figure(signal.usual)})"
     if signal.why:
-        return f"{signal.name}: {signal.why}"
-    return f"{signal.name} {_figure(signal.value)}".rstrip()
+        return f"{name}: {signal.why}"
+    return f"{name} {_figure(signal.value)}".rstrip()
 
 
 def _figure(value: float | None) -> str:

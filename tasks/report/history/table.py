@@ -132,8 +132,8 @@ def joined_windows(mean: RecentMean) -> str:
     first, last = mean.windows[0], mean.windows[-1]
     said = f"{first} to {last}, weighted by {wording.plural(mean.labels, 'label')}"
     if mean.joined == "independent":
-        return f"{said}, errors independent"
-    return f"{said}, errors dependent by warm starts"
+        return f"{said}; every window has labels of its own"
+    return f"{said}; the interval allows for windows that used labels of earlier ones"
 
 
 def value_of(place: PlaceVerdict | None) -> str:

@@ -7,11 +7,11 @@ from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.page import PlaceCells, place_cells
 from assay.tasks.report.history.record import History, HistoryRow, held_against
-from assay.tasks.report.history.rendering import render
 from assay.tasks.report.history.words import (
     SIGNALS,
     STATES,
     PlaceNews,
+    false_breaches,
     first_news,
     headline,
     how_sure,
@@ -20,6 +20,7 @@ from assay.tasks.report.history.words import (
     news_in,
     news_of_place,
 )
+from assay.tasks.report.rendering import render
 
 _DRAWN = 20          # windows in the figure, this one last
 _MOST = 1_000_000    # evidence beyond it is not spelled out
@@ -87,6 +88,7 @@ def window_html(history: History, row: HistoryRow) -> bytes:
         said=STATES[row.state],
         first=_lines(first),
         headline=headline(first),
+        false_breaches=false_breaches(history),
         told_of=[
             _lines(news) for news in several
             if news is not first and (news.place.verdict == "breach" or news.recovers)

@@ -88,6 +88,16 @@ def again_in_words(row: HistoryRow) -> str:
     return ", ".join(f"{what} {_TIMES.get(n, f'{n} times')}" for what, n in said if n)
 
 
+def false_breaches(history: History) -> str:
+    """How often a breach is called although there is none."""
+    chance = wording.percent(history.error_rate)
+    when = {
+        "cusum": "in each window",
+        "e-process": "ever, between two real ones,",
+    }.get(history.test, f"in any {history.horizon} windows")
+    return f"A false breach is called {when} with a chance of at most {chance} ({history.test})."
+
+
 def news_in(history: History, row: HistoryRow) -> list[PlaceNews]:
     """What is to be said of a window of a history: of the whole pool first, then of its segments.
 

@@ -96,7 +96,7 @@ def test_the_bound_is_the_rule_of_three_over_the_least_reach():
     # H = 0.005 bounds them by 599 of 500: vacuous, and said so
     got = unseen_bound(pool, np.array([[10, 0], [4, 1]]), left, np.array([0.005, 0.9]), 0.95, BOTH)
     assert got.positives is None
-    assert "exclude nothing among the 500" in str(got.reason)
+    assert "too few to exclude any of the 500" in str(got.reason)
     # labels of predicted negatives cannot change precision
     precise = measure("precision").label_matters()
     got = unseen_bound(pool, np.array([[10, 0], [4, 1]]), left, reached, 0.95, precise)
@@ -171,7 +171,7 @@ def test_nothing_found_is_not_reported_as_0_or_1():
     said = withheld(FOUND_NOTHING, positives=0)
     assert said.value is None
     assert said.undefined_reason == (
-        "no positive found yet among 50 labels; at most 240 positives unseen, by the draws alone"
+        "no positive found yet among 50 labels; at most 240 positives among the unlabelled items"
     )
     assert (said.lower, said.upper) == (0.0, 1.0)
     perfect = replace(FOUND_NOTHING, measure="accuracy", value=1.0, price_tag=None)

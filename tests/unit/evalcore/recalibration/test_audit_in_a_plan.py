@@ -63,10 +63,10 @@ def test_where_only_predicted_positives_matter_the_audit_is_of_them():
 def test_the_audit_is_a_setting_of_the_method_and_is_told_in_the_report():
     how = method("recalibrated:spread=0.25")
     assert how.spread == 0.25
+    usual = method("recalibrated").sampling_note
+    assert "The chance of every item was stored before anyone was asked." in usual
     assert how.sampling_note == (
-        "Items were chosen by the method “recalibrated:spread=0.25”. 25% of every batch was an audit for "
-        "positives that the score does not show: drawn evenly from the items they may hide among, whatever "
-        "the model says of them."
+        usual + " 25% of every batch was an audit for positives that the score does not show: drawn evenly "
+        "from the items they may hide among, whatever the model says of them."
     )
-    assert method("recalibrated").sampling_note == ""
     assert method("recalibrated").audited(0.25).spread == 0.25

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from assay.evalcore.weighted.reliability import reliability
+from assay.evalcore.outcomes.classes import Classes
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.weighted.reliability import reliability, reliability_of_predictions
 from assay.evalcore.weighted.sample import WeightedSample
 
 
@@ -37,3 +39,18 @@ def test_few_labels_have_no_share_but_a_reason_and_all_labels_have_it_exactly():
     known = a_sample(few[0], np.ones(2), exact=True)
     [bin] = reliability(known, np.array([0.42, 0.44]), ("no", "yes"), 2, 0.95)
     assert (bin.share, bin.share_lower, bin.share_upper) == (0.5, 0.5, 0.5)
+
+
+def test_of_several_classes_it_is_the_share_predicted_right_by_the_probability_of_the_prediction():
+    label = np.array([0.0] * 10 + [1.0] * 10 + [2.0] * 20)
+    predicted = np.array([0.0] * 20 + [2.0] * 20)
+    weight = np.array([4.0] * 10 + [2.0] * 10 + [1.0] * 20)
+    probability = np.array([0.55] * 20 + [0.97] * 20)
+    middle, high = reliability_of_predictions(
+        Classes(names=("a", "b", "c")), a_sample(label, weight), Items(prediction=predicted[:, None]),
+        probability, 1000, 0.95,
+    )
+    assert (middle.lower, middle.labels, high.lower, high.labels) == (0.5, 20, 0.9, 20)
+    assert middle.share == pytest.approx(40 / 60)
+    assert middle.share_lower < middle.share < middle.share_upper
+    assert (high.predicted, high.share) == (pytest.approx(0.97), 1.0)

@@ -1,11 +1,13 @@
-"""`assay status`: of everything, and of a monitor."""
+"""`assay status`: of everything, and of a monitor; `assay report` of several evaluations."""
 
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from doubles.stream import a_monitor, after, write_stream
 
+import assay
 from assay.flows.cli.main import run_command_line
 from assay.flows.monitor.registry import register
 from assay.flows.monitor.tick import tick
@@ -59,3 +61,22 @@ def test_names_are_in_natural_order():
 ])
 def test_labels_that_were_not_bought_are_no_part_of_the_budget(known_before, said):
     assert sentences.labels(210, 200, known_before, named=True) == said
+
+
+def test_several_evaluations_make_one_page_that_leads_to_the_report_of_each(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mails = pa.table({"score": [0.9, 0.8, 0.3, 0.2], "truth": ["spam", "ham", "ham", "ham"]})
+    for name, least in (("october", 0.1), ("november", 0.9)):
+        assay.evaluate(mails, outcome=["spam", "ham"], score="score", threshold=0.5, measures=["precision"],
+                       limit={"min": least}, oracle="truth", name=name, store="ledger")
+    capsys.readouterr()
+    # one is ok and one in breach: the code is the breach's
+    assert run_command_line(["report", "october", "november", "--store", "ledger", "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)["evaluations"]
+    assert {one["evaluation"]: one["verdict"] for one in told} == {"october": "ok", "november": "breach"}
+    folder = tmp_path / "assay-report-october-november"
+    assert json.loads((folder / "reports.json").read_bytes())["evaluations"] == told
+    assert 'href="november/report.html"' in (folder / "reports.html").read_text(encoding="utf-8")
+    assert (folder / "november" / "report.html").is_file()
+    assert run_command_line(["report", "october", "october", "--store", "ledger"]) == 2
+    assert "named twice" in capsys.readouterr().err

@@ -32,3 +32,27 @@ def test_no_model_no_check_and_no_chance_of_all():
     assert price.model_check(estimate("f1", 0.8, 0.1, 50)) is None
     sure = checked(diagnostics.BROKEN_SCORE, 1.0)
     assert price.model_check(estimate("f1", 0.8, 0.1, 50, price_tag=sure)).endswith("(chance 99%)")
+
+
+@pytest.mark.parametrize(("found", "bound", "items", "reason", "said"), [
+    (False, 1067, 90_000, None,
+     "with 95% confidence at most 1,067 of the 90,000 unlabelled items predicted negative, whatever the "
+     "model says"),
+    (True, 12, 500, None,
+     "with 95% confidence at most 12 of the 500 unlabelled items, whatever the model says"),
+    (False, None, 500, "1 item predicted negative turned out positive",
+     "cannot be said without the model: 1 item predicted negative turned out positive"),
+    # precision: items predicted negative have no part in it, however few of the others are labelled
+    (False, 0, 0, None, "none: no unlabelled item predicted negative can change F1"),
+    (True, 0, 0, None, "none: no unlabelled item can change F1"),
+])
+def test_what_is_not_found_yet_is_said_in_plain_words(found, bound, items, reason, said):
+    tag = PriceTag(
+        random_labels=300, random_labels_reason=None, no_positive_found=found, unlabelled_share=0.39,
+        unseen_bound=bound, unseen_items=items, unseen_bound_reason=reason,
+    )
+    row = estimate("f1", 0.8, 0.1, 50, price_tag=tag)
+    assert price.unseen(row) == said
+    [line] = [line for line in price.price_lines([row], "spam") if "nobody labelled" in line]
+    assert line.startswith("39% of the pool have scores of which nobody labelled an item: there f1 rests on")
+    assert (said in line) == (bound is not None)

@@ -31,6 +31,7 @@ from assay.tasks.report import (
 from assay.tasks.report import wording as w
 from assay.tasks.report.data import Moved, Undecided
 from assay.tasks.report.forecast import audit_in_words
+from assay.tasks.report.machine import report_json, report_parquet
 
 
 class _Page(HTMLParser):
@@ -61,7 +62,7 @@ def page(**changes) -> _Page:
 
 
 def test_json_has_exactly_the_keys_of_the_contract_and_the_history():
-    told = json.loads(render_report(report_data())["report.json"])
+    told = json.loads(report_json(report_data()))
     assert list(told) == [
         "evaluation", "state", "waiting_for", "stopped_by", "verdict", "labels", "rounds", "revision",
         "estimates", "history",
@@ -76,7 +77,7 @@ def test_json_has_exactly_the_keys_of_the_contract_and_the_history():
 
 
 def test_undefined_is_null_with_its_reason_and_never_nan():
-    first_round = json.loads(render_report(report_data())["report.json"])["history"][0]["estimates"][0]
+    first_round = json.loads(report_json(report_data()))["history"][0]["estimates"][0]
     assert (first_round["value"], first_round["undefined_reason"]) == (None, REASON)
 
 
@@ -96,7 +97,7 @@ def test_estimates_that_contradict_themselves_are_refused(changes, message):
 
 
 def test_parquet_has_one_row_per_round_and_measure():
-    table = pq.read_table(io.BytesIO(render_report(report_data())["report.parquet"]))
+    table = pq.read_table(io.BytesIO(report_parquet(report_data())))
     rows = table.select(["round", "measure", "value", "labels", "undefined_reason"]).to_pylist()
     assert [(row["round"], row["measure"], row["labels"]) for row in rows] == [
         (1, "f1", 25), (1, "recall", 25), (2, "f1", 50), (2, "recall", 50), (3, "f1", 75), (3, "recall", 75),
@@ -108,7 +109,7 @@ def test_parquet_has_one_row_per_round_and_measure():
 def test_reissued_estimates_follow_the_rounds_they_revise():
     data = report_data()
     revised = report_data(revision=1, estimates=[replace(row, revision=1) for row in data.estimates])
-    table = pq.read_table(io.BytesIO(render_report(revised)["report.parquet"]))
+    table = pq.read_table(io.BytesIO(report_parquet(revised)))
     assert list(zip(table["round"].to_pylist(), table["revision"].to_pylist(), strict=True))[4:] == [
         (3, 0), (3, 0), (3, 1), (3, 1),
     ]
@@ -155,8 +156,8 @@ def test_a_disk_that_is_full_keeps_the_report_that_was_there_and_no_half_of_anot
 def test_the_page_says_everything_a_decision_rests_on():
     text = page(target_half_width=0.05, undecided=2, notes=("One copy was merged.",)).text
     for said in (
-        "F1 is estimated at 0.800, with a nominal 95% interval of 0.700 to 0.900, from 75 labels on a pool "
-        "of 10,000 predictions.",
+        "F1 may or may not meet its limit, at least 0.8: it is estimated at 0.800, with a 95% interval of "
+        "0.700 to 0.900, from 75 labels on a pool of 10,000 predictions.",
         "normal approximation, importance-weighted draws (ais-normal); nominal confidence 95%; "
         "half-width 0.100",
         "covered 7% at 50 labels on a rare class",
@@ -201,10 +202,38 @@ def test_an_exact_value_needs_no_interval():
     assert "No threshold was set" in text
 
 
-def test_segments_have_their_own_rows():
-    rows = [*report_data().estimates, estimate("f1", 0.5, 0.2, 9, segment="region=north")]
+def test_segments_have_their_own_rows_below_the_whole_pool_and_a_scale_for_each_measure():
+    rows = [
+        *report_data().estimates, estimate("f1", 0.5, 0.2, 9, segment="region=north"),
+        estimate("recall", 0.4, 0.2, 9, segment="region=north"),
+    ]
     text = page(estimates=rows).text
-    assert "region=north F1 0.500 0.300 to 0.700 9" in text
+    f1, recall = text.split("the whole pool")[1:]
+    assert f1.startswith(" 0.800 0.700 to 0.900 75 region=north 0.500 0.300 to 0.700 9 ")
+    assert recall.startswith(" 0.700 0.600 to 0.800 75 region=north 0.400 0.200 to 0.601 9 ")
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"verdict": "ok"}, "F1 meets its limit, at least 0.8: it is estimated at 0.800"),
+    ({"verdict": "breach"}, "F1 breaks its limit, at least 0.8: it is estimated at 0.800"),
+    ({"verdict": None, "threshold_min": None}, "F1 is estimated at 0.800, with a 95% interval of"),
+    ({"verdict": None, "state": "open"}, "F1 is, so far, estimated at 0.800"),
+])
+def test_the_first_sentence_says_verdict_value_interval_and_what_it_rests_on(changes, said):
+    sentence = sentences.headline(report_data(**changes))
+    assert sentence.startswith(said)
+    assert sentence.endswith("0.700 to 0.900, from 75 labels on a pool of 10,000 predictions.")
+
+
+def test_every_part_is_in_the_contents_and_every_table_names_its_columns_and_rows():
+    read = _Page(render_report(report_data())["report.html"])
+    linked = [held[1:] for name, held in read.attributes if name == "href"]
+    assert linked == [held for name, held in read.attributes if name == "id" and held.startswith("part-")]
+    assert read.tags.count("h2") == len(linked) + 1     # how far to trust the interval comes before them
+    assert read.tags.count("nav") == read.tags.count("main") == read.tags.count("h1") == 1
+    assert read.tags.count("tr") == read.tags.count("table") + sum(
+        held == "row" for name, held in read.attributes if name == "scope"
+    )
 
 
 def test_the_demo_compares_with_the_truth_and_with_random_sampling():
@@ -330,7 +359,7 @@ def test_the_page_says_what_a_revision_moved_and_what_undecided_items_could():
     assert "F1 0.700 [0.600, 0.800], or 0.750 [0.650, 0.850]" in page
     assert "missing at random within cells" in page
     assert "response rate of 90%" in page
-    contract_json = json.loads(render_report(data)["report.json"])
+    contract_json = json.loads(report_json(data))
     assert contract_json["revised"]["items"] == 1
     assert contract_json["estimates"][0]["undecided"] == bounds
 
@@ -351,4 +380,4 @@ def test_the_price_of_an_audit_is_on_the_page_and_in_the_json():
     assert f"If positives hide from the score: {audit_in_words(price)}." in page
     told = json.loads(rendered["report.json"])["audit"]
     assert (told["steps"][0]["lower"], told["items"], told["settled_by"]) == (0.61, 1000, None)
-    assert "audit" not in json.loads(render_report(report_data())["report.json"])
+    assert "audit" not in json.loads(report_json(report_data()))

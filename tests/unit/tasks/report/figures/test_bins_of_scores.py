@@ -5,6 +5,7 @@ from base64 import b64decode
 
 from doubles.report_data import report_data
 
+from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.weighted.reliability import ReliabilityBin
 from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.tasks.report import render_report
@@ -46,8 +47,17 @@ def test_shares_are_said_to_be_estimates_and_what_is_undefined_is_said():
     ]
     assert section.caption.startswith("Estimated share of the items that are positive")
     assert section.figure.told == (
-        "Estimated share of positives by mean probability: at 0.031 0.050 (0.010 to 0.140)."
+        "Estimated share positive by mean probability: at 0.031 0.050 (0.010 to 0.140)."
     )
+
+
+def test_of_several_classes_the_prediction_is_held_against_its_probability():
+    kind = Classes(names=("a", "b", "c"))
+    section = reliability_diagram(report_data(reliability=HELD, outcome=kind))
+    assert "items that are predicted right, by the pool's probability of the class that is predicted" in (
+        section.caption
+    )
+    assert section.heads[2] == "Share predicted right"
 
 
 def test_the_page_and_the_json_have_the_same_numbers_and_neither_section_without_them():
@@ -55,8 +65,8 @@ def test_the_page_and_the_json_have_the_same_numbers_and_neither_section_without
     without = render_report(report_data())
     page, told = files["report.html"].decode(), json.loads(files["report.json"])
     for title in ("Where the labels went", "Whether the probabilities hold"):
-        assert f"<h2>{title}</h2>" in page
-        assert f"<h2>{title}</h2>" not in without["report.html"].decode()
+        assert f">{title}</h2>" in page
+        assert f">{title}</h2>" not in without["report.html"].decode()
     assert "0.050 [0.010, 0.140]" in page
     assert told["score_axis"][1] == {
         "lower": 0.0, "upper": 1.0, "items": 100, "labelled": 45, "positives": 12

@@ -101,7 +101,7 @@ def test_the_page_names_segments_in_breach_and_escapes_what_comes_from_outside()
     assert "half=b" in page
     assert "half=a" not in page
     assert "people are working" in page
-    assert "psi 0.250" in page
+    assert "distribution of scores (PSI) 0.250" in page
     assert "ks" not in page.split("<tbody>")[1]
     assert "evidence" not in page
 
@@ -177,7 +177,8 @@ def test_the_mean_over_the_last_windows_is_in_the_json_the_table_and_the_page():
     assert [(r.recent, r.recent_windows) for r in rows] == [(None, None), (0.81, 2), (None, None), (0.81, 2)]
     page = history_html(told).decode()
     assert "0.810, 0.770 to 0.850 (2)" in page
-    assert "2026-11-01 to 2026-11-02, weighted by 200 labels, errors dependent by warm starts" in page
+    said = "weighted by 200 labels; the interval allows for windows that used labels of earlier ones"
+    assert f"2026-11-01 to 2026-11-02, {said}" in page
 
 
 def test_the_page_says_of_a_raised_share_what_it_is_and_what_is_usual():
@@ -185,4 +186,4 @@ def test_the_page_says_of_a_raised_share_what_it_is_and_what_is_usual():
     columns = Signal(name="schema", value=1.0, by_chance=0.0, raised=True, why="age is gone")
     openings = (opening("2026-11-01", "s-2026-11-01", signals=(share, columns)),)
     page = history_html(history(row("2026-11-01", 0.9, "ok", openings=openings))).decode()
-    assert "predictions 0.800 (usually 0.500), schema: age is gone" in page
+    assert "share of predicted positives 0.800 (usually 0.500), schema: age is gone" in page

@@ -1,4 +1,4 @@
-"""A template of a monitor's pages, filled in. Everything from outside is escaped."""
+"""A template of a page, filled in. Everything from outside is escaped."""
 
 from typing import Any
 
