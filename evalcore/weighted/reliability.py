@@ -46,6 +46,11 @@ def reliability(
     )
 
 
+def of_predicted(predicted: Floats, probability: Floats) -> Floats:
+    """(n,) the probability of the class that is predicted. predicted (n,): codes; probability (n, K)."""
+    return np.take_along_axis(probability, predicted.astype(np.int64)[:, None], axis=1)[:, 0]
+
+
 def reliability_of_predictions(
     kind: OutcomeKind, sample: WeightedSample, items: Items, probability: Floats, pool_size: int,
     confidence: float,

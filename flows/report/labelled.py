@@ -4,10 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isnan
 
-import numpy as np
-
 from assay.evalcore.types import Floats
-from assay.evalcore.weighted.reliability import ReliabilityBin, reliability, reliability_of_predictions
+from assay.evalcore.weighted.reliability import (
+    ReliabilityBin,
+    of_predicted,
+    reliability,
+    reliability_of_predictions,
+)
 from assay.evalcore.weighted.score_axis import ScoreBin
 from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions, wrong_predictions
 from assay.flows.record.opened import Opened
@@ -86,9 +89,8 @@ def _of_predictions(
 ) -> tuple[ReliabilityBin, ...]:
     if not found.kind.one_of_parts or found.items.systems != 1:
         return ()
-    predicted = found.items.prediction[:, 0].astype(np.int64)
     return reliability_of_predictions(
-        found.kind, found.sample, found.items, probability[np.arange(len(predicted)), predicted],
+        found.kind, found.sample, found.items, of_predicted(found.items.prediction[:, 0], probability),
         opened.manifest.rows, opened.spec.target.confidence,
     )
 

@@ -5,7 +5,7 @@ import pytest
 
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.weighted.reliability import reliability, reliability_of_predictions
+from assay.evalcore.weighted.reliability import of_predicted, reliability, reliability_of_predictions
 from assay.evalcore.weighted.sample import WeightedSample
 
 
@@ -45,7 +45,8 @@ def test_of_several_classes_it_is_the_share_predicted_right_by_the_probability_o
     label = np.array([0.0] * 10 + [1.0] * 10 + [2.0] * 20)
     predicted = np.array([0.0] * 20 + [2.0] * 20)
     weight = np.array([4.0] * 10 + [2.0] * 10 + [1.0] * 20)
-    probability = np.array([0.55] * 20 + [0.97] * 20)
+    each = np.array([[0.55, 0.4, 0.05]] * 20 + [[0.01, 0.02, 0.97]] * 20)
+    probability = of_predicted(predicted, each)
     middle, high = reliability_of_predictions(
         Classes(names=("a", "b", "c")), a_sample(label, weight), Items(prediction=predicted[:, None]),
         probability, 1000, 0.95,
