@@ -14,6 +14,7 @@ from assay.flows.workers.mapped import OnWorkers
 from assay.flows.workers.on_dask import Dask
 from assay.flows.workers.on_this_machine import Processes, Threads
 from assay.tasks.ledger import open_store
+from assay.tasks.pool.cutting import frozen_shards
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.shards import cutting
@@ -21,10 +22,14 @@ from assay.tasks.pool.shards import cutting
 ROWS = 3 * PART_ROWS + 5
 
 
-@pytest.fixture(autouse=True)
-def shards_of_one_part(monkeypatch):
-    monkeypatch.setattr(cutting, "SHARD_ROWS", PART_ROWS)
-    monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
+@pytest.fixture(scope="module", autouse=True)
+def shards_of_one_part():
+    """What is read, and what is cut: so workers do both."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cutting, "SHARD_ROWS", PART_ROWS)
+        patch.setattr(cutting, "SMALL_BYTES", 0)
+        patch.setattr(frozen_shards, "SHARD_PARTS", 1)
+        yield
 
 
 @pytest.fixture(scope="module")
