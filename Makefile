@@ -72,7 +72,7 @@ docs: setup
 links: setup
 	$(BIN)/python docs/links.py --external
 
-# Logs of Inspect, lm-evaluation-harness and promptfoo, made anew by the packages themselves, and the tests of
+# Logs of Inspect, lm-evaluation-harness, promptfoo and datasets, made anew by the packages themselves, and the tests of
 # `assay import` on them. The gate reads those in tests/logs, made in the same way. Minutes; needs node and npm.
 CONNECTORS := $(ASSAY_CACHE)/connectors
 MADE_BY    := $(CURDIR)/tests/logs/made_by
@@ -85,6 +85,7 @@ connectors: setup
 	rm -rf $(CONNECTORS)/logs && mkdir -p $(CONNECTORS)/logs/promptfoo
 	cd $(CONNECTORS) && inspect/bin/python $(MADE_BY)/for_inspect.py logs/inspect
 	cd $(CONNECTORS) && lm-eval/bin/python $(MADE_BY)/for_lm_eval.py logs/lm-eval
+	cd $(CONNECTORS) && lm-eval/bin/python $(MADE_BY)/for_datasets.py logs/datasets
 	cd $(CONNECTORS) && export PROMPTFOO_CONFIG_DIR=$(CONNECTORS)/promptfoo PROMPTFOO_DISABLE_TELEMETRY=1 \
 	  PROMPTFOO_DISABLE_UPDATE=1 PROMPTFOO_FAILED_TEST_EXIT_CODE=0; for made in one.json several.jsonl; do \
 	  promptfoo/node_modules/.bin/promptfoo eval --no-cache --no-table --no-progress-bar --no-write --no-share \

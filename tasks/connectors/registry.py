@@ -12,8 +12,11 @@ from assay.tasks.connectors.mlflow.importer import MlflowLogs
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.place import Place, files_below, place_of
 from assay.tasks.connectors.promptfoo_output import PromptfooOutput
+from assay.tasks.connectors.saved_datasets import SavedDatasets
 
-IMPORTERS: tuple[Importer, ...] = (InspectLogs(), LmEvalSamples(), PromptfooOutput(), MlflowLogs())
+IMPORTERS: tuple[Importer, ...] = (
+    InspectLogs(), LmEvalSamples(), PromptfooOutput(), MlflowLogs(), SavedDatasets(),
+)
 _LISTED = 5
 
 

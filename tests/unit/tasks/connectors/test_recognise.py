@@ -15,6 +15,12 @@ def test_every_committed_log_is_recognised_by_one_importer():
         assert len(found.places) == len([path for path in (LOGS / folder).rglob("*") if path.is_file()])
 
 
+def test_a_saved_dataset_is_one_thing_and_so_is_a_split_of_it():
+    for folder in (LOGS / "datasets", LOGS / "datasets/train"):
+        found = recognised([folder], None, Notes())
+        assert (found.importer.name, [place.path for place in found.places]) == ("datasets", [folder])
+
+
 def test_a_log_is_recognised_whatever_its_name(tmp_path):
     for name in ("inspect/sums.eval", "inspect/sums.json", "promptfoo/one.json", "promptfoo/several.jsonl"):
         copy = tmp_path / "renamed.dat"

@@ -1,0 +1,77 @@
+"""Datasets of Hugging Face that were saved with `save_to_disk`, read without the package.
+
+A folder with one dataset, or with several splits: then a column `split` says which. Columns are taken as they
+are; the numbers of a class label become its names, and -1, which stands for no label, is missing. Pictures,
+sound and films are not imported.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.connectors.importer import TableImporter
+from assay.tasks.connectors.json_lines import parsed_object
+from assay.tasks.connectors.notes import Notes
+from assay.tasks.connectors.place import Place
+
+_STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
+_MEDIA = ("Image", "Audio", "Video", "Pdf")
+
+
+class SavedDatasets(TableImporter):
+    """See the top of this module."""
+
+    name = "datasets"
+    reads = "a folder that Hugging Face datasets saved (save_to_disk)"
+
+    def fits(self, place: Place) -> bool:
+        """By the names of the files in a folder."""
+        return _SPLITS in place.names or {_STATE, _INFO} <= place.names
+
+    def batches(self, place: Place, notes: Notes) -> Iterator[pa.RecordBatch]:
+        """Rows of every split, in its order."""
+        if _SPLITS not in place.names:
+            yield from _rows(place.path, notes)
+            return
+        for split in _json(place.path / _SPLITS).get("splits") or ():
+            for batch in _rows(place.path / str(split), notes):
+                yield batch.append_column("split", pa.array([str(split)] * len(batch), pa.string()))
+
+
+def _rows(folder: Path, notes: Notes) -> Iterator[pa.RecordBatch]:
+    """Rows of one dataset, file by file."""
+    features = _json(folder / _INFO).get("features") or {}
+    for file in _json(folder / _STATE).get("_data_files") or ():
+        path = folder / Path(str(file["filename"])).name
+        try:
+            with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as stream:
+                for batch in stream:
+                    yield _plain(batch, features, notes)
+        except (pa.ArrowException, OSError) as error:
+            raise BadInput(f"{path}: is no sound Arrow file ({error}); save the dataset again") from None
+
+
+def _plain(batch: pa.RecordBatch, features: Mapping[str, Any], notes: Notes) -> pa.RecordBatch:
+    columns: dict[str, pa.Array] = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        feature = features.get(name)
+        kind = feature.get("_type") if isinstance(feature, Mapping) else None
+        if kind in _MEDIA:
+            notes.tell(f"not imported: the column {name!r}, which holds media ({kind.lower()})")
+        elif kind == "ClassLabel" and isinstance(feature, Mapping) and feature.get("names"):
+            names = feature["names"]
+            told = [None if i is None or not 0 <= i < len(names) else names[i] for i in column.to_pylist()]
+            columns[name] = pa.array(told, pa.string())
+        else:
+            columns[name] = column
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return parsed_object(path, path.read_bytes(), "the whole")
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}; save the dataset again") from None
