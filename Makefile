@@ -18,7 +18,7 @@ JOBS ?= 2
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost docs links connectors label-studio up down lock clean
+.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost large-pools docs links connectors label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -133,6 +133,11 @@ recovery-long: label-studio
 # What a round and a list of many evaluations cost the store: docs/ledger-cost.md.
 ledger-cost: setup
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.ledger_cost
+
+# Freezes pools of up to 10^8 rows by one process, by two, on Dask and on Ray, on disk and S3: about half an hour,
+# and 10 GB of disk in .cache/large-pools, where what is measured is kept. Dask and Ray are extras.
+large-pools: setup
+	PYTHONPATH=tests:. $(BIN)/python -m benchmarks.large_pools
 
 # Recompile the pins. Registry addresses stay out of the files.
 lock: setup

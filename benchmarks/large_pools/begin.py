@@ -1,0 +1,16 @@
+"""`python -m benchmarks.large_pools.begin SPEC` prints the seconds to begin; people are only played."""
+
+import sys
+import time
+from pathlib import Path
+
+from assay.flows.evaluation.begin import begin
+from assay.tasks.ledger import open_store
+from assay.tasks.spec.evaluation import load_spec
+from assay.tasks.testing import FakeDesk
+
+if __name__ == "__main__":
+    spec = load_spec(Path(sys.argv[1]))
+    start = time.perf_counter()
+    begin(open_store(str(spec.store)), spec, FakeDesk())
+    sys.stdout.write(f"{time.perf_counter() - start}\n")
