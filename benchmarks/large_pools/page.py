@@ -36,8 +36,8 @@ def _how_to_read() -> str:
         "Each freeze is a new process that begins an evaluation by a Dirichlet tree; the start of workers "
         "counts, that of the process does not. A pool of 10⁶ rows is one shard, which no worker gets. *Scan* "
         "is a bare scan by Arrow of the same columns from the disk, in one process, just before. Memory is "
-        "what the largest process holds by itself at its peak. With two texts, what people see is checked and "
-        "hashed as well."
+        "what the largest process holds by itself at its peak. With two texts, what people see is checked "
+        "and hashed as well."
     )
 
 
