@@ -46,7 +46,8 @@ class Dask(Workers):
     def _client(self, connect: Any) -> Any:
         if self._address is None:
             return connect(
-                threads_per_worker=1, processes=True, dashboard_address=None, set_as_default=False
+                threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+                set_as_default=False,
             )
         try:
             return connect(self._address, timeout=_PATIENCE, set_as_default=False)
