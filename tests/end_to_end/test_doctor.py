@@ -232,6 +232,16 @@ def test_scores_that_point_the_other_way_are_told(doctor):
     assert "have the lower scores" in by_level(doctor("turned.parquet")[1], "warning")["score"]["says"]
 
 
+def test_the_column_of_scores_names_the_positive_class_though_nothing_is_predicted_so(doctor):
+    pq.write_table(pa.table({
+        "id": [f"i{n}" for n in range(200)], "p_spam": [n / 500 for n in range(200)], "decision": ["ham"] * 200,
+        "truth": [["ham", "spam"][n > 150] for n in range(200)],
+    }), "quiet.parquet")
+    told = doctor("quiet.parquet")[1]
+    assert "every item is predicted negative ('ham')" in by_level(told, "warning")["decision"]["says"]
+    assert "--positive" not in by_level(told, "warning")
+
+
 def test_a_file_runs_without_a_spec_and_again(folder, capsys):
     table = pa.table({
         "message_id": [f"m{n}" for n in range(120)], "text": [f"message number {n}" for n in range(120)],
