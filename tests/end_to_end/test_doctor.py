@@ -242,6 +242,20 @@ def test_the_column_of_scores_names_the_positive_class_though_nothing_is_predict
     assert "--positive" not in by_level(told, "warning")
 
 
+def test_labels_given_elsewhere_are_read_as_begin_would(doctor):
+    spec = spec_json(
+        "predictions.csv", "labels.csv", method="dirichlet-tree",
+        warm_start={"source": "labels.csv", "label": "label"},
+    )
+    Path("spec.yaml").write_text(yaml.safe_dump(spec))
+    assert by_level(doctor("spec.yaml")[1], "ok")["warm_start.source"]["says"] == "400 labels in labels.csv"
+    spec["warm_start"]["source"] = "gone.csv"
+    Path("spec.yaml").write_text(yaml.safe_dump(spec))
+    code, told = doctor("spec.yaml")
+    assert code == 2
+    assert "gone.csv" in by_level(told, "problem")["warm_start.source"]["says"]
+
+
 def test_a_file_runs_without_a_spec_and_again(folder, capsys):
     table = pa.table({
         "message_id": [f"m{n}" for n in range(120)], "text": [f"message number {n}" for n in range(120)],
