@@ -1,4 +1,5 @@
-"""The commands by name.  A command's module is imported when it is run, so that help is there at once.
+"""The commands by name.  A command's module is imported when it is run, so that help is there at once; what
+`assay run --help` and Tab need of it is in a file of outlines.
 
 The line that `assay --help` prints about a command stands here for the same reason; a test holds it equal to
 the first sentence of the command's own help.
@@ -9,6 +10,8 @@ from importlib import import_module
 
 import click
 from click.shell_completion import CompletionItem
+
+from assay.flows.cli.outline import outline_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,17 @@ class Commands(click.Group):
         if not isinstance(found, click.Command):
             raise TypeError(f"{place.module}.{place.function} is no command")
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that `args` begin with.  Where only help or Tab wants to know, its outline will do."""
+        name, *rest = args
+        if ctx.resilient_parsing or (len(rest) == 1 and rest[0] in ctx.help_option_names):
+            outline = outline_of(name)
+            if outline is not None:
+                return name, outline, rest
+        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands that begin so, with their lines, none of them imported; then our own options."""

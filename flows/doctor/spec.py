@@ -21,6 +21,7 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
+from assay.tasks.pool.given_elsewhere import given_labels
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec, load_spec
 from assay.tasks.spec.strict_yaml import parse
@@ -161,7 +162,20 @@ def _places(spec: Spec, store_of: Callable[[Spec], Store]) -> list[Finding]:
     except AssayError as error:
         result.append(problem("store", str(error), "correct the address of the store"))
     result.append(look_at_desk(spec))
-    return result
+    return [*result, *_given_elsewhere(spec)]
+
+
+def _given_elsewhere(spec: Spec) -> list[Finding]:
+    """Whether the file of labels that `warm_start` names can be read, as `begin` would."""
+    start = spec.warm_start
+    if start is None or start.evaluation is not None:
+        return []
+    about = f"warm_start.{start.key}"
+    try:
+        labels = given_labels(spec, start)
+    except BadInput as error:
+        return [problem(about, str(error), "correct the file, or leave warm_start out")]
+    return [ok(about, f"{plural(len(labels), 'label')} in {start.file}")]
 
 
 def _name(spec: Spec, store: Store) -> Finding:

@@ -1,5 +1,6 @@
-"""Which of two classes is the positive one: as told, else by its name, else by what goes with it."""
+"""Which of two classes is the positive one: as told, else by names, else by what goes with it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,10 +40,12 @@ def class_names(found: Scan, roles: Roles) -> ClassNames:
         if len(counts) > 2:
             raise BadInput(f"{what} hold {len(counts)} classes")
     scale = found.score if len(found.score) else found.probability
-    told = (roles.positive, roles.negative)
-    predicted, question = _ordered(
-        found.prediction_names, told, _means(scale, found.prediction, found.prediction_names), "scores"
-    )
+    told = (roles.positive or _named_by(roles.probability or roles.score, found), roles.negative)
+    if len(found.prediction_names) == 1 and {*found.prediction_names} < {*found.label_names}:
+        names, codes = found.label_names, found.label      # which class is never predicted, the labels say
+    else:
+        names, codes = found.prediction_names, found.prediction
+    predicted, question = _ordered(names, told, _means(scale, codes, names), "scores")
     labelled = predicted
     if found.label_names and not set(found.label_names) <= set(predicted):
         if len(found.prediction_names):
@@ -52,6 +55,14 @@ def class_names(found: Scan, roles: Roles) -> ClassNames:
             found.label_names, told, _means(scale, found.label, found.label_names), what
         )
     return ClassNames(predicted=predicted, labelled=labelled, question=question)
+
+
+def _named_by(scale: str | None, found: Scan) -> str | None:
+    """The class that the column's name holds, as in p_spam; None where it holds none or both."""
+    words = re.split(r"[^a-z0-9]+", (scale or "").lower())
+    names = {*found.prediction_names, *found.label_names}
+    named = [name for name in names if name.lower() in words]
+    return named[0] if len(named) == 1 else None
 
 
 def _ordered(

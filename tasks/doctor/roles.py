@@ -5,6 +5,7 @@ decision, and one called `p_match` is a probability only if it stays within 0 an
 do, the first is taken and the choice becomes a question.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -29,6 +30,7 @@ _PREDICTION = (
     r"(prediction|predictions|pred|predicted|y_pred|y_hat|yhat|decision|class|output|(pred|predicted|model)_"
     r"(class|label|output|value)|(pred|predicted|prediction)_.*)$"
 )
+_OF_ANOTHER = r"(pred|predicted|prediction)_(?P<of>.+)$"
 _PROBABILITY = r"(.*prob.*|p|p_.*|confidence)$"
 _SCORE = r"(score|scores|logit|margin|decision_function|similarity|.*_score|score_.*)$"
 _JUDGE = r"(.*_)?(judge|rater|grader|critic)(_.*)?$"
@@ -118,6 +120,7 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
         lambda c: c.called(_PREDICTION) and not c.like_a_probability, "--prediction",
         "which column holds the predictions?",
     ) or _of_the_same_words(pick, label)
+    label = label or _what_is_predicted(pick, prediction)
     outcome = _outcome([pick.by_name[name] for name in (prediction, label) if name], bool(per_class))
     score, probability = _scale(pick, told, outcome, per_class)
     if outcome == "two classes" and prediction and score is None:
@@ -161,6 +164,14 @@ def _label(pick: _Pick) -> str | None:
 
     asks = "which column holds the true labels?"
     return pick.one(lambda c: c.called(_LABEL) and could_be(c), "--label", asks)
+
+
+def _what_is_predicted(pick: _Pick, prediction: str | None) -> str | None:
+    """The column `price` beside the predictions `predicted_price`, if both hold numbers."""
+    named = re.match(_OF_ANOTHER, prediction or "", re.IGNORECASE)
+    if named is None or not pick.by_name[named[0]].numbers:
+        return None
+    return pick.one(lambda c: c.name == named["of"] and c.numbers)
 
 
 def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:

@@ -37,7 +37,7 @@ def freeze_given_elsewhere(spec: Spec, store: Store, part_keys: Sequence[str]) -
     start = spec.warm_start
     if start is None or start.evaluation is not None:
         return None
-    labels = _labels(spec, start)
+    labels = given_labels(spec, start)
     rows = _joined(spec, store, part_keys, labels, start.discount)
     if not rows:
         raise BadInput(
@@ -48,8 +48,8 @@ def freeze_given_elsewhere(spec: Spec, store: Store, part_keys: Sequence[str]) -
     return put_inherited(store, spec.name, rows)
 
 
-def _labels(spec: Spec, start: WarmStart) -> Mapping[str, int]:
-    """Item -> 0 or 1."""
+def given_labels(spec: Spec, start: WarmStart) -> Mapping[str, int]:
+    """Item -> 0 or 1, from the file that `start` names. Raises BadInput for a file that cannot be used."""
     answers, codes = spec.labels.answers, spec.labels.codes
     id_column = start.id or spec.pool.id
     if start.label_studio is not None:

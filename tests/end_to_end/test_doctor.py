@@ -232,6 +232,30 @@ def test_scores_that_point_the_other_way_are_told(doctor):
     assert "have the lower scores" in by_level(doctor("turned.parquet")[1], "warning")["score"]["says"]
 
 
+def test_the_column_of_scores_names_the_positive_class_though_nothing_is_predicted_so(doctor):
+    pq.write_table(pa.table({
+        "id": [f"i{n}" for n in range(200)], "p_spam": [n / 500 for n in range(200)], "decision": ["ham"] * 200,
+        "truth": [["ham", "spam"][n > 150] for n in range(200)],
+    }), "quiet.parquet")
+    told = doctor("quiet.parquet")[1]
+    assert "every item is predicted negative ('ham')" in by_level(told, "warning")["decision"]["says"]
+    assert "--positive" not in by_level(told, "warning")
+
+
+def test_labels_given_elsewhere_are_read_as_begin_would(doctor):
+    spec = spec_json(
+        "predictions.csv", "labels.csv", method="dirichlet-tree",
+        warm_start={"source": "labels.csv", "label": "label"},
+    )
+    Path("spec.yaml").write_text(yaml.safe_dump(spec))
+    assert by_level(doctor("spec.yaml")[1], "ok")["warm_start.source"]["says"] == "400 labels in labels.csv"
+    spec["warm_start"]["source"] = "gone.csv"
+    Path("spec.yaml").write_text(yaml.safe_dump(spec))
+    code, told = doctor("spec.yaml")
+    assert code == 2
+    assert "gone.csv" in by_level(told, "problem")["warm_start.source"]["says"]
+
+
 def test_a_file_runs_without_a_spec_and_again(folder, capsys):
     table = pa.table({
         "message_id": [f"m{n}" for n in range(120)], "text": [f"message number {n}" for n in range(120)],

@@ -54,7 +54,12 @@ def test_rounds_are_posted_answered_and_closed(evaluation, label_studio):
         assert person.answer(read_plan(Ledger(store, "by-people"), round)) == 4
     code, done = evaluation("advance", "by-people", "--store", "ledger")
     assert (code, done["state"], done["stopped_by"], done["labels"]) == (0, "finished", "budget", 8)
-    for round in (1, 2):
+    code, extended = evaluation("extend", "by-people", "--labels", "12", "--store", "ledger")
+    assert (code, extended["state"], extended["waiting_for"]["on_desk"]) == (5, "waiting", 4)
+    assert person.answer(read_plan(Ledger(store, "by-people"), 3)) == 4
+    code, done = evaluation("advance", "by-people", "--store", "ledger")
+    assert (code, done["stopped_by"], done["labels"]) == (0, "budget", 12)
+    for round in (1, 2, 3):
         for decided in read_labels(Ledger(store, "by-people"), round):
             assert decided.label == (truth[decided.item_id] == "match")
             assert len(decided.annotations) == 1

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from importlib import import_module
 
+import click
 import pytest
 
 from assay.flows.cli.commands import COMMANDS
 from assay.flows.cli.entry import main
-from assay.flows.cli.main import run_command_line
+from assay.flows.cli.main import assay, run_command_line
+from assay.flows.cli.outline import FILE, all_outlines, outline_of
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -22,11 +24,26 @@ def test_the_line_about_a_command_is_the_first_sentence_of_its_help(name):
     assert place.line == command.get_short_help_str(limit=500)
 
 
-@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_outlines_are_those_of_the_commands():
+    assert all_outlines(assay) == FILE.read_text(encoding="utf-8"), "run python docs/outlines.py"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_an_outline_is_the_help_of_its_command(name):
+    whole = click.Context(assay, info_name="assay", **assay.context_settings)
+    for width in (60, 100):
+        said = [
+            command.get_help(click.Context(command, parent=whole, info_name=name, terminal_width=width))
+            for command in (outline_of(name), assay.get_command(whole, name))
+        ]
+        assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("option", ["--version", "--help", "run --help"])
 def test_help_and_version_import_no_library_that_takes_long(option):
     script = (
         "import sys; from assay.flows.cli.main import run_command_line; "
-        f"code = run_command_line(['{option}']); "
+        f"code = run_command_line('{option}'.split()); "
         "heavy = {'numpy', 'scipy', 'pydantic', 'pyarrow', 'prefect'} & set(sys.modules); "
         "sys.exit(f'imports {heavy}' if heavy else code)"
     )
@@ -35,19 +52,25 @@ def test_help_and_version_import_no_library_that_takes_long(option):
     assert done.returncode == 0, done.stderr
 
 
-def test_tab_knows_the_commands_and_imports_none_of_them():
+@pytest.mark.parametrize(("typed", "offered"), [
+    ("assay re", ["plain,report", "plain,replay"]),
+    ("assay run --pr", ["plain,--prediction", "plain,--probability"]),
+    ("assay replay x.csv --outcome nu", ["plain,number"]),
+    ("assay run ", ["file,"]),
+])
+def test_tab_knows_commands_and_options_and_imports_no_library(typed, offered):
     script = (
         "import sys; from assay.flows.cli.main import assay\n"
         "try: assay.main(prog_name='assay')\n"
         "except SystemExit: pass\n"
         "sys.exit(str({'numpy', 'scipy', 'pydantic', 'pyarrow', 'prefect'} & set(sys.modules)))"
     )
-    asks = {"_ASSAY_COMPLETE": "bash_complete", "COMP_WORDS": "assay re", "COMP_CWORD": "1"}
+    asks = {"_ASSAY_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=os.environ | asks
     )
 
-    assert done.stdout.split() == ["plain,report", "plain,replay"]
+    assert done.stdout.split() == offered
     assert done.stderr.strip() == "set()"
 
 

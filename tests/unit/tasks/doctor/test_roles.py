@@ -100,3 +100,10 @@ def test_names_that_give_the_answer_away():
     assert gives_away("label") == "the truth"
     assert gives_away("model_score") == "a score"
     assert gives_away("text") is None
+
+
+def test_the_column_that_is_predicted_is_the_truth_if_both_hold_numbers():
+    prices, guesses = [n * 1.5 for n in range(N)], [n * 1.6 for n in range(N)]
+    found = roles(house=IDS, predicted_price=guesses, price=prices)
+    assert (found.outcome, found.prediction, found.label) == ("number", "predicted_price", "price")
+    assert roles(house=IDS, predicted_price=guesses, size=prices).label is None
