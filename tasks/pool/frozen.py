@@ -120,7 +120,8 @@ def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> 
     """A row as it was read from a part."""
     shown_hash: bytes | None = values["shown_hash"]
     return FrozenRow(
-        row=number, shown_hash=None if shown_hash is None else shown_hash.hex(), segments={name: values[name] for name in segments},
+        row=number, shown_hash=None if shown_hash is None else shown_hash.hex(),
+        segments={name: values[name] for name in segments},
         probabilities=_numbers(values.get(PROBABILITIES), "<f4"),
         predictions=_numbers(values.get(PREDICTIONS), "<i2")
         or _numbers(values.get(PREDICTED_NUMBERS), "<f8"),
