@@ -13,7 +13,7 @@ from assay.tasks.ledger.rounds.designs import Drawn
 from assay.tasks.ledger.rounds.plan import PlannedRound
 from assay.tasks.pool.frozen import FrozenRow, scores_of
 from assay.tasks.pool.index import PoolIndex
-from assay.tasks.pool.shown import shown_hashes
+from assay.tasks.pool.shown import in_digits, shown_hashes
 
 _DRAWN = ("cell", "rank", "ask", "probability")
 
@@ -55,7 +55,7 @@ def item_differences(opened: Opened, index: PoolIndex, folded: Fold, planned: Pl
                 yield f"draw {t}: {what} is {stored!r}, recomputed {computed!r}"
         if shown and set(shown) == set(display):
             fields = [pa.array([shown[field]], pa.string()) for field in display]
-            [hashed] = shown_hashes(pa.array([row.item_id], pa.string()), fields).to_pylist()
+            [hashed] = in_digits(shown_hashes(pa.array([row.item_id], pa.string()), fields))
             if hashed != row.shown_hash:
                 yield f"draw {t}: what was shown of {row.item_id!r} is not what was frozen"
 

@@ -22,7 +22,7 @@ from assay.evalcore.types import Array, Bools, Floats
 from assay.tasks.ledger.manifest import CLUSTER
 from assay.tasks.pool.column_kinds import ColumnKind, ColumnKinds
 from assay.tasks.pool.predictions.kinds import predictions_of
-from assay.tasks.pool.shown import shown_hashes
+from assay.tasks.pool.shown import SHOWN_HASH, shown_hashes
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
 from assay.tasks.spec.evaluation import Spec
@@ -77,7 +77,7 @@ class RowChecker:
             *clusters,
             pa.array(np.full(n, batch.file), pa.int32()),
             pa.array(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
-            shown_hashes(ids, shown) if shown else pa.nulls(n, pa.string()),
+            shown_hashes(ids, shown) if shown else pa.nulls(n, SHOWN_HASH),
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
@@ -219,7 +219,7 @@ def frozen_schema(spec: Spec) -> pa.Schema:
         *([(CLUSTER, pa.string())] if spec.pool.cluster else []),
         ("source_file", pa.int32()),
         ("source_row", pa.int64()),
-        ("shown_hash", pa.string()),
+        ("shown_hash", SHOWN_HASH),
     ])
 
 

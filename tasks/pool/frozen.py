@@ -8,8 +8,8 @@
         64 bits), "assay.probabilities-by-system" (K floats of 32 bits for each system, where measures need
         them) and "assay.judges" (J floats of 64 bits); one column per
         segment (string), per feature (float64, called "assay.feature.NAME") and per further
-        system (int8, "assay.system.NAME"); source_file (int32), source_row (int64), shown_hash (string or
-        null); and where items come in clusters "assay.cluster" (string)
+        system (int8, "assay.system.NAME"); source_file (int32), source_row (int64), shown_hash (16 bytes
+        or null); and where items come in clusters "assay.cluster" (string)
     pool/manifest.json                  which parts there are; written last, it commits the pool
     pool/sources.json                   sizes and versions of the source files; never compared
 
@@ -50,6 +50,8 @@ from assay.tasks.ledger.stores.protocol import Store
 PART_ROWS = 65_536
 FEW_GROUPS = 2               # of a part, that are read one by one
 GROUP_ROWS = 4_096           # what reading one row costs
+# Not compressed: as good as random, or small as they are encoded.
+_AS_THEY_ARE = ("score", "probability", "prediction", "source_file", "source_row", "shown_hash")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ class FrozenRow:
     segments: Mapping[str, str]
     source_file: int                 # index into Manifest.sources
     source_row: int                  # in that file, from 0
-    shown_hash: str | None           # of the id and the shown fields; None if nothing is shown
+    shown_hash: str | None           # of the id and the shown fields, in digits; None if nothing is shown
 
 
 def predictions_of(rows: Sequence[FrozenRow]) -> Floats | None:
@@ -116,14 +118,16 @@ def clusters_of(rows: Sequence[FrozenRow]) -> list[str] | None:
 
 def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> FrozenRow:
     """A row as it was read from a part."""
+    shown_hash: bytes | None = values["shown_hash"]
     return FrozenRow(
-        row=number, segments={name: values[name] for name in segments},
+        row=number, shown_hash=None if shown_hash is None else shown_hash.hex(),
+        segments={name: values[name] for name in segments},
         probabilities=_numbers(values.get(PROBABILITIES), "<f4"),
         predictions=_numbers(values.get(PREDICTIONS), "<i2")
         or _numbers(values.get(PREDICTED_NUMBERS), "<f8"),
         by_system=_numbers(values.get(BY_SYSTEM), "<f4"), judges=_numbers(values.get(JUDGES), "<f8"),
         cluster=values.get(CLUSTER),
-        **{name: values[name] for name in OWN_COLUMNS if name in values},
+        **{name: values[name] for name in OWN_COLUMNS if name in values and name != "shown_hash"},
     )
 
 
@@ -133,12 +137,16 @@ def _numbers(packed: bytes | None, dtype: str) -> tuple[float, ...] | None:
 
 def part_bytes(table: pa.Table) -> bytes:
     """A part as Parquet: fixed settings, so that the same rows give the same bytes."""
-    sink = BytesIO()
+    sink, names = BytesIO(), table.column_names
+    compressed = [name for name in names if name not in _AS_THEY_ARE]
+    few_values = [field.name for field in table.schema if field.type in (pa.int8(), pa.int16(), pa.int32())]
     pq.write_table(
         table, sink,
-        version="2.6", data_page_version="1.0", compression="zstd", compression_level=3,
-        use_dictionary=segment_columns(table.column_names), write_statistics=False, store_schema=False,
-        row_group_size=GROUP_ROWS,
+        version="2.6", data_page_version="1.0", write_statistics=False, store_schema=False,
+        compression={name: "zstd" if name in compressed else "none" for name in names},
+        compression_level=dict.fromkeys(compressed, 1),
+        use_dictionary=[*segment_columns(names), *few_values],
+        column_encoding={"source_row": "DELTA_BINARY_PACKED"}, row_group_size=GROUP_ROWS,
     )  # fmt: skip
     return sink.getvalue()
 
@@ -220,6 +228,11 @@ def _column_digest(column: pa.Array) -> str:
         whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column.fill_null(""))
         digest.update(pc.binary_join(whole, "")[0].as_buffer())
     elif pa.types.is_fixed_size_binary(column.type):
+        some_missing = column.null_count > 0
+        digest.update(bytes([some_missing]))
+        if some_missing:
+            digest.update(np.asarray(column.is_valid()).tobytes())
+            column = column.drop_null()
         digest.update(packed_bytes(column))
     else:
         digest.update(np.asarray(column).astype(np.asarray(column).dtype.newbyteorder("<")).tobytes())
@@ -228,6 +241,8 @@ def _column_digest(column: pa.Array) -> str:
 
 def packed_bytes(chunk: pa.FixedSizeBinaryArray) -> bytes:
     """The values of a column of packed probabilities, one after the other."""
+    if not len(chunk):
+        return b""
     width = chunk.type.byte_width
     buffer = chunk.buffers()[1]
     return bytes(memoryview(buffer)[chunk.offset * width : (chunk.offset + len(chunk)) * width])

@@ -19,7 +19,7 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.pool.cutting.row_finder import RowFinder
 from assay.tasks.pool.frozen import PART_ROWS, FrozenRow, frozen_row, read_part_rows
 from assay.tasks.pool.predictions.protocol import CellSizes
-from assay.tasks.pool.shown import shown_hashes
+from assay.tasks.pool.shown import in_digits, shown_hashes
 from assay.tasks.sources.reader import read_rows
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
@@ -90,7 +90,8 @@ def _shown_of_file(spec: Spec, path: str, rows: Sequence[FrozenRow]) -> list[dic
         item = f"item {rows[0].item_id!r} (row {rows[0].source_row + 1})"
         raise BadInput(f"{item} cannot be shown: {error}") from None
     fields = [texts[name] for name in pool.display]
-    hashes = shown_hashes(pa.array([row.item_id for row in rows], pa.string()), fields).to_pylist()
+    item_ids = pa.array([row.item_id for row in rows], pa.string())
+    hashes = in_digits(shown_hashes(item_ids, fields))
     ids = texts[pool.id].to_pylist()
     for row, now, hashed in zip(rows, ids, hashes, strict=True):
         if now != row.item_id or hashed != row.shown_hash:

@@ -2,7 +2,8 @@
 
 What is hashed are the lengths of the id and of each shown text in bytes (32 bits, little-endian), and then
 their UTF-8, in the order of the spec. No two rows give the same bytes. The hash is BLAKE2b, of 128 bits:
-whoever changes a source on purpose must not be able to keep it.
+whoever changes a source on purpose must not be able to keep it. Parts hold its 16 bytes; elsewhere it
+is written in hexadecimal digits.
 """
 
 from collections.abc import Sequence
@@ -15,15 +16,23 @@ import pyarrow.compute as pc
 _BYTES = 16
 
 
-def shown_hashes(ids: pa.StringArray, shown: Sequence[pa.StringArray]) -> pa.StringArray:
-    """For each of n rows, a 128-bit hash (hexadecimal digits) of its id and shown texts."""
+SHOWN_HASH = pa.binary(_BYTES)    # the type of a column of them
+
+
+def shown_hashes(ids: pa.StringArray, shown: Sequence[pa.StringArray]) -> pa.FixedSizeBinaryArray:
+    """For each of n rows, a 128-bit hash of its id and shown texts."""
     texts = [ids, *shown]
     lengths = np.stack([np.asarray(pc.binary_length(text)) for text in texts], axis=1).astype("<u4")
     width = lengths.shape[1] * lengths.itemsize
     heads = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(ids), [None, pa.py_buffer(lengths)])
     # 64-bit offsets: a batch of long texts may hold more than 2 GB
     whole = [column.cast(pa.large_binary()) for column in (heads, *texts)]
-    rows = pc.binary_join_element_wise(*whole, pa.scalar(b"", pa.large_binary())).to_pylist()
-    digests = b"".join([blake2b(row, digest_size=_BYTES).digest() for row in rows]).hex().encode()
-    ends = np.arange(0, len(digests) + 1, 2 * _BYTES, dtype=np.int32)
-    return pa.StringArray.from_buffers(len(ids), pa.py_buffer(ends), pa.py_buffer(digests))
+    rows = pc.binary_join_element_wise(*whole, pa.scalar(b"", pa.large_binary()))
+    each = rows.to_numpy(zero_copy_only=False).tolist()     # quicker than to_pylist
+    digests = b"".join([blake2b(row, digest_size=_BYTES).digest() for row in each])
+    return pa.FixedSizeBinaryArray.from_buffers(SHOWN_HASH, len(ids), [None, pa.py_buffer(digests)])
+
+
+def in_digits(hashes: pa.FixedSizeBinaryArray) -> list[str]:
+    """Hashes as hexadecimal digits."""
+    return [one.hex() for one in hashes.to_pylist()]
