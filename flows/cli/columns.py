@@ -21,7 +21,11 @@ _OPTIONS = {
     "probability": "A column of probabilities of the positive class; of several classes, the confidence.",
     "label": "The column of true labels.",
     "positive": "The positive class, as the file writes it.",
+    "threshold": "The score (50) or probability (0.5) from which on an item is predicted positive.",
     "display": "Columns that people see.",
+}
+_VALUES: dict[str, tuple[str, type]] = {          # what is no column
+    "positive": ("CLASS", str), "threshold": ("NUMBER", float), "display": ("COLUMN[,COLUMN]", str),
 }
 
 
@@ -36,9 +40,9 @@ def columns_told(command: Callable[..., int]) -> Callable[..., int]:
 
     decorated: Callable[..., int] = called
     for name, help in reversed(_OPTIONS.items()):
-        metavar = {"positive": "CLASS", "display": "COLUMN[,COLUMN]"}.get(name, "COLUMN")
+        metavar, kind = _VALUES.get(name, ("COLUMN", str))
         decorated = click.option(
-            f"--{name}", f"told_{name}", default=None, metavar=metavar, help=f"Of a FILE: {help}"
+            f"--{name}", f"told_{name}", default=None, metavar=metavar, type=kind, help=f"Of a FILE: {help}"
         )(decorated)
     return decorated
 

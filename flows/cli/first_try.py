@@ -41,6 +41,7 @@ def spec_of(given: Path, told: Told, can_ask: bool) -> Path:
             f"--label, or let people answer: assay doctor {given} --write assay.yaml, then edit it"
         )
     path = _written(given, found.spec)
+    click.echo(f"assay: columns: {found.roles.said}", err=True)
     for question in found.roles.questions:
         click.echo(f"assay: {question.asks} Taken: {question.taken!r} ({question.option})", err=True)
     click.echo(f"assay: wrote {path}, the spec of this try; edit it for the next one", err=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.labels_needed import Played
 from assay.tasks.doctor.finding import Finding
-from assay.tasks.doctor.judge import calibration_finding, direction_finding, ties_finding
+from assay.tasks.doctor.judge import alike_finding, calibration_finding, direction_finding, ties_finding
 from assay.tasks.doctor.numbers import Numbers, numbers_of
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan
@@ -40,6 +40,7 @@ def examine_pool(found: Scan, roles: Roles) -> ExaminedPool | None:
     told = (
         calibration_finding(numbers, supplied=roles.probability is not None),
         direction_finding(numbers),
+        alike_finding(numbers, roles),
         ties_finding(summary.scores, len(numbers.score)),
     )
     return ExaminedPool(

@@ -2,7 +2,6 @@
 desk."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from assay.evalcore.errors import AssayError, BadInput
@@ -15,7 +14,6 @@ from assay.tasks.doctor.judge import judge
 from assay.tasks.doctor.places import look_at_desk, look_at_store
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan, scan
-from assay.tasks.doctor.summary import summary_of
 from assay.tasks.doctor.systems import of_systems, with_differing
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import read_spec
@@ -42,7 +40,7 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], watch: Watch) ->
     roles = Roles(
         id=pool.id, score=pool.score, probability=pool.probability_column, prediction=pool.prediction,
         display=pool.display, segments=pool.segments, positive=spec.labels.offered[0],
-        negative=spec.labels.offered[1],
+        negative=spec.labels.offered[1], threshold=pool.threshold,
     )
     found, examined, ahead = Scan(), None, None
     try:
@@ -52,7 +50,7 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], watch: Watch) ->
         findings += judge(found, roles)
         if refused is not None:
             findings.append(problem("pool", refused, "`assay begin` would refuse this pool"))
-        examined = _examined(spec, found, roles)
+        examined = examine_pool(found, roles)
         if examined is not None:
             findings += examined.findings
             if refused is None:
@@ -125,15 +123,6 @@ def _as_begin_would(spec: Spec, source: Source) -> str | None:
     except BadInput as error:
         return str(error)
     return None
-
-
-def _examined(spec: Spec, found: Scan, roles: Roles) -> ExaminedPool | None:
-    """The pool with the predictions that the spec's threshold makes, where it has one."""
-    examined = examine_pool(found, roles)
-    if examined is None or spec.pool.threshold is None:
-        return examined
-    numbers = examined.numbers.cut_at(spec.pool.threshold, by_score=bool(spec.pool.score))
-    return replace(examined, numbers=numbers, summary=summary_of(numbers, found.rows))
 
 
 def _prognosis(

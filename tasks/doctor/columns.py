@@ -1,13 +1,14 @@
 """What the columns of a file look like, from its first rows."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.sources.reader import Source
 from assay.tasks.sources.values import as_numbers, as_text, kind
 
@@ -15,6 +16,7 @@ SAMPLE_ROWS = 20_000
 FEW = 20              # values a segment may have
 _KEPT = 1_000         # distinct values that are remembered
 _EVEN = 0.5
+_SHOWN = 4            # columns proposed for people to look at
 
 
 def is_called(name: str, pattern: str) -> bool:
@@ -75,11 +77,29 @@ class Column:
         """Within 0 and 1, and not only the two ends."""
         return self.within_0_1 and not self.whole
 
+    @property
+    def like_a_percentage(self) -> bool:
+        """Numbers from 0 to 100 that go beyond the 50 of an even chance."""
+        return self.numbers and self.low >= 0 and _EVEN * 100 < self.high <= 100
 
     @property
     def is_confidence(self) -> bool:
         """A probability of whatever was predicted, by its name and because it is never below one half."""
         return self.called(r"(.*_)?conf(idence)?$") and self.within_0_1 and self.low >= _EVEN
+
+    @property
+    def is_segment(self) -> bool:
+        """A few values, each of which occurs again and again."""
+        few = 2 <= self.distinct <= FEW and self.rows > 5 * self.distinct
+        whole = self.whole or not self.numbers
+        return few and whole and self.name not in OWN_COLUMNS
+
+
+def longest_texts(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Names of the columns with the longest texts, in the order of the file."""
+    texts = [c for c in columns if not c.numbers and not c.boolean and c.distinct > FEW]
+    longest = sorted(texts, key=lambda c: -c.length)[:_SHOWN]
+    return tuple(c.name for c in texts if c in longest)
 
 
 def sample(source: Source, names: list[str]) -> Mapping[str, list[pa.Array]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from assay.evalcore.errors import BadInput
 from assay.tasks.doctor.class_names import class_names
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
-from assay.tasks.doctor.numbers import Numbers
+from assay.tasks.doctor.numbers import Numbers, threshold_of
 from assay.tasks.doctor.roles import Roles, gives_away
 from assay.tasks.doctor.scan import Defect, Scan
 from assay.tasks.doctor.summary import ScoreSummary
@@ -77,6 +77,22 @@ def direction_finding(numbers: Numbers) -> Finding | None:
     )
 
 
+def alike_finding(numbers: Numbers, roles: Roles) -> Finding | None:
+    """A problem where the threshold that was guessed predicts one class only; a warning where it was told."""
+    kinds = set(numbers.prediction.tolist())
+    if roles.prediction is not None or len(kinds) > 1:
+        return None
+    which = "positive" if 1 in kinds else "negative"
+    scale, what = (numbers.score, "scores") if roles.score else (numbers.probability, "probabilities")
+    return (problem if roles.threshold is None else warning)(
+        "threshold",
+        f"every item is predicted {which}: {what} lie between {scale.min():g} and {scale.max():g}, and the "
+        f"threshold is {numbers.threshold:g}",
+        "say from where on an item is predicted positive: --threshold NUMBER for a file, pool.threshold in a "
+        "spec",
+    )
+
+
 def ties_finding(scores: ScoreSummary, items: int) -> Finding | None:
     """A warning where few scores are shared by many items."""
     if scores.distinct >= _COARSE and scores.largest_tie <= items / 2:
@@ -139,8 +155,7 @@ def _decided(found: Scan, roles: Roles) -> list[Finding]:
     if name is None:
         if roles.outcome != "two classes":
             return [ok("prediction", "there is none: the mean, or the share of each class, can be measured")]
-        return [warning("prediction", "no column holds the decision of the system",
-                        "set pool.threshold: what lies above it counts as positive")]
+        return _cut(found, roles)
     result = []
     if found.missing_predictions.count:
         result.append(_defect(name, "no prediction", found.missing_predictions,
@@ -157,6 +172,19 @@ def _decided(found: Scan, roles: Roles) -> list[Finding]:
     if kinds <= 2 and roles.outcome in ("two classes", "classes"):
         return [*result, _two_ways(name, found, roles)]
     return [*result, ok(name, f"holds {kinds} classes ({listed}{', ...' if kinds > 5 else ''})")]
+
+
+def _cut(found: Scan, roles: Roles) -> list[Finding]:
+    scale = roles.score or roles.probability
+    if scale is None:
+        return []
+    threshold = threshold_of(found, roles)
+    says = f"no column holds it: items with {scale} above {threshold:g} are predicted positive"
+    if roles.threshold is not None:
+        return [ok("prediction", says)]
+    percent = ", since it looks like a percentage" if threshold == 50 else ""
+    return [warning("prediction", says + percent, "if the system decides elsewhere: --threshold NUMBER, or "
+                                                  "pool.threshold in a spec")]
 
 
 def _two_ways(name: str, found: Scan, roles: Roles) -> Finding:

@@ -1,6 +1,6 @@
 """The usable rows of a source, as arrays for the statistics."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import expit, logit
@@ -26,11 +26,6 @@ class Numbers:
     label: Array | None          # (N,) 0 or 1, where every usable row has one
     classes: ClassNames          # what the file calls them
     threshold: float | None      # the scale's value above which exactly these are predicted positive, if any
-
-    def cut_at(self, threshold: float, *, by_score: bool) -> "Numbers":
-        """With other predictions: positive above this score, or from this probability on."""
-        above = self.score > threshold if by_score else self.probability >= threshold
-        return replace(self, prediction=above.astype(np.int64), threshold=threshold)
 
     def columns(self, *, supplied: bool) -> PoolColumns:
         """For a forecast; supplied: whether the probabilities are the file's own."""
@@ -65,7 +60,7 @@ def numbers_of(found: Scan, roles: Roles) -> Numbers:
         prediction = (found.prediction == code.get(classes.predicted[0], -2)).astype(np.int64)
         threshold = _separating(scale[usable], prediction[usable])
     else:
-        threshold = 0.5 if roles.score is None else 0.0
+        threshold = threshold_of(found, roles)
         above = scale > threshold if roles.score is not None else scale >= threshold
         prediction = above.astype(np.int64)
     if not usable.any():
@@ -79,6 +74,21 @@ def numbers_of(found: Scan, roles: Roles) -> Numbers:
         score=score[usable], probability=chance[usable], prediction=prediction[usable],
         label=None if label is None else label[usable], classes=classes, threshold=threshold,
     )
+
+
+def threshold_of(found: Scan, roles: Roles) -> float:
+    """Of a file without predictions: as told, else the even chance of a scale from 0 to 1 or to 100 (a
+    percentage that goes beyond 50), else 0, as of a margin."""
+    if roles.threshold is not None:
+        return roles.threshold
+    scale = found.score if roles.score is not None else found.probability
+    known = scale[np.isfinite(scale)]
+    if roles.score is None or not len(known):
+        return 0.5
+    high = float(known.max())
+    if known.min() < 0 or high > 100 or 1 < high <= 50:
+        return 0.0
+    return 0.5 if high <= 1 else 50.0
 
 
 def _separating(scale: Floats, prediction: Array) -> float | None:

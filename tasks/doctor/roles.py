@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.doctor.columns import FEW, Column, is_called
+from assay.tasks.doctor.columns import FEW, Column, is_called, longest_texts
 from assay.tasks.doctor.told import Told
-from assay.tasks.ledger.manifest import OWN_COLUMNS
 
 Outcome = Literal["two classes", "classes", "grades", "number"]
 
-_SHOWN = 4            # columns proposed for people to look at
 _MOST_GRADES = 11     # as 0 to 10 has
 _WHICH_ID = "which column names each item?"
 
@@ -27,11 +25,13 @@ _ID = r"(.*_)?(id|uid|uuid|guid|key|index)$|id_.*"
 _LABEL = r"(label|labels|y|y_true|truth|true|target|gold|actual|ground_?truth|answer)(_.*)?$|is_match$"
 _SAYS_WHETHER = r"(is|has|was)_.*"
 _PREDICTION = (
-    r"(prediction|predictions|pred|predicted|y_pred|y_hat|yhat|decision|class|output|(pred|predicted|model)_"
-    r"(class|label|output|value)|(pred|predicted|prediction)_.*)$"
+    r"(prediction|predictions|pred|predicted|y_pred|y_hat|yhat|decision|class|output"
+    r"|(forecast|estimate)(_(?!date|time|at$|on$).*)?|(pred|predicted|model)_(class|label|output|value)"
+    r"|(pred|predicted|prediction)_.*)$"
 )
 _OF_ANOTHER = r"(pred|predicted|prediction)_(?P<of>.+)$"
-_PROBABILITY = r"(.*prob.*|p|p_.*|confidence)$"
+_PROBABILITY = r"(.*prob.*|p|p_.*|p ?\(.*\)|confidence)$"
+_PERCENT = r".*(%|percent|pct).*"
 _SCORE = r"(score|scores|logit|margin|decision_function|similarity|.*_score|score_.*)$"
 _JUDGE = r"(.*_)?(judge|rater|grader|critic)(_.*)?$"
 _TIME = r"(.*(time|date|timestamp).*|.*_at|ts|year|month|day)$"
@@ -62,6 +62,7 @@ class Roles:
     per_class: tuple[str, ...] = ()       # one probability a class, of a pool with several
     positive: str | None = None           # the positive class, where it was told
     negative: str | None = None           # the other one, where it was told
+    threshold: float | None = None        # of score or probability, where it was told
     outcome: Outcome = "two classes"
     judges: tuple[str, ...] = ()          # guesses of a number, a grade or a class
     perhaps_labels: tuple[str, ...] = ()  # two values each, and no column is called a label
@@ -73,6 +74,15 @@ class Roles:
         """Those a scan reads, each once."""
         named = [self.id, self.score, self.probability, self.prediction, self.label]
         return list(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def said(self) -> str:
+        """In one line: id 'row', prediction 'guess', label 'emotion'."""
+        named = {"id": self.id, "prediction": self.prediction, "score": self.score,
+                 "probability": self.probability, "label": self.label}
+        told = [f"{role} {name!r}" for role, name in named.items() if name is not None]
+        decides = self.prediction or self.score or self.probability or self.per_class
+        return ", ".join(told if decides else [*told, "no prediction"])
 
 
 class _Pick:
@@ -116,12 +126,12 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
     per_class = tuple(chances) if len(chances) > 2 and told.probability is None else ()
     pick.taken |= set(per_class)
     label = told.label or _label(pick)
-    prediction = told.prediction or pick.one(
-        lambda c: c.called(_PREDICTION) and not c.like_a_probability, "--prediction",
-        "which column holds the predictions?",
-    ) or _of_the_same_words(pick, label)
+    prediction = told.prediction or (_prediction(pick, label) if told.threshold is None else None)
     label = label or _what_is_predicted(pick, prediction)
     outcome = _outcome([pick.by_name[name] for name in (prediction, label) if name], bool(per_class))
+    if told.threshold is not None and (told.prediction or outcome != "two classes"):
+        raise BadInput("--threshold makes predictions of two classes from a score or a probability; leave "
+                       "it out beside --prediction, and for numbers, grades and more than two classes")
     score, probability = _scale(pick, told, outcome, per_class)
     if outcome == "two classes" and prediction and score is None:
         confident = probability is not None and pick.by_name[probability].is_confidence
@@ -133,11 +143,12 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
     unsure = () if label else _perhaps_labels(pick)
     pick.taken |= set(unsure)
     leftover = [c for c in pick.free if not c.called(_LABEL) and not c.called(_PREDICTION)]
-    display = told.display or _display(leftover)
+    display = told.display or longest_texts(leftover)
     return Roles(
         id=identity, score=score, probability=probability, prediction=prediction, label=label, time=times,
-        display=display, per_class=per_class, positive=told.positive, outcome=outcome,
-        segments=tuple(c.name for c in leftover if _is_segment(c) and c.name not in display),
+        display=display, per_class=per_class, positive=told.positive, threshold=told.threshold,
+        outcome=outcome,
+        segments=tuple(c.name for c in leftover if c.is_segment and c.name not in display),
         numbers=tuple(c.name for c in leftover if c.numbers and c.distinct > FEW),
         judges=judges, perhaps_labels=unsure, questions=tuple(pick.questions),
     )
@@ -172,6 +183,13 @@ def _what_is_predicted(pick: _Pick, prediction: str | None) -> str | None:
     if named is None or not pick.by_name[named[0]].numbers:
         return None
     return pick.one(lambda c: c.name == named["of"] and c.numbers)
+
+
+def _prediction(pick: _Pick, label: str | None) -> str | None:
+    return pick.one(
+        lambda c: c.called(_PREDICTION) and not c.like_a_probability, "--prediction",
+        "which column holds the predictions?",
+    ) or _of_the_same_words(pick, label)
 
 
 def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
@@ -236,17 +254,8 @@ def _scale(
         probability = named or (None if score else pick.one(
             lambda c: c.like_a_probability and c.distinct > FEW, "--probability", asks
         ))
+    if probability is None and score is None:
+        score = pick.one(
+            lambda c: c.like_a_percentage and (c.called(_PROBABILITY) or c.called(_PERCENT)), "--score", asks
+        )
     return score, probability
-
-
-def _display(columns: Sequence[Column]) -> tuple[str, ...]:
-    """The columns with the longest texts, in the order of the file."""
-    texts = [c for c in columns if not c.numbers and not c.boolean and c.distinct > FEW]
-    longest = sorted(texts, key=lambda c: -c.length)[:_SHOWN]
-    return tuple(c.name for c in texts if c in longest)
-
-
-def _is_segment(column: Column) -> bool:
-    few = 2 <= column.distinct <= FEW and column.rows > 5 * column.distinct
-    whole = column.whole or not column.numbers
-    return few and whole and column.name not in OWN_COLUMNS

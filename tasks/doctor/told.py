@@ -15,6 +15,7 @@ class Told:
     prediction: str | None = None
     label: str | None = None
     positive: str | None = None          # a class, as predictions or labels write it
+    threshold: float | None = None       # what lies above it is predicted positive
     display: tuple[str, ...] = ()
 
     def refuse_beside_a_spec(self, path: str) -> None:

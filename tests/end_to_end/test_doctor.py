@@ -277,6 +277,7 @@ def test_a_file_runs_without_a_spec_and_again(folder, capsys):
     captured = capsys.readouterr()
     ran = json.loads(captured.out)
     assert "log-trial.yaml" in captured.err
+    assert "columns: id 'message_id', prediction 'decision', label 'truth'" in captured.err
     truth = yaml.safe_load(Path("log-trial.yaml").read_text())
     assert truth["measure"][0] == {"name": "f1", "class": "spam"}
     assert truth["desk"] == {"kind": "simulated", "labels": "log.parquet", "label": "truth"}
@@ -289,6 +290,22 @@ def test_a_file_runs_without_a_spec_and_again(folder, capsys):
     assert "there is no column 'nobody'" in capsys.readouterr().err
     assert run_command_line(["doctor", "log-trial.yaml", "--id", "message_id"]) == 2
     assert "is a spec" in capsys.readouterr().err
+
+
+def test_a_probability_in_percent_has_a_threshold_that_can_be_told(doctor):
+    rows = pa.table({"message_id": [f"m{n}" for n in range(200)], "P(spam)": [n / 2 for n in range(200)],
+                     "is_spam": [n > 120 for n in range(200)], "topic": ["sale"] * 200})
+    pq.write_table(rows, "mails.parquet")
+    code, told = doctor("mails.parquet", "--label", "is_spam", "--write", "mails.yaml")
+    assert (code, told["columns"]["score"], told["scores"]["predicted_positives"]) == (0, "P(spam)", 99)
+    assert "above 50 are predicted positive" in by_level(told, "warning")["prediction"]["says"]
+    assert load_spec(Path("mails.yaml")).pool.threshold == 50
+    told = doctor("mails.parquet", "--label", "is_spam", "--threshold", "60.2", "--id", "topic")[1]
+    assert (told["scores"]["predicted_positives"], told["scores"]["threshold"]) == (79, 60.2)
+    pq.write_table(rows.append_column("size", pa.array([n + 300.0 for n in range(200)])), "sizes.parquet")
+    code, told = doctor("sizes.parquet", "--label", "is_spam", "--score", "size")
+    assert code == 2
+    assert "every item is predicted positive" in by_level(told, "problem")["threshold"]["says"]
 
 
 def test_no_label_is_bought_where_every_answer_is_known(folder, capsys):

@@ -82,7 +82,7 @@ def test_words_that_are_all_labels_too_may_be_the_prediction_whatever_the_column
 
 def test_numbers_that_nothing_was_made_of_are_kept_for_a_hint():
     percent = [n / 2 for n in range(N)]
-    assert roles(id=IDS, **{"P(spam)": percent}, is_spam=[True, False] * (N // 2)).numbers == ("P(spam)",)
+    assert roles(id=IDS, rating=percent, is_spam=[True, False] * (N // 2)).numbers == ("rating",)
 
 
 def test_true_and_false_may_be_a_label_and_are_no_segment():
@@ -107,3 +107,29 @@ def test_the_column_that_is_predicted_is_the_truth_if_both_hold_numbers():
     found = roles(house=IDS, predicted_price=guesses, price=prices)
     assert (found.outcome, found.prediction, found.label) == ("number", "predicted_price", "price")
     assert roles(house=IDS, predicted_price=guesses, size=prices).label is None
+
+
+def test_a_percentage_is_a_score():
+    percent = [n / 2 for n in range(N)]
+    for name in ("P(spam)", "prob", "risk %", "pct_spam"):
+        assert roles(id=IDS, **{name: percent}).score == name
+    assert roles(id=IDS, size=percent).score is None
+
+
+def test_a_threshold_makes_the_predictions():
+    told = Told(threshold=70.0)
+    found = roles(told, id=IDS, score=[n - 90.5 for n in range(N)], decision=half("a", "b"))
+    assert (found.threshold, found.prediction, found.score) == (70.0, None, "score")
+    with pytest.raises(BadInput, match="--threshold makes predictions"):
+        roles(Told(threshold=1.0, prediction="decision"), id=IDS, score=CHANCES, decision=half(1, 0))
+    with pytest.raises(BadInput, match="--threshold makes predictions"):
+        roles(told, id=IDS, label=[n + 0.5 for n in range(N)])
+
+
+def test_forecasts_of_numbers_are_predictions():
+    numbers = [n + 0.25 for n in range(N)]
+    found = roles(Told(label="actual"), id=IDS, forecast_date=IDS, forecast=numbers, actual=numbers)
+    assert (found.prediction, found.outcome) == ("forecast", "number")
+    assert found.said == "id 'id', prediction 'forecast', label 'actual'"
+    found = roles(Told(label="actual"), id=IDS, actual=numbers)
+    assert found.said == "id 'id', label 'actual', no prediction"

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from assay.tasks.doctor.class_names import ClassNames
-from assay.tasks.doctor.judge import ties_finding
-from assay.tasks.doctor.numbers import Numbers
+from assay.tasks.doctor.judge import alike_finding, ties_finding
+from assay.tasks.doctor.numbers import Numbers, numbers_of, threshold_of
+from assay.tasks.doctor.roles import Roles
+from assay.tasks.doctor.scan import Scan
 from assay.tasks.doctor.summary import calibration, measure_findings, score_summary, summary_of
 
 
@@ -80,7 +82,34 @@ def test_the_json_of_a_summary_names_the_ends_of_bins():
     assert told["freeze"] == {"megabytes": 315, "seconds": 2}
 
 
+def scanned(values):
+    return Scan(rows=len(values), score=np.array(values, float), probability=np.array(values, float))
+
+
 def test_a_threshold_cuts_by_score_from_above_and_by_probability_from_it_on():
-    numbers = a_pool([0.0, 0.5, 1.0], [0.1, 0.5, 0.9], [0, 0, 0])
-    assert numbers.cut_at(0.5, by_score=True).prediction.tolist() == [0, 0, 1]
-    assert numbers.cut_at(0.5, by_score=False).prediction.tolist() == [0, 1, 1]
+    by_score, by_probability = Roles(score="s", threshold=0.5), Roles(probability="p", threshold=0.5)
+    assert numbers_of(scanned([0.0, 0.5, 1.0]), by_score).prediction.tolist() == [0, 0, 1]
+    assert numbers_of(scanned([0.1, 0.5, 0.9]), by_probability).prediction.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(("scale", "threshold"), [
+    ([-3.0, 2.0], 0.0), ([0.1, 0.9], 0.5), ([0.4, 99.6], 50.0), ([0.0, 100.0], 50.0),
+    ([0.0, 12.0], 0.0), ([3.0, 700.0], 0.0), ([np.nan, 80.0, 1.0], 50.0), ([np.nan], 0.5),
+])
+def test_the_threshold_is_that_of_the_scale_unless_it_is_told(scale, threshold):
+    assert threshold_of(scanned(scale), Roles(score="s")) == threshold
+    assert threshold_of(scanned(scale), Roles(score="s", threshold=7.0)) == 7.0
+
+
+def test_a_guessed_threshold_that_leaves_one_class_is_a_problem_and_a_told_one_a_warning():
+    found = scanned([3.0, 700.0])
+    guessed = alike_finding(numbers_of(found, Roles(score="s")), Roles(score="s"))
+    assert guessed is not None
+    assert (guessed.level, "--threshold" in str(guessed.remedy)) == ("problem", True)
+    assert guessed.says.startswith("every item is predicted positive: scores lie between 3 and 700")
+    told = Roles(score="s", threshold=800.0)
+    warned = alike_finding(numbers_of(found, told), told)
+    assert warned is not None
+    assert (warned.level, "predicted negative" in warned.says) == ("warning", True)
+    told = Roles(score="s", threshold=10.0)
+    assert alike_finding(numbers_of(found, told), told) is None
