@@ -24,15 +24,21 @@ _SIGNS = {"ok": "  ok      ", "warning": "  warning ", "problem": "  PROBLEM "}
 @click.argument("subject", metavar="FILE_OR_SPEC")
 @click.option("--write", type=click.Path(path_type=Path, dir_okay=False), default=None, metavar="SPEC",
               help="Write the suggested spec to this file, which must not exist yet.")
+@click.option("--all", "every_row", is_flag=True, help="Read every row of a large source, not a sample.")
 @columns_told
 @store_option
 @json_option
-def doctor(subject: str, write: Path | None, told: Told, where: str | None, as_json: bool) -> int:
+def doctor(
+    subject: str, write: Path | None, every_row: bool, told: Told, where: str | None, as_json: bool
+) -> int:
     """Say what the data supports, what is missing, and how many labels an evaluation would take.
 
     FILE holds predictions: a file, a folder or a glob, local or s3://. Its columns are guessed, unless an
     option names them, and the guesses are shown; on a terminal, what could be several columns is asked. SPEC
     (.yaml) is checked together with its pool, its store and its desk. Nothing is begun or created.
+
+    Of more than two million rows of Parquet, or 256 MB of text, a sample is read, unless --all is given: what
+    is printed says which rows, and `assay begin` checks all of them.
 
     Exit code 0: it can be used as it is; 2: it cannot.
 
@@ -50,7 +56,7 @@ def doctor(subject: str, write: Path | None, told: Told, where: str | None, as_j
 
     def examined(said: Told) -> "Examination":
         with working(f"reading {subject}") as tell:
-            return examine(subject, store_of, watched(tell), told=said)
+            return examine(subject, store_of, watched(tell), told=said, sampling=not every_row)
 
     found = with_answers(told, examined, can_ask(as_json))
     if write is not None:
@@ -72,7 +78,10 @@ def _write(path: Path, text: str | None) -> None:
 def _print(found: "Examination", written: Path | None) -> None:
     from assay.tasks.doctor.cost import prognosis_lines
 
-    click.echo(f"{found.subject}: {'can be used' if found.usable else 'cannot be used yet'}")
+    verdict = "can be used" if found.usable else "cannot be used yet"
+    if found.usable and found.sample is not None:
+        verdict += ", by the rows looked at"
+    click.echo(f"{found.subject}: {verdict}")
     for finding in found.findings:
         remedy = f" → {finding.remedy}" if finding.remedy else ""
         text = f"{finding.about}: {finding.says}{remedy}"

@@ -17,10 +17,13 @@ from assay.flows.doctor.spec import as_begin_would, examine_spec
 from assay.tasks.addresses import refuse_secrets
 from assay.tasks.doctor.class_names import ClassNames, class_names
 from assay.tasks.doctor.columns import look, sample
+from assay.tasks.doctor.cost import of_all_rows
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import problem
 from assay.tasks.doctor.judge import judge
 from assay.tasks.doctor.roles import Roles, guess_roles
+from assay.tasks.doctor.sample_told import sample_findings, sample_json
+from assay.tasks.doctor.sampling.portion import portion_of
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import suggest_spec
 from assay.tasks.doctor.told import Told
@@ -34,51 +37,61 @@ TARGETS = (0.10, 0.05, 0.02)      # half-widths a file is examined for
 
 
 def examine(
-    subject: str, store_of: Callable[[Spec], Store], watch: Watch = SILENT, told: Told | None = None
+    subject: str, store_of: Callable[[Spec], Store], watch: Watch = SILENT, told: Told | None = None, *,
+    sampling: bool = False,
 ) -> Examination:
-    """Examine a spec (by its suffix), or a file, folder or glob of predictions. Every problem is a
-    finding. Raises BadInput where `told` names a column that a file lacks, or goes with a spec, and for an
-    address that holds a secret."""
+    """Examine a spec (by its suffix), or a file, folder or glob of predictions; sampling: read a sample of a
+    large one. Every problem is a finding.
+
+    Raises BadInput where `told` names a column that a file lacks, or goes with a spec, and for an address
+    that holds a secret.
+    """
     refuse_secrets(subject, "what is to be examined")   # it is printed
     if not subject.endswith((".yaml", ".yml")):
-        return examine_file(subject, told or Told(), watch)
+        return examine_file(subject, told or Told(), watch, sampling=sampling)
     if told is not None:
         told.refuse_beside_a_spec(subject)
-    return examine_spec(Path(subject), store_of, watch)
+    return examine_spec(Path(subject), store_of, watch, sampling=sampling)
 
 
-def examine_file(given: str, told: Told, watch: Watch = SILENT) -> Examination:
-    """Examine a file, folder or glob, and suggest a spec. Raises BadInput for a column that is not there."""
+def examine_file(
+    given: str, told: Told, watch: Watch = SILENT, *, sampling: bool = False
+) -> Examination:
+    """Examine a file, folder or glob, and suggest a spec; sampling: read a sample of a large one. Raises
+    BadInput for a column that is not there."""
     try:
         source = open_source(given)
         columns = look(sample(source, column_names(source)))
+        portion = portion_of(source, sampling=sampling)
     except BadInput as error:
         return _broken(given, str(error))
     if not columns:
         return _broken(given, "it has no rows, or none with values")
     roles = guess_roles(columns, told)
     try:
-        found = scan(source, roles, watch.rows)
+        found = scan(portion, roles, watch.rows)
     except BadInput as error:
         return _broken(given, str(error))
     examined, classes = _pool_of(found, roles)
     if classes is not None and classes.question is not None:
         roles = replace(roles, questions=(*roles.questions, classes.question))
-    findings = [*judge(found, roles), *(examined.findings if examined else ())]
+    findings = [*sample_findings(portion, found.rows), *judge(found, roles)]
+    findings += examined.findings if examined else ()
     usable = all(finding.level != "problem" for finding in findings)
     ahead = None
     if examined is not None and usable:
         supplied = examined.numbers.columns(supplied=roles.probability is not None)
-        ahead = prognosis(supplied, auto(), TARGETS, played=watch.worlds)
+        ahead = of_all_rows(prognosis(supplied, auto(), TARGETS, played=watch.worlds), found.times)
     text = suggest_spec(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
         spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),
     )
     if usable and roles.outcome != "two classes":
-        findings += as_begin_would(text, source)
+        findings += as_begin_would(text, portion)
     return Examination(
-        subject=given, findings=findings, rows=found.rows, roles=roles,
+        subject=given, findings=findings, rows=found.total, roles=roles,
         summary=examined.summary if examined else None, prognosis=ahead, spec=text,
+        rows_read=found.rows, sample=sample_json(portion),
         labelled=roles.label is not None and found.rows > 0 and not found.missing_labels,
     )
 

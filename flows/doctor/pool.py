@@ -36,9 +36,9 @@ def examine_pool(found: Scan, roles: Roles) -> ExaminedPool | None:
         numbers = numbers_of(found, roles)
     except BadInput:
         return None
-    summary = summary_of(numbers, found.rows)
+    summary = summary_of(numbers, found.total, found.times)
     told = (
-        calibration_finding(numbers, supplied=roles.probability is not None),
+        calibration_finding(numbers, supplied=roles.probability is not None, times=found.times),
         direction_finding(numbers),
         alike_finding(numbers, roles),
         ties_finding(summary.scores, len(numbers.score)),

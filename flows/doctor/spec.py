@@ -8,11 +8,14 @@ from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
 from assay.evalcore.plurals import plural
 from assay.flows.doctor.pool import ExaminedPool, Watch, examine_pool
+from assay.tasks.doctor.cost import of_all_rows
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
 from assay.tasks.doctor.judge import judge
 from assay.tasks.doctor.places import look_at_desk, look_at_store
 from assay.tasks.doctor.roles import Roles
+from assay.tasks.doctor.sample_told import sample_findings, sample_json
+from assay.tasks.doctor.sampling.portion import Portion, portion_of
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.systems import of_systems, with_differing
 from assay.tasks.ledger.owner import Ledger
@@ -20,21 +23,24 @@ from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.given_elsewhere import given_labels
-from assay.tasks.sources.reader import Source, open_source
+from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec, load_spec
 from assay.tasks.spec.strict_yaml import parse
 
 _SUGGESTED = "the suggested spec"
 
 
-def examine_spec(path: Path, store_of: Callable[[Spec], Store], watch: Watch) -> Examination:
-    """Examine a spec. Every problem is a finding; nothing is begun or created."""
+def examine_spec(
+    path: Path, store_of: Callable[[Spec], Store], watch: Watch, *, sampling: bool = False
+) -> Examination:
+    """Examine a spec; sampling: read a sample of a large source. Every problem is a finding; nothing is begun
+    or created."""
     try:
         spec = load_spec(path)
     except BadInput as error:
         return Examination(subject=str(path), findings=[problem("spec", str(error), "correct the spec")])
     if spec.labels.outcome is not None:
-        return _any_outcome(path, spec, store_of)
+        return _any_outcome(path, spec, store_of, sampling)
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measures)} by {spec.method}")]
     pool = spec.pool
     roles = Roles(
@@ -42,11 +48,13 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], watch: Watch) ->
         display=pool.display, segments=pool.segments, positive=spec.labels.offered[0],
         negative=spec.labels.offered[1], threshold=pool.threshold,
     )
-    found, examined, ahead = Scan(), None, None
+    found, examined, ahead, looked_at = Scan(), None, None, None
     try:
-        source = open_source(pool.source)
-        refused = _as_begin_would(spec, source)
-        found = scan(source, roles, watch.rows)
+        portion = portion_of(open_source(pool.source), sampling=sampling)
+        looked_at = sample_json(portion)
+        refused = _as_begin_would(spec, portion)
+        found = scan(portion, roles, watch.rows)
+        findings += sample_findings(portion, found.rows)
         findings += judge(found, roles)
         if refused is not None:
             findings.append(problem("pool", refused, "`assay begin` would refuse this pool"))
@@ -54,57 +62,67 @@ def examine_spec(path: Path, store_of: Callable[[Spec], Store], watch: Watch) ->
         if examined is not None:
             findings += examined.findings
             if refused is None:
-                ahead, more = _prognosis(spec, examined, watch)
+                ahead, more = _prognosis(spec, examined, watch, found.times)
                 findings += more
     except BadInput as error:
         findings.append(problem("pool.source", str(error), "correct the source, or name another one"))
-    if found.rows and spec.budget.labels > found.rows:
-        findings.append(_too_many(spec, found.rows))
+    if found.rows and spec.budget.labels > found.total:
+        findings.append(_too_many(spec, found.total))
     findings += _places(spec, store_of)
     return Examination(
-        subject=str(path), findings=findings, rows=found.rows, roles=roles,
+        subject=str(path), findings=findings, rows=found.total, roles=roles, rows_read=found.rows,
+        sample=looked_at,
         summary=examined.summary if examined else None, prognosis=ahead,
     )
 
 
 def _any_outcome(
-    path: Path, spec: Spec, store_of: Callable[[Spec], Store]
+    path: Path, spec: Spec, store_of: Callable[[Spec], Store], sampling: bool
 ) -> Examination:
     """With labels of any other kind: whether the rows can be frozen, and the places. No forecast."""
-    rows = 0
+    rows = read = 0
+    looked_at = None
     findings = [ok("spec", f"{spec.name!r}, {', '.join(m.name for m in spec.measure)} by {spec.method}")]
     try:
-        rows, more = _can_be_frozen(spec, open_source(spec.pool.source))
+        portion = portion_of(open_source(spec.pool.source), sampling=sampling)
+        looked_at = sample_json(portion)
+        read, more = _can_be_frozen(spec, portion)
+        rows = portion.total(read)
+        findings += sample_findings(portion, read)
         findings += more
     except BadInput as error:
         findings.append(problem("pool", str(error), "correct the source, or name another one"))
     if rows and spec.budget.labels > rows:
         findings.append(_too_many(spec, rows))
-    return Examination(subject=str(path), findings=[*findings, *_places(spec, store_of)], rows=rows)
+    return Examination(
+        subject=str(path), findings=[*findings, *_places(spec, store_of)], rows=rows, rows_read=read,
+        sample=looked_at,
+    )
 
 
-def as_begin_would(text: str, source: Source) -> list[Finding]:
+def as_begin_would(text: str, portion: Portion) -> list[Finding]:
     """What `begin` would say of the pool of a suggested spec, in YAML."""
     try:
         spec = Spec.from_json(parse(text, _SUGGESTED), _SUGGESTED)
-        return _can_be_frozen(spec, source)[1]
+        return _can_be_frozen(spec, portion)[1]
     except BadInput as error:
         return [problem("pool", str(error), "correct the source, or write a spec by hand")]
 
 
-def _can_be_frozen(spec: Spec, source: Source) -> tuple[int, list[Finding]]:
-    """Rows, and findings of a pool of any kind. Raises BadInput as freezing would."""
-    checker = RowChecker(spec, [file.path for file in source.files])
+def _can_be_frozen(spec: Spec, portion: Portion) -> tuple[int, list[Finding]]:
+    """Rows that were read, and findings of a pool of any kind. Raises BadInput as freezing would."""
+    checker = RowChecker(spec, [file.path for file in portion.files])
     differing = [0] * len(spec.pool.compared)
     rows = 0
-    for batch in source.batches(checker.columns):
+    for batch in portion.batches(checker.columns):
         checked = checker.check(batch)
         rows += checked.num_rows
         differing = with_differing(differing, checked)
     systems = f" with {len(spec.pool.compared)} systems" if spec.pool.compares else ""
-    says = f"{plural(rows, 'item')}{systems} can be frozen; people answer {spec.labels.said}"
+    looked_at = "" if portion.complete else " looked at"
+    says = f"{plural(rows, 'item')}{looked_at}{systems} can be frozen; people answer {spec.labels.said}"
     ahead = ok("forecast", "`assay begin` gives one, once the pool is frozen")
-    return rows, [ok("pool", says), *of_systems(spec, differing, rows), ahead]
+    return rows, [ok("pool", says), *of_systems(spec, differing, rows, portion.total(rows)), ahead]
 
 
 def _too_many(spec: Spec, rows: int) -> Finding:
@@ -114,11 +132,11 @@ def _too_many(spec: Spec, rows: int) -> Finding:
     )
 
 
-def _as_begin_would(spec: Spec, source: Source) -> str | None:
-    """The first error that freezing would raise, row by row; None if it would raise none."""
-    checker = RowChecker(spec, [file.path for file in source.files])
+def _as_begin_would(spec: Spec, portion: Portion) -> str | None:
+    """The first error that freezing these rows would raise, row by row; None if it would raise none."""
+    checker = RowChecker(spec, [file.path for file in portion.files])
     try:
-        for batch in source.batches(checker.columns):
+        for batch in portion.batches(checker.columns):
             checker.check(batch)
     except BadInput as error:
         return str(error)
@@ -126,16 +144,17 @@ def _as_begin_would(spec: Spec, source: Source) -> str | None:
 
 
 def _prognosis(
-    spec: Spec, examined: ExaminedPool, watch: Watch
+    spec: Spec, examined: ExaminedPool, watch: Watch, times: float
 ) -> tuple[Prognosis | None, list[Finding]]:
     """What the spec's evaluation would cost; a warning if its method cannot be tried on scores alone."""
     targets = () if spec.target.half_width is None else (spec.target.half_width,)
     try:
-        return prognosis(
+        ahead = prognosis(
             examined.numbers.columns(supplied=spec.pool.probability is not None), spec.choice,
             targets, measures=spec.measures, confidence=spec.target.confidence, budget=spec.budget.labels,
             batch_size=spec.batch_size, played=watch.worlds,
-        ), []
+        )
+        return of_all_rows(ahead, times), []
     except AssayError as error:
         return None, [warning("method", f"no forecast: {error}", "`assay begin` tries the method itself")]
 

@@ -1,6 +1,6 @@
 """What a pool would cost, in words and as JSON."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from assay.evalcore.forecast.prognosis import HiddenPrice, Prognosis
@@ -9,6 +9,16 @@ from assay.tasks.report.forecast import forecast_in_words, forecast_json
 from assay.tasks.report.price import two_figures
 
 _WORTH_SAYING = 0.05    # chance that a random sample says nothing, from which on it is told
+
+
+def of_all_rows(ahead: Prognosis, times: float) -> Prognosis:
+    """With the counts of items, found in a sample, as numbers of all rows; times: rows of the source for each
+    of those read. Labels depend on shares alone."""
+    hidden = ahead.hidden
+    if hidden is None:
+        return ahead
+    positives, items = round(times * hidden.positives), round(times * hidden.items)
+    return replace(ahead, hidden=replace(hidden, positives=positives, items=items))
 
 
 def prognosis_json(ahead: Prognosis) -> PrognosisPart:

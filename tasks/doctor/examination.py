@@ -6,7 +6,7 @@ from typing import Any
 from assay.evalcore.forecast.prognosis import Prognosis
 from assay.tasks.doctor.cost import prognosis_json
 from assay.tasks.doctor.finding import Finding
-from assay.tasks.doctor.printed import ExaminationJson
+from assay.tasks.doctor.printed import ExaminationJson, SampleJson
 from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.summary import NumbersSummary
 
@@ -17,12 +17,14 @@ class Examination:
 
     subject: str
     findings: list[Finding]
-    rows: int = 0
+    rows: int = 0                        # of the source; estimated from a sample of text
+    rows_read: int = 0
+    sample: SampleJson | None = None     # None where every row was read
     roles: Roles | None = None
     summary: NumbersSummary | None = None   # None where the numbers cannot be used
     prognosis: Prognosis | None = None
     spec: str | None = None              # suggested, as YAML
-    labelled: bool = False               # a file: every row has a label
+    labelled: bool = False               # a file: every row that was read has a label
 
     @property
     def usable(self) -> bool:
@@ -37,6 +39,8 @@ class Examination:
             "subject": self.subject,
             "usable": self.usable,
             "rows": self.rows,
+            "rows_read": self.rows_read,
+            "sample": self.sample,
             "columns": None if roles is None else {
                 "id": roles.id, "score": roles.score, "probability": roles.probability,
                 "prediction": roles.prediction, "label": roles.label, "time": list(roles.time),

@@ -18,7 +18,7 @@ _OFF = 2.0    # expected positives over counted ones, either way, that calls a p
 
 
 def judge(found: Scan, roles: Roles) -> list[Finding]:
-    """The problems, the losses, and what is as it should be."""
+    """The problems, the losses, and what is as it should be; of a sample, what is so in the rows read."""
     result = [_rows(found), *_ids(found, roles), *_scored(found, roles), *_decided(found, roles)]
     if roles.label is not None:
         result.append(_labels(found, roles, roles.label))
@@ -45,18 +45,20 @@ def judge(found: Scan, roles: Roles) -> list[Finding]:
     return result
 
 
-def calibration_finding(numbers: Numbers, supplied: bool) -> Finding | None:
-    """Whether the probabilities expect about as many positives as there are (or are predicted)."""
-    expected = float(numbers.probability.sum())
+def calibration_finding(numbers: Numbers, supplied: bool, times: float) -> Finding | None:
+    """Whether the probabilities expect about as many positives as there are (or are predicted); times: rows
+    of the source for each of those read."""
+    expected = float(numbers.probability.sum()) * times
     known = numbers.label is not None
-    there = float(numbers.label.sum() if numbers.label is not None else numbers.prediction.sum())
+    there = times * float(numbers.label.sum() if numbers.label is not None else numbers.prediction.sum())
+    about = "about " if times > 1 else ""
     what = "probability" if supplied else "expit(score), which stands for the probability,"
     against = "found" if known else "predicted"
-    positives = wording.plural(round(expected), "positive")
+    positives = about + wording.plural(round(expected), "positive")
     if there > 0 and 1 / _OFF <= expected / there <= _OFF:
-        return ok("probability", f"{what} expects {positives}, {there:,.0f} {against}")
+        return ok("probability", f"{what} expects {positives}, {about}{there:,.0f} {against}")
     return warning(
-        "probability", f"{what} expects {positives} where {there:,.0f} {against}",
+        "probability", f"{what} expects {positives} where {about}{there:,.0f} {against}",
         "methods that trust the probabilities (static-is, sawade, bernoulli, optimal-is) would choose poor "
         "items: use auto, recalibrated or dirichlet-tree, or calibrate the probabilities",
     )
@@ -108,7 +110,7 @@ def ties_finding(scores: ScoreSummary, items: int) -> Finding | None:
 def _rows(found: Scan) -> Finding:
     if found.rows == 0:
         return problem("rows", "there are none", "an empty pool cannot be evaluated")
-    return ok("rows", f"{found.rows:,}")
+    return ok("rows", f"{found.total:,}" if found.complete else f"{found.rows:,} looked at")
 
 
 def _ids(found: Scan, roles: Roles) -> list[Finding]:
@@ -117,11 +119,12 @@ def _ids(found: Scan, roles: Roles) -> list[Finding]:
                         "name it with --id, or add a column with an id for every row")]
     result = []
     if found.missing_ids.count:
-        result.append(_defect(roles.id, "no id", found.missing_ids, "number the rows, or drop these"))
+        result.append(_defect(found, roles.id, "no id", found.missing_ids, "number the rows, or drop these"))
     if found.duplicates:
         result.append(problem(roles.id, f"ids that occur more than once: {'; '.join(found.duplicates)}",
                               "drop the repeats, or name another column as the id"))
-    return result or [ok(roles.id, "names each item, once")]
+    once = "names each item, once" if found.complete else "no id twice in the rows looked at"
+    return result or [ok(roles.id, once)]
 
 
 def _scored(found: Scan, roles: Roles) -> list[Finding]:
@@ -140,12 +143,12 @@ def _scored(found: Scan, roles: Roles) -> list[Finding]:
         ))
     for name, defect in found.bad_numbers.items():
         if defect.count:
-            result.append(_defect(name, "missing, NaN, infinite or not a number", defect,
+            result.append(_defect(found, name, "missing, NaN, infinite or not a number", defect,
                                   "give these rows a number, or drop them from the pool"))
         else:
-            result.append(ok(name, "a finite number in every row"))
+            result.append(ok(name, found.which("a finite number in every row")))
     if found.outside.count:
-        result.append(_defect(str(roles.probability), "not within [0, 1]", found.outside,
+        result.append(_defect(found, str(roles.probability), "not within [0, 1]", found.outside,
                               "a probability is; if it is a score, or in percent, name it with --score"))
     return result
 
@@ -158,7 +161,7 @@ def _decided(found: Scan, roles: Roles) -> list[Finding]:
         return _cut(found, roles)
     result = []
     if found.missing_predictions.count:
-        result.append(_defect(name, "no prediction", found.missing_predictions,
+        result.append(_defect(found, name, "no prediction", found.missing_predictions,
                               "give these rows one, or drop them from the pool"))
     if roles.outcome == "number":
         return result
@@ -166,7 +169,7 @@ def _decided(found: Scan, roles: Roles) -> list[Finding]:
     listed = ", ".join(repr(value) for value, _ in found.predictions.most_common(5))
     if kinds > 2 and 2 * kinds > found.rows:
         return [*result, problem(
-            name, f"holds {kinds:,} different values ({listed}, ...) in {found.rows:,} rows",
+            name, f"holds {kinds:,} different values ({listed}, ...) in {found.rows:,} {found.which('rows')}",
             "classes occur again and again; name the column of predictions with --prediction",
         )]
     if kinds <= 2 and roles.outcome in ("two classes", "classes"):
@@ -195,10 +198,12 @@ def _two_ways(name: str, found: Scan, roles: Roles) -> Finding:
     n = found.predictions.get(positive, 0)
     if n in (0, found.rows):
         which = "positive" if n else "negative"
-        return warning(name, f"every item is predicted {which} ({(positive if n else negative)!r})",
+        every = found.which("every item")
+        return warning(name, f"{every} is predicted {which} ({(positive if n else negative)!r})",
                        "is the threshold where it should be? Some measures do not exist then, others are "
                        "known without a label")
-    return ok(name, f"{n:,} of {found.rows:,} are predicted {positive!r}, the positive class")
+    share = f"{found.about(n)} of {found.about(found.rows)}"
+    return ok(name, f"{share} are predicted {positive!r}, the positive class")
 
 
 def _labels(found: Scan, roles: Roles, name: str) -> Finding:
@@ -215,13 +220,16 @@ def _labels(found: Scan, roles: Roles, name: str) -> Finding:
     if len(found.labels) > _LISTED:
         listed += ", ..."
     if found.missing_labels:
-        return warning(name, f"{known:,} of {found.rows:,} rows are labelled ({listed})",
+        return warning(name, f"{known:,} of {found.rows:,} {found.which('rows')} are labelled ({listed})",
                        "labels of items that were not drawn by Assay cannot be used")
-    return ok(name, f"every row is labelled ({listed}): `assay replay` can try methods on it")
+    every = f"every {found.which('row')}"
+    return ok(name, f"{every} is labelled ({listed}): `assay replay` can try methods on it")
 
 
-def _defect(name: str, what: str, defect: Defect, remedy: str) -> Finding:
+def _defect(found: Scan, name: str, what: str, defect: Defect, remedy: str) -> Finding:
     more = f" and {defect.count - len(defect.first):,} more" if defect.count > len(defect.first) else ""
-    rows = wording.plural(defect.count, "row", "rows")
+    rows = found.which(wording.plural(defect.count, "row"))
+    if not found.complete:
+        rows += f" ({found.about(defect.count)} of all)"
     says = f"{what} in {rows}: {'; '.join(defect.first)}{more}"
     return problem(name, says, remedy)

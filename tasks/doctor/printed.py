@@ -41,6 +41,21 @@ class CalibrationJson(TypedDict):
     bins: list[CalibrationBinJson]
 
 
+class BlockJson(TypedDict):
+    """Consecutive rows of one file."""
+
+    file: str
+    first_row: int                   # from 1; the header of a CSV file is not a row
+    rows: int                        # of CSV and JSON Lines, at most
+
+
+class SampleJson(TypedDict):
+    """Which rows were looked at."""
+
+    rows_counted: bool               # false: `rows` is estimated
+    blocks: list[BlockJson]
+
+
 class SummaryPart(TypedDict, total=False):
     """What the numbers look like; only where they can be used."""
 
@@ -78,8 +93,10 @@ class ExaminationJson(SummaryPart, PrognosisPart):
     """What was found of a file or a spec."""
 
     subject: str
-    usable: bool                     # there is no problem
-    rows: int
+    usable: bool                     # there is no problem, in the rows that were read
+    rows: int                        # of the source
+    rows_read: int
+    sample: SampleJson | None        # null where every row was read
     columns: ColumnsJson | None      # null for a spec, and where they cannot be read
     findings: list[Finding]
     spec: str | None                 # suggested, as YAML

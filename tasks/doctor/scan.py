@@ -1,6 +1,6 @@
-"""One pass over a source that counts what its columns hold, in the memory that a cut of the pool needs.
+"""One pass over a source, or a sample of it, that counts what its columns hold.
 
-Some 35 bytes a row are kept: a hash of the id, and score, probability, prediction and label as numbers.
+Some 35 bytes a row read are kept: a hash of the id, and score, probability, prediction and label as numbers.
 Everything else is counts and the first few bad rows.
 """
 
@@ -15,9 +15,10 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats, Ints
 from assay.tasks.doctor.roles import Roles
+from assay.tasks.doctor.sampling.portion import Portion
 from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.shards.duplicate_ids import SeenIds, first_duplicates
-from assay.tasks.sources.reader import Source, SourceBatch
+from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import as_numbers, as_text
 
 MOST_CLASSES = 1_000     # distinct values of a prediction or label that are told apart
@@ -44,7 +45,8 @@ class Defect:
 class Scan:
     """What was seen."""
 
-    rows: int = 0
+    rows: int = 0                    # that were read
+    total: int = 0                   # of the source: more than `rows` where a sample was read
     missing_ids: Defect = field(default_factory=Defect)
     duplicates: list[str] = field(default_factory=list)          # "'17' (rows 3, 9)", the first few
     bad_numbers: dict[str, Defect] = field(default_factory=dict)  # by column: missing, not finite, no number
@@ -60,19 +62,37 @@ class Scan:
     prediction_names: list[str] = field(default_factory=list)
     label_names: list[str] = field(default_factory=list)
 
+    @property
+    def complete(self) -> bool:
+        """Whether all rows of the source were read."""
+        return self.rows == self.total
 
-def scan(source: Source, roles: Roles, progress: Callable[[int], None] | None = None) -> Scan:
-    """Read every row once (ids a second time where some are suspected to be there twice).
+    @property
+    def times(self) -> float:
+        """Rows of the source for each that was read."""
+        return self.total / self.rows if self.rows else 1.0
+
+    def about(self, count: int) -> str:
+        """So many of the rows read, as a number of all rows: `about 1,200` where a sample was read."""
+        return f"{count:,}" if self.complete else f"about {count * self.times:,.0f}"
+
+    def which(self, rows: str) -> str:
+        """`rows`, or `rows looked at` where a sample was read."""
+        return rows if self.complete else f"{rows} looked at"
+
+
+def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None = None) -> Scan:
+    """Read every row of the portion once (ids a second time where some are suspected to be there twice).
 
     Raises BadInput where the file itself cannot be read on.
     """
     found, seen = Scan(), SeenIds()
     kept: dict[str, list[Array]] = {name: [] for name in ("score", "probability", "prediction", "label")}
-    paths = [file.path for file in source.files]
+    paths = [file.path for file in portion.files]
     codes: dict[str, dict[str, int]] = {"prediction": {}, "label": {}}
     columns = roles.columns
     numbers, classes = _by_kind(roles)
-    for batch in source.batches(columns) if columns else ():
+    for batch in portion.batches(columns) if columns else ():
         given = {name: batch.columns.column(i) for i, name in enumerate(columns)}
         path = paths[batch.file]
         found.rows += batch.columns.num_rows
@@ -91,7 +111,8 @@ def scan(source: Source, roles: Roles, progress: Callable[[int], None] | None = 
     found.prediction, found.label = (_joined(kept[role], np.int64) for role in ("prediction", "label"))
     found.prediction_names, found.label_names = list(codes["prediction"]), list(codes["label"])
     if roles.id is not None:
-        found.duplicates = _duplicates(source, roles.id, seen)
+        found.duplicates = _duplicates(portion, roles.id, seen)
+    found.total = portion.total(found.rows)
     return found
 
 
@@ -143,16 +164,31 @@ def _classes(
     return table[place]
 
 
-def _duplicates(source: Source, name: str, seen: SeenIds) -> list[str]:
+def _duplicates(portion: Portion, name: str, seen: SeenIds) -> list[str]:
     suspects = seen.suspects()
     if not len(suspects):
         return []
 
     def ids() -> Iterator[pa.StringArray]:
-        return (as_text(batch.columns.column(0)) for batch in source.batches([name]))
+        return (as_text(batch.columns.column(0)) for batch in portion.batches([name]))
 
     listed = islice(first_duplicates(suspects, ids), MOST_LISTED)
-    return [f"{value!r} (rows {', '.join(str(row + 1) for row in rows)})" for value, rows in listed if value]
+    named = [(value, rows) for value, rows in listed if value]
+    if portion.complete:
+        return [f"{value!r} (rows {', '.join(str(row + 1) for row in rows)})" for value, rows in named]
+    places = _places(portion, name, {row for _, rows in named for row in rows})
+    return [f"{value!r} ({', '.join(places[row] for row in rows)})" for value, rows in named]
+
+
+def _places(portion: Portion, name: str, wanted: set[int]) -> dict[int, str]:
+    """`FILE row 17` of rows of a sample, by their number among those that are read."""
+    found, before = {}, 0
+    for batch in portion.batches([name]):
+        after = before + batch.columns.num_rows
+        for row in (row for row in wanted if before <= row < after):
+            found[row] = f"{portion.files[batch.file].path} row {batch.first_row + row - before + 1}"
+        before = after
+    return found
 
 
 def _joined(chunks: list[Array], dtype: type) -> Array:

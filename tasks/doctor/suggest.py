@@ -36,14 +36,15 @@ def suggest_spec(
         "labels": labels,
         "measure": measures,
         "target": {"half_width": half_width, "confidence": 0.95},
-        "budget": {"labels": max(min(_LABELS, found.rows), 1)},
+        "budget": {"labels": max(min(_LABELS, found.total), 1)},
         "batch_size": 25,
         "method": "auto",
         "desk": _desk(source, roles) if known else {"kind": "folder", "path": "./labelling"},
         "store": "./assay-ledger",
         "seed": 7,
     }
-    return _head(roles, known) + yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=100)
+    head = _head(roles, known, found.which("row"))
+    return head + yaml.safe_dump(spec, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _pool(source: str, roles: Roles, threshold: float | None, labels: JsonObject) -> JsonObject:
@@ -123,7 +124,7 @@ def _desk(source: str, roles: Roles) -> JsonObject:
     return desk
 
 
-def _head(roles: Roles, known: bool) -> str:
+def _head(roles: Roles, known: bool, row: str) -> str:
     lines = ["Suggested by `assay doctor`: the columns are guessed; check each of them."]
     lines += [f"QUESTION: {_asked(question)}" for question in roles.questions]
     if roles.id is None:
@@ -131,7 +132,7 @@ def _head(roles: Roles, known: bool) -> str:
     lines += [f"QUESTION: does {name!r} hold the true labels? Then run again with --label {name}."
               for name in roles.perhaps_labels]
     if known:
-        lines.append("Every row is labelled, so the desk is simulated: a trial run that asks nobody.")
+        lines.append(f"Every {row} is labelled, so the desk is simulated: a trial run that asks nobody.")
     elif not roles.display:
         lines.append("Add pool.display, the columns people need to see: without it nobody can label.")
     return "".join(f"# {line}\n" for line in lines)

@@ -23,7 +23,7 @@ class ScoreSummary:
     quantiles: dict[str, float]      # level -> score
     distinct: int
     largest_tie: int                 # items that share the commonest score
-    predicted_positives: int
+    predicted_positives: int         # of all rows: estimated from the sample, where one was read
     threshold: float | None          # that explains every prediction, if any
 
 
@@ -40,7 +40,8 @@ class CalibrationBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Expected and counted positives, in all and by bins of the probability."""
+    """Expected and counted positives, in all and by bins of the probability; of all rows, estimated
+    where a sample was read."""
 
     expected_positives: float
     positives: int
@@ -86,11 +87,11 @@ class NumbersSummary:
         return told
 
 
-def summary_of(numbers: Numbers, rows: int) -> NumbersSummary:
-    """Of the usable rows; `rows`: of the whole source."""
+def summary_of(numbers: Numbers, rows: int, times: float = 1.0) -> NumbersSummary:
+    """Of the usable rows; `rows`: of the whole source; times: rows of the source for each of those read."""
     return NumbersSummary(
-        scores=score_summary(numbers),
-        calibration=calibration(numbers),
+        scores=score_summary(numbers, times),
+        calibration=calibration(numbers, times),
         measures=tuple(measure_findings(numbers)),
         freeze=FreezeCost(
             megabytes=round(_MEGABYTES + _BYTES_A_ROW * rows / 1e6), seconds=round(1 + rows / _ROWS_A_SECOND)
@@ -98,7 +99,7 @@ def summary_of(numbers: Numbers, rows: int) -> NumbersSummary:
     )
 
 
-def score_summary(numbers: Numbers) -> ScoreSummary:
+def score_summary(numbers: Numbers, times: float = 1.0) -> ScoreSummary:
     """Quantiles, ties, predicted positives, and whether a threshold explains the predictions."""
     score = numbers.score
     values, counts = np.unique(score, return_counts=True)
@@ -106,12 +107,12 @@ def score_summary(numbers: Numbers) -> ScoreSummary:
         quantiles={f"{level:g}": float(np.quantile(score, level)) for level in _LEVELS},
         distinct=len(values),
         largest_tie=int(counts.max()),
-        predicted_positives=int(numbers.prediction.sum()),
+        predicted_positives=round(times * int(numbers.prediction.sum())),
         threshold=numbers.threshold,
     )
 
 
-def calibration(numbers: Numbers) -> Calibration | None:
+def calibration(numbers: Numbers, times: float = 1.0) -> Calibration | None:
     """Expected and counted positives, in all and by bins of the probability; None without labels."""
     if numbers.label is None:
         return None
@@ -119,12 +120,13 @@ def calibration(numbers: Numbers) -> Calibration | None:
     edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
     bins = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(len(edges) - 2, 0))
     return Calibration(
-        expected_positives=float(p.sum()),
-        positives=int(y.sum()),
+        expected_positives=times * float(p.sum()),
+        positives=round(times * int(y.sum())),
         bins=tuple(
             CalibrationBin(
-                lowest=float(p[here].min()), highest=float(p[here].max()), items=int(here.sum()),
-                expected=float(p[here].mean()), observed=float(y[here].mean()),
+                lowest=float(p[here].min()), highest=float(p[here].max()),
+                items=round(times * int(here.sum())), expected=float(p[here].mean()),
+                observed=float(y[here].mean()),
             )
             for b in range(max(len(edges) - 1, 1)) if (here := bins == b).any()
         ),

@@ -20,18 +20,25 @@ def with_differing(before: Sequence[int], rows: pa.RecordBatch) -> list[int]:
     return [old + more for old, more in zip(before, new, strict=True)]
 
 
-def of_systems(spec: Spec, differing: Sequence[int], rows: int) -> Iterator[Finding]:
-    """What the predictions alone say of every comparison; nothing where none is asked for."""
+def of_systems(spec: Spec, differing: Sequence[int], rows: int, total: int) -> Iterator[Finding]:
+    """What the predictions alone say of every comparison; nothing where none is asked for.
+
+    differing: of the rows that were read; total: rows of the source.
+    """
+    all_read = rows == total
     baseline, *others = list(spec.pool.compared) or [""]
-    for name, count in zip(others, differing[1:], strict=True):
+    for name, found in zip(others, differing[1:], strict=True):
         about = f"pool.systems.{name}"
+        count = round(found * total / rows) if rows else found
+        on = plural(count, "item") if all_read else f"about {plural(count, 'item')}"
+        looked_at = "" if all_read else " looked at"
         if not count:
-            yield warning(about, f"predicts the same as {baseline!r} for every item",
+            yield warning(about, f"predicts the same as {baseline!r} for every item{looked_at}",
                           "there is nothing to compare; correct the columns, or leave it out")
         elif count <= spec.budget.labels:
-            yield ok(about, f"differs from {baseline!r} on {plural(count, 'item')}, no more than the budget: "
+            yield ok(about, f"differs from {baseline!r} on {on}, no more than the budget: "
                             "the difference can be known exactly")
         else:
-            share = percent(round(count / rows, 4))
-            yield ok(about, f"differs from {baseline!r} on {plural(count, 'item')} ({share} of the pool), "
+            share = percent(round(found / rows, 4))
+            yield ok(about, f"differs from {baseline!r} on {on} ({share} of the pool), "
                             "where most labels go")

@@ -4,13 +4,16 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 import yaml
 from doubles.small_pool import spec_json, write_small_pool
 
 from assay.flows.cli.main import run_command_line
+from assay.flows.doctor import examine as examination
 from assay.tasks.desks.label_studio.kind import LabelStudioKind
+from assay.tasks.doctor.sampling import portion
 from assay.tasks.spec.evaluation import load_spec
 
 
@@ -234,7 +237,8 @@ def test_scores_that_point_the_other_way_are_told(doctor):
 
 def test_the_column_of_scores_names_the_positive_class_though_nothing_is_predicted_so(doctor):
     pq.write_table(pa.table({
-        "id": [f"i{n}" for n in range(200)], "p_spam": [n / 500 for n in range(200)], "decision": ["ham"] * 200,
+        "id": [f"i{n}" for n in range(200)], "p_spam": [n / 500 for n in range(200)],
+        "decision": ["ham"] * 200,
         "truth": [["ham", "spam"][n > 150] for n in range(200)],
     }), "quiet.parquet")
     told = doctor("quiet.parquet")[1]
@@ -323,3 +327,77 @@ def test_no_label_is_bought_where_every_answer_is_known(folder, capsys):
     capsys.readouterr()
     assert run_command_line(["begin", a_spec(name="other", measure="accuracy", threshold={"min": 80})]) == 2
     assert "threshold.min is 80, and accuracy lies between 0 and 1" in capsys.readouterr().err
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """More than four thousand rows are large; 32 blocks of 50 rows are read."""
+    monkeypatch.setattr(portion, "LARGE_ROWS", 4_000)
+    monkeypatch.setattr(portion, "LARGE_BYTES", 10_000)
+    monkeypatch.setattr(portion, "SAMPLE_ROWS", 1_600)
+    monkeypatch.setattr(examination, "TARGETS", ())      # no forecast: it is not looked at here
+
+
+def write_large(bad=()):
+    """10,000 rows, a third predicted positive, in row groups of 500; rows in `bad` have no score."""
+    n = 10_000
+    table = pa.table({
+        "item_id": [f"i{k}" for k in range(n)], "text": ["some words"] * n,
+        "score": [None if k in bad else float(k * 7919 % n) - 6_666.5 for k in range(n)],
+        "prediction": [int(k * 7919 % n > 6_666) for k in range(n)],
+    })
+    pq.write_table(table, "large.parquet", row_group_size=500)
+    return table
+
+
+def test_of_a_large_file_a_sample_is_read_and_nothing_more_is_promised(doctor, large, capsys):
+    write_large(bad={400})               # in the first row group, behind its block: not looked at
+    code, told = doctor("large.parquet")
+    assert (code, told["usable"], told["rows"]) == (0, True, 10_000)
+    blocks = told["sample"]["blocks"]
+    assert told["sample"]["rows_counted"] is True
+    assert told["rows_read"] == sum(one["rows"] for one in blocks) == 1_600
+    assert {(one["first_row"] - 1) % 500 for one in blocks} == {0}       # each begins with a row group
+    assert {(one["first_row"] - 1) // 500 for one in blocks} == set(range(20))
+    says = by_level(told, "warning")["sample"]["says"]
+    assert "1,600 of 10,000 rows were looked at, 20 blocks of 1 file" in says
+    assert told["scores"]["predicted_positives"] == pytest.approx(3_333, rel=0.1)
+    about = told["scores"]["predicted_positives"]
+    ok = by_level(told, "ok")
+    assert f"about {about:,} of about 10,000 are predicted" in ok["prediction"]["says"]
+    assert (ok["item_id"]["says"], ok["score"]["says"]) == (
+        "no id twice in the rows looked at", "a finite number in every row looked at")
+    assert "--all" in by_level(told, "warning")["sample"]["remedy"]
+    code, told = doctor("large.parquet", "--all")        # reads the bad value
+    assert (code, told["rows_read"], told["sample"]) == (2, 10_000, None)
+    assert "row 401: missing" in by_level(told, "problem")["score"]["says"]
+    run_command_line(["doctor", "large.parquet"])
+    assert "large.parquet: can be used, by the rows looked at" in capsys.readouterr().out
+
+
+def test_what_is_wrong_in_a_sample_is_named_by_its_row_in_the_file(doctor, large):
+    table = write_large(bad={9_500})
+    ids = table.column("item_id").to_pylist()
+    ids[9_501] = "i0"
+    pq.write_table(table.set_column(0, "item_id", pa.array(ids)), "large.parquet", row_group_size=500)
+    code, told = doctor("large.parquet")
+    assert code == 2
+    problems = by_level(told, "problem")
+    assert "'i0' (large.parquet row 1, large.parquet row 9502)" in problems["item_id"]["says"]
+    assert "row 9501: missing" in problems["score"]["says"]
+    assert "in 1 row looked at (about 6 of all)" in problems["score"]["says"]
+
+
+def test_of_large_files_of_text_the_beginnings_are_read_and_rows_are_estimated(doctor, large):
+    write_large()
+    table = pq.read_table("large.parquet")
+    Path("logs").mkdir()
+    for i in range(4):
+        pacsv.write_csv(table.slice(2_500 * i, 2_500), f"logs/{i}.csv")
+    pool = {"source": "logs", "id": "item_id", "score": "score", "prediction": "prediction",
+            "display": ["text"]}
+    told = doctor(a_spec(pool=pool, labels={"positive": "1", "negative": "0"}))[1]
+    assert (told["rows_read"], told["sample"]["rows_counted"]) == (1_600, False)
+    assert told["rows"] == pytest.approx(10_000, rel=0.01)
+    assert [one["rows"] for one in told["sample"]["blocks"]] == [400] * 4
+    assert "mislead where files are sorted" in by_level(told, "warning")["sample"]["says"]

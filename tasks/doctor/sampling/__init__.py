@@ -1,0 +1,1 @@
+"""Which rows of a large source are looked at, and what that leaves unknown."""
