@@ -52,7 +52,8 @@ class Settings(BaseSettings):
     freeze_runner: str = Field(
         default="serial",
         description="Who freezes the shards of a pool of more than about a million rows: serial, threads:N, "
-        "processes:N, dask, dask:ADDRESS, ray or ray:ADDRESS. The result does not depend on it.",
+        "processes:N, dask, dask:ADDRESS, ray or ray:ADDRESS, or prefect: and one of these but serial. "
+        "The result does not depend on it.",
     )
     pages: Path | None = Field(
         default=None, description="A folder for the pages of monitors, one folder each, for a web server."

@@ -6,14 +6,15 @@ Workers need Assay, the address of the store and of the predictions, and credent
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 from assay.evalcore.errors import Unreachable
-from assay.flows.workers.protocol import VARIABLE, Started, Workers, not_installed
+from assay.flows.workers.protocol import VARIABLE, Kind, Started, TaskRunner, not_installed
 
 _PATIENCE = 15    # seconds until the scheduler has to answer
 
 
-class Dask(Workers):
+class Dask(Kind):
     """See the top of this module."""
 
     word, usage = "dask", "dask or dask:ADDRESS"
@@ -24,24 +25,43 @@ class Dask(Workers):
     @contextmanager
     def started(self) -> Iterator[Started]:
         """See Workers.started."""
+        with self._cluster() as (client, lost):
+            futures: WeakSet[Any] = WeakSet()    # a result that was fetched is not to be made again
+
+            def submit(function: Any, *given: Any) -> Any:
+                future = client.submit(function, *given, pure=False)
+                futures.add(future)
+                return future
+
+            try:
+                yield Started(submit, lost)
+            finally:
+                if client.status == "running":
+                    client.cancel(list(futures))
+
+    @contextmanager
+    def task_runner(self) -> Iterator[TaskRunner]:
+        """See Kind.task_runner."""
+        try:
+            from prefect_dask.task_runners import DaskTaskRunner
+        except ImportError:
+            raise not_installed(self.word) from None
+        with (
+            self._cluster() as (client, lost),
+            DaskTaskRunner(address=client.scheduler.address) as runner,
+        ):
+            yield TaskRunner(runner, lost, lambda future: future.wrapped_future.done())
+
+    @contextmanager
+    def _cluster(self) -> Iterator[tuple[Any, tuple[type[BaseException], ...]]]:
+        """Who reaches the cluster, and what says that a worker died."""
         try:
             from distributed import CancelledError, Client, KilledWorker
             from distributed.comm.core import CommClosedError
         except ImportError:
             raise not_installed(self.word) from None
-
         with self._client(Client) as client:
-            futures: list[Any] = []
-
-            def submit(function: Any, *given: Any) -> Any:
-                futures.append(client.submit(function, *given, pure=False))
-                return futures[-1]
-
-            try:
-                yield Started(submit, (KilledWorker, CancelledError, CommClosedError))
-            finally:
-                if client.status == "running":
-                    client.cancel(futures)
+            yield client, (KilledWorker, CancelledError, CommClosedError)
 
     def _client(self, connect: Any) -> Any:
         if self._address is None:

@@ -10,12 +10,12 @@ from socket import create_connection
 from typing import Any
 
 from assay.evalcore.errors import Unreachable
-from assay.flows.workers.protocol import VARIABLE, Started, Workers, not_installed
+from assay.flows.workers.protocol import VARIABLE, Kind, Started, TaskRunner, not_installed
 
 _PATIENCE = 15    # seconds until the head node has to answer
 
 
-class Ray(Workers):
+class Ray(Kind):
     """See the top of this module."""
 
     word, usage = "ray", "ray or ray:ADDRESS"
@@ -26,6 +26,33 @@ class Ray(Workers):
     @contextmanager
     def started(self) -> Iterator[Started]:
         """See Workers.started."""
+        with self._cluster() as (ray, lost):
+            refs: list[Any] = []
+
+            def submit(function: Any, *given: Any) -> Any:
+                # a worker that dies is replaced three times; pieces are safe to repeat
+                refs.append(ray.remote(max_retries=3)(function).remote(*given))
+                return refs[-1].future()
+
+            try:
+                yield Started(submit, lost)
+            finally:
+                for ref in refs:
+                    ray.cancel(ref)
+
+    @contextmanager
+    def task_runner(self) -> Iterator[TaskRunner]:
+        """See Kind.task_runner."""
+        try:
+            from prefect_ray import RayTaskRunner
+        except ImportError:
+            raise not_installed(self.word) from None
+        with self._cluster() as (_, lost), RayTaskRunner() as runner:    # it uses the cluster that is there
+            yield TaskRunner(runner, lost, lambda future: future.wrapped_future.future().done())
+
+    @contextmanager
+    def _cluster(self) -> Iterator[tuple[Any, tuple[type[BaseException], ...]]]:
+        """The library, connected to the cluster, and what says that a worker died."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # work that asks for no graphics card is left alone, as later versions of Ray do
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -36,18 +63,9 @@ class Ray(Workers):
         ours = not ray.is_initialized()
         if ours:
             self._connect(ray)
-        refs: list[Any] = []
-
-        def submit(function: Any, *given: Any) -> Any:
-            # a worker that dies is replaced three times; pieces are safe to repeat
-            refs.append(ray.remote(max_retries=3)(function).remote(*given))
-            return refs[-1].future()
-
         try:
-            yield Started(submit, (ray.exceptions.RaySystemError, ray.exceptions.WorkerCrashedError))
+            yield ray, (ray.exceptions.RaySystemError, ray.exceptions.WorkerCrashedError)
         finally:
-            for ref in refs:
-                ray.cancel(ref)
             if ours:
                 ray.shutdown()
 

@@ -8,11 +8,12 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread
+from typing import Any
 
-from assay.flows.workers.protocol import Started, Workers, how_many
+from assay.flows.workers.protocol import Kind, Started, TaskRunner, how_many
 
 
-class Threads(Workers):
+class Threads(Kind):
     """Threads of this process: they share its memory, and take turns where Python is at work."""
 
     word, usage = "threads", "threads:N"
@@ -30,8 +31,17 @@ class Threads(Workers):
         finally:
             pool.shutdown(cancel_futures=True)
 
+    @contextmanager
+    def task_runner(self) -> Iterator[TaskRunner]:
+        """See Kind.task_runner."""
+        from prefect.task_runners import ThreadPoolTaskRunner
 
-class Processes(Workers):
+        runner: ThreadPoolTaskRunner[Any] = ThreadPoolTaskRunner(self._number)
+        with runner:
+            yield TaskRunner(runner, (), _done)
+
+
+class Processes(Kind):
     """New processes of this machine, each with memory of its own."""
 
     word, usage = "processes", "processes:N"
@@ -50,6 +60,18 @@ class Processes(Workers):
             yield Started(pool.submit, (BrokenProcessPool,))
         finally:
             pool.shutdown(cancel_futures=True)
+
+    @contextmanager
+    def task_runner(self) -> Iterator[TaskRunner]:
+        """See Kind.task_runner."""
+        from prefect.task_runners import ProcessPoolTaskRunner
+
+        with ProcessPoolTaskRunner(self._number, initializer=_in_worker) as runner:
+            yield TaskRunner(runner, (BrokenProcessPool,), _done)
+
+
+def _done(future: Any) -> bool:
+    return bool(future.wrapped_future.done())
 
 
 def _in_worker() -> None:

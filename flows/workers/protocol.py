@@ -31,16 +31,19 @@ class Started:
     lost: tuple[type[BaseException], ...]       # what says that a worker died: the work is to be done again
 
 
+@dataclass(frozen=True, slots=True)
+class TaskRunner:
+    """A task runner of Prefect that has started."""
+
+    runner: Any
+    lost: tuple[type[BaseException], ...]       # what its futures raise where a worker died
+    done: Callable[[Any], bool]                 # whether such a future has ended
+
+
 class Workers(ABC):
-    """One kind of workers, as the setting names it: `WORD` or `WORD:REST`."""
+    """Whoever does the work."""
 
-    word: ClassVar[str]
-    usage: ClassVar[str]           # for messages
     other_processes: ClassVar[bool] = True
-
-    @abstractmethod
-    def __init__(self, rest: str | None) -> None:
-        """rest: what is behind the colon. Raises BadInput."""
 
     @abstractmethod
     def started(self) -> AbstractContextManager[Started]:
@@ -48,6 +51,21 @@ class Workers(ABC):
 
         Raises BadInput, Unreachable.
         """
+
+
+class Kind(Workers):
+    """One kind of workers, as the setting names it: `WORD` or `WORD:REST`."""
+
+    word: ClassVar[str]
+    usage: ClassVar[str]           # for messages
+
+    @abstractmethod
+    def __init__(self, rest: str | None) -> None:
+        """rest: what is behind the colon. Raises BadInput."""
+
+    @abstractmethod
+    def task_runner(self) -> AbstractContextManager[TaskRunner]:
+        """The same workers as Prefect starts them. Raises BadInput, Unreachable."""
 
 
 def how_many(word: str, rest: str | None, otherwise: int) -> int:

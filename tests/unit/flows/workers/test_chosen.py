@@ -19,16 +19,19 @@ def test_serial_is_this_process():
 
 @pytest.mark.parametrize(
     "asked",
-    ["threads", "threads:4", "processes:2", "dask", "dask:tcp://host:8786", "ray", "ray:ray://host:10001"],
+    ["threads", "threads:4", "processes:2", "dask", "dask:tcp://host:8786", "ray", "ray:ray://host:10001",
+     "prefect:threads:2", "prefect:dask:tcp://host:8786"],
 )
 def test_others_are_started_by_nobody_until_they_are_needed(asked):
     with chosen_workers(asked) as map_over:
         assert callable(map_over)
 
 
-@pytest.mark.parametrize("asked", ["", "spark", "serial:2", "threads:", "Dask"])
+@pytest.mark.parametrize(
+    "asked", ["", "spark", "serial:2", "threads:", "Dask", "prefect", "prefect:", "prefect:spark"]
+)
 def test_unknown_ones_are_refused_with_all_there_are(asked):
-    usages = "it may be serial, threads:N, processes:N, dask or dask:ADDRESS, ray or ray:ADDRESS"
+    usages = "it may be serial, threads:N, processes:N, dask or dask:ADDRESS, ray or ray:ADDRESS, or prefect:"
     with pytest.raises(BadInput, match=usages), chosen_workers(asked):
         pass
 
@@ -61,3 +64,16 @@ def test_a_ray_cluster_that_is_not_there_is_named(monkeypatch, address):
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False))
     with pytest.raises(Unreachable, match=f"no Ray cluster answers at '{address}'"), Ray(address).started():
         pass
+
+
+@pytest.mark.parametrize("word", ["threads", "ray"])
+def test_prefect_without_its_api_is_refused(monkeypatch, word):
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    expected = f"prefect:{word} needs the API .* leave Prefect out: ASSAY_FREEZE_RUNNER={word}"
+    with (
+        temporary_settings(restore_defaults={PREFECT_API_URL}),
+        chosen_workers(f"prefect:{word}") as map_over,
+        pytest.raises(BadInput, match=expected),
+    ):
+        list(map_over(abs, [-1, -2]))
