@@ -10,10 +10,12 @@ from doubles.world import World
 from assay.flows.cli.main import run_command_line
 from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
+from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
 from assay.flows.weighted.judges import read_judges
 from assay.flows.weighted.sample import read_sample
 from assay.tasks.ledger import open_store
+from assay.tasks.report.page import report_html
 from assay.tasks.report.price import price_lines
 from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.template import spec_template
@@ -35,6 +37,12 @@ def test_with_few_labels_nothing_is_said_to_be_labelled_out(few_labelled):
     assert line.endswith(
         "items not found yet: none: no unlabelled item predicted negative can change Precision"
     )
+
+
+def test_the_name_counts_among_what_draws_follow_from(few_labelled):
+    opened = open_evaluation(few_labelled.store, "small")
+    page = report_html(report_data(opened, current_standing(opened))).decode()
+    assert "The same name, pool, seed and labels give the same draws" in page
 
 
 def test_what_random_sampling_needs_is_said_once(few_labelled):
