@@ -21,6 +21,7 @@ from assay.tasks.connectors.messages import as_text, content_text
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.response import Plain, Response, Verdict
+from assay.tasks.connectors.unexpected import read_as
 from assay.tasks.connectors.zipped import Zipped, zipped
 
 _JSON_LOG = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{')
@@ -63,13 +64,8 @@ def _responses(
     if log.get("status", "success") != "success":
         notes.tell(f"{place.given}: the run did not finish; what it has is imported")
     for sample in samples:
-        try:
+        with read_as(place, f"the sample {sample.get('id')!r}", "Inspect writes samples", "log"):
             response = _response(about, sample, letters, notes)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise BadInput(
-                f"{place.given}: the sample {sample.get('id')!r} is not as Inspect writes samples "
-                f"({type(error).__name__}: {error}); is the log sound?"
-            ) from None
         if response is not None:
             yield response
 

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
 from assay.tasks.connectors.json_lines import json_line, json_lines, parsed_object, short_values
 from assay.tasks.connectors.messages import as_text
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.response import Response, Verdict
+from assay.tasks.connectors.unexpected import read_as
 
 _SAMPLE = re.compile(rb'\s*\{\s*"doc_id"\s*:\s*\d+\s*,\s*"doc"\s*:')
 _RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\{')
@@ -57,13 +57,8 @@ class LmEvalSamples(LogImporter):
             lines[str(sample.get("doc_id"))].append(where)
         for document, places in lines.items():
             samples = [json_line(place.path, where) for where in places]
-            try:
+            with read_as(place, f"the document {document}", "lm-evaluation-harness writes samples"):
                 response = _response(samples, task, system, date, notes)
-            except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-                raise BadInput(
-                    f"{place.given}: the document {document} is not as lm-evaluation-harness writes samples "
-                    f"({type(error).__name__}: {error}); is the file sound?"
-                ) from None
             if response is not None:
                 yield response
 

@@ -22,6 +22,7 @@ from assay.tasks.connectors.mlflow.traces import response_of
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.response import Response
+from assay.tasks.connectors.unexpected import read_as
 
 _ID = rb'"(?:trace_id|request_id)"\s*:'
 _TRACE = re.compile(rb'\s*\[?\s*\{\s*(?:"info"\s*:\s*\{\s*)?' + _ID)
@@ -48,13 +49,8 @@ class MlflowLogs(LogImporter):
             if is_table(entry):
                 yield from responses_of(entry, place.given, notes)
                 continue
-            try:
+            with read_as(place, f"entry {number}", "MLflow writes traces"):
                 response = response_of(_trace(entry), asked, notes)
-            except (KeyError, TypeError, AttributeError, ValueError) as error:
-                raise BadInput(
-                    f"{place.given}: entry {number} is not as MLflow writes traces "
-                    f"({type(error).__name__}: {error}); is the file sound?"
-                ) from None
             if response is not None:
                 yield response
 

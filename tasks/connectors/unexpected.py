@@ -1,0 +1,22 @@
+"""The error for a record of a log that is not as its tool writes them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assay.evalcore.errors import BadInput
+from assay.tasks.connectors.place import Place
+
+
+@contextmanager
+def read_as(place: Place, record: str, written: str, whole: str = "file") -> Iterator[None]:
+    """While a record is taken apart, whatever it lacks is BadInput.
+
+    record: which one, for people; written: "MLflow writes traces"; whole: what the place is called
+    """
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        raise BadInput(
+            f"{place.given}: {record} is not as {written} ({type(error).__name__}: {error}); "
+            f"is the {whole} sound?"
+        ) from None
