@@ -23,13 +23,14 @@ from benchmarks.large_pools.rounds import Rounds
 
 PAGE = Path(__file__).parents[2] / "docs" / "large-pools-measured.md"
 RUNNERS = ("serial", "processes:2", "dask", "ray")   # Dask and Ray: as many workers as processors
+LEAST = 10**6             # rows of a pool that is measured with all of them
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure what the cache does not have yet, print it, and put the tables into the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.large_pools", description=__doc__)
-    parser.add_argument("--rows", default="1e6,1e7,1e8")
-    parser.add_argument("--shown", default="1e6,1e7", help="pools whose items have two texts")
+    parser.add_argument("--rows", default="1e4,1e6,1e7,1e8")
+    parser.add_argument("--shown", default="1e4,1e6,1e7", help="pools whose items have two texts")
     parser.add_argument("--s3", default="1e6,1e7", help="pools that are also read from and written to S3")
     parser.add_argument("--runners", default=",".join(RUNNERS))
     parser.add_argument("--folder", type=Path, default=Path(".cache/large-pools"))
@@ -49,9 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
     freezes = sorted(
         (Freeze(**one["freeze"]) for one in kept), key=lambda f: (f.rows, f.shown, f.where, _place(f.runner))
     )
-    alone = [one for one in kept if "rounds" in one]
-    rounds = sorted(((one["rows"], Rounds(**one["rounds"])) for one in alone), key=lambda r: r[0])
-    largest = max(alone, key=lambda one: one["rows"])
+    alone = sorted((one for one in kept if "rounds" in one), key=lambda one: (one["shown"], one["rows"]))
+    rounds = [(one["rows"], one["shown"], Rounds(**one["rounds"])) for one in alone]
+    largest = [one for one in alone if not one["shown"]][-1]
     text = tables(freezes, rounds, largest["bytes"] / largest["rows"], machine())
     sys.stdout.write(text)
     rewrite(chosen.page, text)
@@ -59,14 +60,19 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _wanted(chosen: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
-    runners = chosen.runners.split(",")
     for rows in _numbers(chosen.rows):
         for where in ("disk", "S3") if rows in _numbers(chosen.s3) else ("disk",):
-            for runner in runners:
+            for runner in _runners(chosen, rows):
                 yield {"rows": rows, "shown": False, "runner": runner, "where": where}
     for rows in _numbers(chosen.shown):
-        for runner in runners[:2]:
+        for runner in _runners(chosen, rows)[:2]:
             yield {"rows": rows, "shown": True, "runner": runner, "where": "disk"}
+
+
+def _runners(chosen: argparse.Namespace, rows: int) -> list[str]:
+    """Of a pool that no worker gets anything of, the first runner is enough."""
+    runners: list[str] = chosen.runners.split(",")
+    return runners if rows >= LEAST else runners[:1]
 
 
 def _measured(
@@ -78,14 +84,14 @@ def _measured(
         given, store = str(source), f"{made}/ledger"
         if where == "S3":
             given, store = _on_s3(source, s3), s3.new_url("large")
-        bare = scan(str(source), columns)
+        bare = scan(given, columns)
         seconds, memory, digests = freeze(given, store, Path(made) / "spec", columns, runner, {})
         found = Freeze(
             rows=rows, shown=shown, runner=runner, where=where, seconds=seconds, scan=bare, memory=memory,
             digests=digests,
         )
         one = {"rows": rows, "shown": shown, "runner": runner, "where": where, "freeze": asdict(found)}
-        if (runner, where, shown) == ("serial", "disk", False):
+        if (runner, where) == ("serial", "disk"):
             one["bytes"] = sum(path.stat().st_size for path in Path(store).rglob("*") if path.is_file())
             command = [sys.executable, "-m", "benchmarks.large_pools.rounds", store]
             one["rounds"] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)

@@ -18,6 +18,7 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.sources.files.listing import list_files
 
 NAME = "large"
+LABELS = 50               # of a round
 _LOOK_EVERY = 0.2        # seconds between two looks at the processes' memory
 
 
@@ -46,7 +47,7 @@ def freeze(
         "pool": {"source": source, "id": "item_id", "score": "score", "threshold": 0.0,
                  "display": list(columns[2:])},
         "labels": {"positive": "yes", "negative": "no"}, "measure": ["f1"], "method": "dirichlet-tree",
-        "target": {"half_width": 0.02}, "budget": {"labels": 1000}, "batch_size": 100,
+        "target": {"half_width": 1e-6}, "budget": {"labels": 1000}, "batch_size": LABELS,
         "desk": {"kind": "simulated", "labels": "none.csv"}, "store": store, "seed": 7,
     }), encoding="utf-8")
     command = [sys.executable, "-m", "benchmarks.large_pools.begin", str(spec)]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.large_pools.freezing import Freeze
+from benchmarks.large_pools.freezing import LABELS, Freeze
 from benchmarks.large_pools.rounds import Rounds
 
 # List prices of one large cloud, rounded, to turn units into money: yours will differ.
@@ -14,7 +14,7 @@ BEGIN, END = "<!-- tables -->", "<!-- end of tables -->"
 
 
 def tables(
-    freezes: Sequence[Freeze], rounds: Sequence[tuple[int, Rounds]], bytes_a_row: float, machine: str
+    freezes: Sequence[Freeze], rounds: Sequence[tuple[int, bool, Rounds]], bytes_a_row: float, machine: str
 ) -> str:
     """All tables, in Markdown."""
     return "\n\n".join([
@@ -35,9 +35,9 @@ def _how_to_read() -> str:
     return (
         "Each freeze is a new process that begins an evaluation by a Dirichlet tree; the start of workers "
         "counts, that of the process does not. A pool of 10⁶ rows is one shard, which no worker gets. *Scan* "
-        "is a bare scan by Arrow of the same columns from the disk, in one process, just before. Memory is "
-        "what the largest process holds by itself at its peak. With two texts, what people see is checked "
-        "and hashed as well."
+        "is a bare scan by Arrow of the same columns from the same place, in one process, just before. "
+        "Memory is what the largest process holds by itself at its peak. With two texts, what "
+        "people see is checked and hashed as well."
     )
 
 
@@ -47,13 +47,11 @@ def _freezing(freezes: Sequence[Freeze]) -> str:
         "times the scan | memory, GB |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for one in freezes:
-        columns = "id, score, two texts" if one.shown else "id, score"
-        lines.append(
-            f"| {one.rows:,} | {columns} | {one.runner} | {one.where} | {one.seconds:.1f} | "
-            f"{one.rows / one.seconds:,.0f} | {one.scan:.1f} | {one.seconds / one.scan:.1f} | "
-            f"{one.memory:.2f} |"
-        )
+    lines.extend(
+        f"| {one.rows:,} | {_columns(one.shown)} | {one.runner} | {one.where} | {one.seconds:.1f} | "
+        f"{one.rows / one.seconds:,.0f} | {one.scan:.1f} | {one.seconds / one.scan:.1f} | {one.memory:.2f} |"
+        for one in freezes
+    )
     return "\n".join(lines)
 
 
@@ -68,19 +66,27 @@ def _same(freezes: Sequence[Freeze]) -> str:
     return "The digests of pool and partition are the same in every row of the table with the same pool."
 
 
-def _rounds(rounds: Sequence[tuple[int, Rounds]]) -> str:
+def _rounds(rounds: Sequence[tuple[int, bool, Rounds]]) -> str:
     lines = [
-        "Rounds of 100 labels on the frozen pool on disk, in a new process. A round: collect and close it, "
-        "estimate, plan and post the next.", "",
-        "| rows | open, plan and post round 1, s | a round, median s | nothing due, s | "
-        "round against the smallest pool |",
-        "|---|---|---|---|---|",
+        f"Rounds of {LABELS} labels on the frozen pool on disk, in a new process. A round: collect and close "
+        "it, estimate, plan and post the next. Medians; calls and bytes are those of the ledger. With two "
+        "texts, what people see is read from the source again.", "",
+        "| rows | columns | open, plan and post round 1, s | a round, s | of the processor, s | calls | "
+        "KiB read | nothing due, s | round against the smallest pool |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    smallest = rounds[0][1].median
-    for rows, one in rounds:
-        seconds = " | ".join(f"{number:.2f}" for number in (one.first, one.median, one.idle))
-        lines.append(f"| {rows:,} | {seconds} | {one.median / smallest:.2f} |")
+    smallest: dict[bool, float] = {}
+    for rows, shown, one in rounds:
+        times = one.seconds / smallest.setdefault(shown, one.seconds)
+        lines.append(
+            f"| {rows:,} | {_columns(shown)} | {one.first:.2f} | {one.seconds:.2f} | {one.cpu:.2f} | "
+            f"{one.calls:,} | {one.kib:,.0f} | {one.idle:.2f} | {times:.2f} |"
+        )
     return "\n".join(lines)
+
+
+def _columns(shown: bool) -> str:
+    return "id, score, two texts" if shown else "id, score"
 
 
 def _plan(freezes: Sequence[Freeze], bytes_a_row: float) -> str:
