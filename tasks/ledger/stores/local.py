@@ -113,9 +113,9 @@ class LocalStore:
         with self._explained("discard", key):
             try:
                 path.unlink()
-            except (FileNotFoundError, NotADirectoryError):
+                _flush_folder(path.parent)
+            except (FileNotFoundError, NotADirectoryError):   # somebody else discarded it, or what it was in
                 return
-            _flush_folder(path.parent)
             if key.count("/") > 1:
                 with suppress(OSError):   # others are in it
                     path.parent.rmdir()

@@ -247,3 +247,20 @@ def test_a_folder_of_the_index_goes_with_its_last_key(tmp_path):
     store.discard("index/x")
     assert sorted(path.name for path in (tmp_path / "index").rglob("*")) == ["open"]
     assert store.put("index/open/e/3", b"3") == b"3"
+
+
+def test_a_folder_that_another_process_removes_meanwhile_is_no_error(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch
+):
+    for key in ("index/open/e/1", "index/open/e/2"):
+        store.put(key, b"")
+    unlink = Path.unlink
+
+    def both_at_once(path: Path) -> None:
+        unlink(path)
+        monkeypatch.undo()
+        LocalStore(store.root).discard("index/open/e/2")
+
+    monkeypatch.setattr(Path, "unlink", both_at_once)
+    store.discard("index/open/e/1")
+    assert not (store.root / "index/open/e").exists()
