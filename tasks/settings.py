@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.freeze_runner import SERIAL, FreezeRunnerVariable
 
 Seconds = Annotated[float, Field(allow_inf_nan=False, le=366 * 24 * 3600)]
 
@@ -49,11 +50,10 @@ class Settings(BaseSettings):
     sweep_workers: int = Field(
         default=4, ge=1, le=64, description="Evaluations a sweep advances at the same time."
     )
-    freeze_runner: str = Field(
-        default="serial",
-        description="Who freezes the shards of a pool of more than about a million rows: serial, threads:N, "
-        "processes:N, dask, dask:ADDRESS, ray or ray:ADDRESS, or prefect: and one of these but serial. "
-        "The result does not depend on it.",
+    freeze_runner: FreezeRunnerVariable = Field(
+        default=SERIAL,
+        description="Who freezes the shards of a pool of more than about a million rows, where the spec does "
+        "not say (`freeze_runner`). The result does not depend on it.",
     )
     pages: Path | None = Field(
         default=None, description="A folder for the pages of monitors, one folder each, for a web server."

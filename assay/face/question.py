@@ -65,6 +65,7 @@ def _affordable(source: Source) -> int:
 def _named(data: Mapping[str, Any]) -> str:
     """A name of the question: the same for the same question about the same rows."""
     content = {**data, "pool": {**data["pool"], "source": Path(str(data["pool"]["source"])).name}}
+    content.pop("freeze_runner", None)
     text = json.dumps(content, sort_keys=True, default=str)
     return f"evaluation-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 

@@ -109,7 +109,7 @@ def _freeze(
 ) -> Manifest:
     """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
     inherited = write_inherited(store, spec)
-    with chosen_workers(Settings().freeze_runner) as workers:
+    with chosen_workers(spec.freeze_runner or Settings().freeze_runner) as workers:
         return freeze_pool(spec, store, progress, claim, inherited=inherited, map_over=workers)
 
 

@@ -58,10 +58,12 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
 
 def _spec_of(run: MonitorRun, opening: Opening) -> Spec:
     spec = run.spec_of(opening.window)
-    return spec.evaluation(
+    asked = spec.evaluation(
         spec.window(opening.window), str(opening.evaluation), opening.labels, opening.inherits, opening.carry,
         opening.outcomes,
     )
+    # a cluster that is gone must not hold up the windows of its time
+    return asked.model_copy(update={"freeze_runner": run.spec.freeze_runner})
 
 
 def _waits_for_reference(run: MonitorRun, window: str) -> bool:

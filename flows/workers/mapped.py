@@ -12,7 +12,8 @@ from contextlib import ExitStack
 from typing import TypeAlias, TypeVar
 
 from assay.evalcore.errors import AssayError
-from assay.flows.workers.protocol import VARIABLE, Promised, Started, Workers
+from assay.flows.workers.protocol import Promised, Started, Workers
+from assay.tasks.freeze_runner import SETTING
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -84,7 +85,7 @@ class OnWorkers:
     def _again(self, left: int, tries: int, died: BaseException) -> None:
         if tries == _TRIES:
             raise WorkersDied(
-                f"{VARIABLE}: workers died {_TRIES} times in a row before one piece of work was done "
+                f"{SETTING}: workers died {_TRIES} times in a row before one piece of work was done "
                 f"({type(died).__name__}: {str(died)[:200]}); they have too little memory (start fewer, or "
                 "give each 2 GB), or cannot start at all: look at what they wrote to standard error"
             )

@@ -9,7 +9,8 @@ from typing import Any
 from weakref import WeakSet
 
 from assay.evalcore.errors import Unreachable
-from assay.flows.workers.protocol import VARIABLE, Kind, Started, TaskRunner, not_installed
+from assay.flows.workers.protocol import Kind, Started, TaskRunner, not_installed
+from assay.tasks.freeze_runner import SETTING, Runner
 
 _PATIENCE = 15    # seconds until the scheduler has to answer
 
@@ -17,10 +18,10 @@ _PATIENCE = 15    # seconds until the scheduler has to answer
 class Dask(Kind):
     """See the top of this module."""
 
-    word, usage = "dask", "dask or dask:ADDRESS"
+    word = "dask"
 
-    def __init__(self, rest: str | None) -> None:
-        self._address = rest
+    def __init__(self, asked: Runner) -> None:
+        self._address = asked.address
 
     @contextmanager
     def started(self) -> Iterator[Started]:
@@ -74,6 +75,6 @@ class Dask(Kind):
         except (OSError, TimeoutError, ValueError) as error:
             said = str(error) or type(error).__name__
             raise Unreachable(
-                f"{VARIABLE}: no Dask scheduler answers at {self._address!r} ({said[:200]}); start it, or "
+                f"{SETTING}: no Dask scheduler answers at {self._address!r} ({said[:200]}); start it, or "
                 "correct the address (tcp://host:8786)"
             ) from None

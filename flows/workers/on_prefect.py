@@ -15,7 +15,8 @@ from contextvars import Context, copy_context
 from typing import Any
 
 from assay.evalcore.errors import BadInput
-from assay.flows.workers.protocol import VARIABLE, Kind, Promised, Started, TaskRunner, Workers
+from assay.flows.workers.protocol import Kind, Promised, Started, TaskRunner, Workers
+from assay.tasks.freeze_runner import SETTING
 
 
 class Prefect(Workers):
@@ -36,8 +37,8 @@ class Prefect(Workers):
 
         if not PREFECT_API_URL.value():
             raise BadInput(
-                f"{VARIABLE}: prefect:{self._kind.word} needs the API of a Prefect server, and "
-                f"PREFECT_API_URL is not set; set it, or leave Prefect out: {VARIABLE}={self._kind.word}"
+                f"{SETTING}: prefect:{self._kind.word} needs the API of a Prefect server, and "
+                f"PREFECT_API_URL is not set; set it, or leave Prefect out: {self._kind.word}"
             )
         context = _of_the_flow_run()
         with self._kind.task_runner() as started:

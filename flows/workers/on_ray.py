@@ -10,7 +10,8 @@ from socket import create_connection
 from typing import Any
 
 from assay.evalcore.errors import Unreachable
-from assay.flows.workers.protocol import VARIABLE, Kind, Started, TaskRunner, not_installed
+from assay.flows.workers.protocol import Kind, Started, TaskRunner, not_installed
+from assay.tasks.freeze_runner import SETTING, Runner
 
 _PATIENCE = 15    # seconds until the head node has to answer
 
@@ -18,10 +19,10 @@ _PATIENCE = 15    # seconds until the head node has to answer
 class Ray(Kind):
     """See the top of this module."""
 
-    word, usage = "ray", "ray or ray:ADDRESS"
+    word = "ray"
 
-    def __init__(self, rest: str | None) -> None:
-        self._address = rest
+    def __init__(self, asked: Runner) -> None:
+        self._address = asked.address
 
     @contextmanager
     def started(self) -> Iterator[Started]:
@@ -79,7 +80,7 @@ class Ray(Kind):
         except (OSError, ValueError, RuntimeError) as error:
             said = (str(error) or type(error).__name__).splitlines()[0]
             raise Unreachable(
-                f"{VARIABLE}: no Ray cluster answers at {self._address!r} ({said[:200]}); start it, or "
+                f"{SETTING}: no Ray cluster answers at {self._address!r} ({said[:200]}); start it, or "
                 "correct the address (host:6379, or ray://host:10001)"
             ) from None
 

@@ -10,17 +10,18 @@ from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import Any
 
-from assay.flows.workers.protocol import Kind, Started, TaskRunner, how_many
+from assay.flows.workers.protocol import Kind, Started, TaskRunner
+from assay.tasks.freeze_runner import Runner
 
 
 class Threads(Kind):
     """Threads of this process: they share its memory, and take turns where Python is at work."""
 
-    word, usage = "threads", "threads:N"
+    word = "threads"
     other_processes = False
 
-    def __init__(self, rest: str | None) -> None:
-        self._number = how_many(self.word, rest, os.cpu_count() or 1)
+    def __init__(self, asked: Runner) -> None:
+        self._number = asked.workers or os.cpu_count() or 1
 
     @contextmanager
     def started(self) -> Iterator[Started]:
@@ -44,10 +45,10 @@ class Threads(Kind):
 class Processes(Kind):
     """New processes of this machine, each with memory of its own."""
 
-    word, usage = "processes", "processes:N"
+    word = "processes"
 
-    def __init__(self, rest: str | None) -> None:
-        self._number = how_many(self.word, rest, os.cpu_count() or 1)
+    def __init__(self, asked: Runner) -> None:
+        self._number = asked.workers or os.cpu_count() or 1
 
     @contextmanager
     def started(self) -> Iterator[Started]:

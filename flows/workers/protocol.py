@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from assay.evalcore.errors import BadInput
-
-VARIABLE = "ASSAY_FREEZE_RUNNER"
+from assay.tasks.freeze_runner import SETTING, Runner
 
 
 class Promised(Protocol):
@@ -54,29 +53,19 @@ class Workers(ABC):
 
 
 class Kind(Workers):
-    """One kind of workers, as the setting names it: `WORD` or `WORD:REST`."""
+    """One kind of workers, as the setting names it."""
 
     word: ClassVar[str]
-    usage: ClassVar[str]           # for messages
 
     @abstractmethod
-    def __init__(self, rest: str | None) -> None:
-        """rest: what is behind the colon. Raises BadInput."""
+    def __init__(self, asked: Runner) -> None:
+        """asked: how many of them, or where."""
 
     @abstractmethod
     def task_runner(self) -> AbstractContextManager[TaskRunner]:
         """The same workers as Prefect starts them. Raises BadInput, Unreachable."""
 
 
-def how_many(word: str, rest: str | None, otherwise: int) -> int:
-    """The number of workers that was asked for. Raises BadInput."""
-    if rest is None:
-        return otherwise
-    if not rest.isdecimal() or not 1 <= int(rest) <= 1024:
-        raise BadInput(f"{VARIABLE}: {word}:{rest}: the number of workers is a whole number from 1 to 1024")
-    return int(rest)
-
-
 def not_installed(word: str) -> BadInput:
     """The error for a cluster whose library is not there."""
-    return BadInput(f"{VARIABLE}: {word} is not installed here: pip install 'assay[{word}]'")
+    return BadInput(f"{SETTING}: {word} is not installed here: pip install 'assay[{word}]'")

@@ -2,7 +2,7 @@
 
     never                     what the windows are, what is measured of them, and who is who
     with another model        what the predictions mean: columns, segments, systems
-    anything else             from the next window on
+    anything else             from the next window on; `freeze_runner` at once, for every window
 
 A monitor compares windows. So what a window's value means may not change between two that are compared.
 """

@@ -4,9 +4,10 @@ A spec is a YAML file (`assay init` writes a commented one). `load_spec` turns i
 one error that lists every problem with its path. Paths in it (`pool.source`, a desk's files, a folder store)
 are relative to the current directory, as for any other tool, and are recorded as they were given.
 
-What goes into the ledger is `to_json`: every choice made explicit, defaults included, no `store`. The store
-is left out because it says where the record is kept, not what was asked: the same evaluation on a folder and
-on S3 is the same evaluation, and a ledger that was copied elsewhere is still its own. Choices that were not
+What goes into the ledger is `to_json`: every choice made explicit, defaults included, no `store` and no
+`freeze_runner`. They say where the record is kept and who freezes the pool, not what was asked: the same
+evaluation on a folder and on S3 is the same evaluation, and a ledger that was copied elsewhere is still its
+own. Choices that were not
 made are left out too, so an optional key added by a later version does not change the digest of old specs.
 """
 
@@ -31,6 +32,7 @@ from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.kind import Labelling
 from assay.tasks.desks.registry import DESK_KINDS, DeskChoice
+from assay.tasks.freeze_runner import RUNNERS, FreezeRunner
 from assay.tasks.ledger.layout import check_name
 from assay.tasks.schema import Location, Part, wrong
 from assay.tasks.spec.alerts import Alerts
@@ -70,6 +72,7 @@ class Spec(Part):
     """One evaluation, as asked for."""
 
     of_monitor: ClassVar[bool] = False
+    not_recorded: ClassVar[frozenset[str]] = frozenset({"store", "freeze_runner"})
 
     name: str = Field(description="a name for the evaluation, unique in its store")
     pool: Pool = Field(description="where the predictions are and what their columns mean")
@@ -97,6 +100,9 @@ class Spec(Part):
         description="how labels are made of answers: {rule: majority | dawid-skene | median | mean}",
     )
     store: Location | None = Field(default=None, description="the store of the ledger: a folder or s3://bucket/prefix")
+    freeze_runner: FreezeRunner | None = Field(
+        default=None, description=f"who freezes a large pool: {RUNNERS}; ASSAY_FREEZE_RUNNER unless given"
+    )
     threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
     alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
     warm_start: WarmStart | None = Field(
@@ -217,8 +223,10 @@ class Spec(Part):
         )
 
     def to_json(self) -> JsonObject:
-        """What is recorded: plain JSON values, defaults included, without the store."""
-        return self.model_dump(mode="json", by_alias=True, exclude={"store"}, exclude_none=True)
+        """What is recorded: plain JSON values, defaults included, without `not_recorded`."""
+        return self.model_dump(
+            mode="json", by_alias=True, exclude=set(self.not_recorded), exclude_none=True
+        )
 
     @staticmethod
     def from_json(data: Mapping[str, Any], origin: str = "spec.json") -> "Spec":

@@ -133,6 +133,7 @@ class MonitorSpec(Spec):
     """One monitor, as asked for."""
 
     of_monitor: ClassVar[bool] = True
+    not_recorded: ClassVar[frozenset[str]] = frozenset({"store"})   # its runs read all else from the ledger
 
     monitor: Watch = Field(description="when to look, and what is a breach")
     model_version: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(

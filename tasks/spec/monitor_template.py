@@ -37,6 +37,7 @@ desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 # outcomes: {source: chargebacks.csv, id: item_id, label: label, complete_after_days: 30, otherwise: no match}
 
 # store: s3://bucket/prefix      # the record; ASSAY_STORE, which sweeps and the receiver watch, unless given
+# freeze_runner: processes:4     # who reads and freezes windows of millions of rows
 
 threshold: {min: 0.80}           # the floor; and/or monitor.drop
 # alerts:                        # who is told of a breach; addresses are secrets and live in the environment

@@ -65,6 +65,7 @@ method: auto
 # outcomes: {source: chargebacks.csv, id: item_id, label: label}   # labels that came by themselves
 
 store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix
+# freeze_runner: processes:4     # who freezes a pool of millions of rows (docs/how-to/large-pools.md)
 
 # threshold: {min: 0.80}         # or max; optional: makes assay say ok, breach or inconclusive
 # alerts:                        # who is told of a breach; addresses are secrets and live in the environment

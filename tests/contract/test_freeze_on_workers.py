@@ -13,13 +13,17 @@ from assay.flows.evaluation.begin import begin
 from assay.flows.workers.mapped import OnWorkers
 from assay.flows.workers.on_dask import Dask
 from assay.flows.workers.on_this_machine import Processes, Threads
+from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger import open_store
+from assay.tasks.pool import freeze
 from assay.tasks.pool.cutting import frozen_shards
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.shards import cutting
+from assay.tasks.pool.shards import work as shard_work
 
 ROWS = 3 * PART_ROWS + 5
+TWO_THREADS, TWO_PROCESSES = Runner("threads", workers=2), Runner("processes", workers=2)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,7 +60,7 @@ def expected(spec, tmp_path_factory):
     return ledger(store)
 
 
-@pytest.mark.parametrize("workers", [Threads("2"), Processes("2"), Dask(None)])
+@pytest.mark.parametrize("workers", [Threads(TWO_THREADS), Processes(TWO_PROCESSES), Dask(Runner("dask"))])
 def test_the_ledger_is_the_same_though_a_worker_is_killed(spec, expected, tmp_path, workers):
     store = open_store(str(tmp_path / "ledger"))
     if isinstance(workers, Dask):
@@ -74,19 +78,37 @@ def test_the_ledger_is_the_same_though_a_worker_is_killed(spec, expected, tmp_pa
     assert (tmp_path / "death-0").exists() == workers.other_processes
 
 
-def test_the_setting_decides_for_an_evaluation_that_begins(spec, expected, tmp_path, monkeypatch):
-    used = []
-    monkeypatch.setenv("ASSAY_FREEZE_RUNNER", "threads:2")
+def test_the_spec_says_who_freezes_and_another_goes_on_where_a_freeze_ended(
+    spec, expected, tmp_path, monkeypatch
+):
+    used: list[Threads] = []
+    monkeypatch.setenv("ASSAY_FREEZE_RUNNER", "serial")
     started = Threads.started
     monkeypatch.setattr(Threads, "started", lambda self: used.append(self) or started(self))
     store = open_store(str(tmp_path / "ledger"))
-    data = spec.to_json()
     (tmp_path / "labels.csv").write_text("item_id,label\n" + "".join(f"{i},match\n" for i in range(ROWS)))
+    data = spec.to_json()
     data["desk"]["labels"] = str(tmp_path / "labels.csv")
-    begin(store, type(spec).from_json(data))
-    assert len(used) == 1
+
+    def frozen_by(runner):
+        return begin(store, type(spec).from_json(data | {"freeze_runner": runner}))
+
+    with monkeypatch.context() as ended:
+        ended.setattr(freeze, "cut_pool", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            frozen_by("threads:2")
+    with monkeypatch.context() as read_before:
+        read_before.setattr(shard_work, "_Pass", interrupted)
+        frozen_by("threads:3")
+    assert len(used) == 2
+    frozen_by("processes:2")      # it has begun: nobody starts
     parts = [key for key in expected if "/pool/part-" in key]
     assert {key: store.get(key) for key in parts} == {key: expected[key] for key in parts}
+
+
+def interrupted(*given):
+    """Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 def test_from_s3_to_s3_nothing_passes_through_the_disk(table, spec, expected, s3, tmp_path, monkeypatch):
@@ -99,7 +121,7 @@ def test_from_s3_to_s3_nothing_passes_through_the_disk(table, spec, expected, s3
     key = f"{folder}/p.parquet".removeprefix(f"s3://{s3.bucket}/")
     boto3.client("s3").put_object(Bucket=s3.bucket, Key=key, Body=sink.getvalue().to_pybytes())
     store = open_store(f"{folder}-ledger")
-    with closing(OnWorkers(Processes("2"))) as map_over:
+    with closing(OnWorkers(Processes(TWO_PROCESSES))) as map_over:
         freeze_pool(a_spec(folder), store, map_over=map_over)
     frozen = ledger(store)
     same = [key for key in expected if not key.endswith((".json",)) or "/partitions/" in key]

@@ -1,4 +1,4 @@
-"""ASSAY_FREEZE_RUNNER: what it may be, and what is said of anything else."""
+"""Who freezes a large pool: whom the setting asks for, and what is said where they are not there."""
 
 import sys
 from types import SimpleNamespace
@@ -9,6 +9,7 @@ from assay.evalcore.errors import BadInput, Unreachable
 from assay.flows.workers.chosen import chosen_workers
 from assay.flows.workers.on_dask import Dask
 from assay.flows.workers.on_ray import Ray
+from assay.tasks.freeze_runner import Runner
 from assay.tasks.pool.mapping import one_after_the_other
 
 
@@ -27,25 +28,11 @@ def test_others_are_started_by_nobody_until_they_are_needed(asked):
         assert callable(map_over)
 
 
-@pytest.mark.parametrize(
-    "asked", ["", "spark", "serial:2", "threads:", "Dask", "prefect", "prefect:", "prefect:spark"]
-)
-def test_unknown_ones_are_refused_with_all_there_are(asked):
-    usages = "it may be serial, threads:N, processes:N, dask or dask:ADDRESS, ray or ray:ADDRESS, or prefect:"
-    with pytest.raises(BadInput, match=usages), chosen_workers(asked):
-        pass
-
-
-@pytest.mark.parametrize("asked", ["threads:0", "processes:many", "processes:-1"])
-def test_numbers_of_workers(asked):
-    with pytest.raises(BadInput, match="is a whole number from 1 to 1024"), chosen_workers(asked):
-        pass
-
-
 @pytest.mark.parametrize(("kind", "library"), [(Dask, "distributed"), (Ray, "ray")])
 def test_a_missing_extra_is_named(monkeypatch, kind, library):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(BadInput, match=rf"pip install 'assay\[{kind.word}\]'"), kind(None).started():
+    workers = kind(Runner(kind.word))
+    with pytest.raises(BadInput, match=rf"pip install 'assay\[{kind.word}\]'"), workers.started():
         pass
 
 
@@ -54,7 +41,7 @@ def test_a_dask_scheduler_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr("assay.flows.workers.on_dask._PATIENCE", 0.2)
     with (
         pytest.raises(Unreachable, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"),
-        Dask("tcp://127.0.0.1:9").started(),
+        Dask(Runner("dask", address="tcp://127.0.0.1:9")).started(),
     ):
         pass
 
@@ -62,7 +49,8 @@ def test_a_dask_scheduler_that_is_not_there_is_named(monkeypatch):
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "host:port"])
 def test_a_ray_cluster_that_is_not_there_is_named(monkeypatch, address):
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False))
-    with pytest.raises(Unreachable, match=f"no Ray cluster answers at '{address}'"), Ray(address).started():
+    asked = Runner("ray", address=address)
+    with pytest.raises(Unreachable, match=f"no Ray cluster answers at '{address}'"), Ray(asked).started():
         pass
 
 
@@ -70,7 +58,7 @@ def test_a_ray_cluster_that_is_not_there_is_named(monkeypatch, address):
 def test_prefect_without_its_api_is_refused(monkeypatch, word):
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    expected = f"prefect:{word} needs the API .* leave Prefect out: ASSAY_FREEZE_RUNNER={word}"
+    expected = f"prefect:{word} needs the API .* leave Prefect out: {word}"
     with (
         temporary_settings(restore_defaults={PREFECT_API_URL}),
         chosen_workers(f"prefect:{word}") as map_over,

@@ -11,6 +11,7 @@ from assay.evalcore.errors import BadArgument, BadInput
 from assay.flows.workers.mapped import OnWorkers, WorkersDied
 from assay.flows.workers.on_this_machine import Processes, Threads
 from assay.flows.workers.protocol import Started, Workers
+from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.mapping import stopping
@@ -23,7 +24,7 @@ class Lost(Exception):
 class Fragile(Workers):
     """Workers that die with whoever does a piece for the first time, as often as told."""
 
-    word = usage = "fragile"
+    word = "fragile"
     other_processes = False
 
     def __init__(self, deaths: dict[int, int]) -> None:
@@ -94,7 +95,7 @@ def test_whoever_stops_early_sends_the_workers_home():
 
 
 def test_threads():
-    with closing(OnWorkers(Threads("3"))) as mapped:
+    with closing(OnWorkers(Threads(Runner("threads", workers=3)))) as mapped:
         assert list(mapped(double, range(9))) == [2 * i for i in range(9)]
         with pytest.raises(BadArgument, match="1 is odd"):
             list(mapped(refusing, range(9)))
@@ -109,11 +110,11 @@ def test_one_piece_is_not_worth_a_worker():
 
 def test_a_process_that_is_killed_is_replaced(tmp_path):
     work = DyingWork(double, str(tmp_path), at=1, times=2)
-    with closing(OnWorkers(Processes("2"))) as mapped:
+    with closing(OnWorkers(Processes(Runner("processes", workers=2)))) as mapped:
         assert list(mapped(work, range(4))) == [0, 2, 4, 6]
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_store_in_memory_cannot_travel():
     with pytest.raises(BadInput, match="other processes cannot reach 'memory'"):
-        list(OnWorkers(Processes("2"))(Travelling(MemoryStore()), range(4)))
+        list(OnWorkers(Processes(Runner("processes", workers=2)))(Travelling(MemoryStore()), range(4)))

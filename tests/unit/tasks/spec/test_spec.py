@@ -98,12 +98,12 @@ def test_what_was_not_said_has_the_defaults():
     assert (spec.desk.annotators_per_item, spec.desk.error_rate, spec.desk.delay) == (1, 0.0, 0.0)
 
 
-def test_the_recorded_form_gives_the_spec_back_without_its_store():
-    data = spec_data(segments=["region"], display=["a"]) | {"store": "s3://bucket/ledger"}
-    spec = Spec.from_json(data)
+def test_the_recorded_form_gives_the_spec_back_without_store_and_freeze_runner():
+    kept_elsewhere = {"store": "s3://bucket/ledger", "freeze_runner": "processes:2"}
+    spec = Spec.from_json(spec_data(segments=["region"], display=["a"]) | kept_elsewhere)
     recorded = json.loads(json.dumps(spec.to_json()))
-    assert "store" not in recorded
-    assert Spec.from_json(recorded) == spec.model_copy(update={"store": None})
+    assert not {"store", "freeze_runner"} & set(recorded)
+    assert Spec.from_json(recorded) == spec.model_copy(update={"store": None, "freeze_runner": None})
 
 
 def test_the_digest_depends_on_what_is_asked_and_not_on_where_it_is_kept():
