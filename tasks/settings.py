@@ -55,6 +55,12 @@ class Settings(BaseSettings):
         description="Who freezes the shards of a pool of more than about a million rows, where the spec does "
         "not say (`freeze_runner`). The result does not depend on it.",
     )
+    forecast_worlds: int | None = Field(
+        default=None, ge=1, le=1_000,
+        description="Simulated worlds of a forecast of labels (positive and negative class). Fewer take less "
+        "time, and the error that the forecast states is larger. Unless given, as many as it takes: "
+        "24 to 72.",
+    )
     pages: Path | None = Field(
         default=None, description="A folder for the pages of monitors, one folder each, for a web server."
     )

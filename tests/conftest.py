@@ -8,6 +8,9 @@ from typing import Any
 # mostly waits for the first and takes a processor from the other tests meanwhile.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Forecasts of labels take seconds. Tests of what forecasts say take this back.
+os.environ.setdefault("ASSAY_FORECAST_WORLDS", "4")
+
 import pytest
 from doubles.checked_json import CheckedJson
 from hypothesis import HealthCheck, settings

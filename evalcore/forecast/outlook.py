@@ -28,10 +28,11 @@ def outlook(
     batch_size: int,
     threshold: tuple[float | None, float | None] | None = None,
     played: Played | None = None,
+    worlds: int | None = None,
 ) -> Outlook | None:
     """The forecast from where `state` stands; threshold: (min, max).  Deterministic.
 
-    played: told of the worlds as they are played.
+    played: told of the worlds as they are played; worlds: how many, as many as it takes unless given.
 
     None where there is no target and no threshold, no label left to ask, or where the label model cannot be
     fitted: an evaluation goes on without a forecast.
@@ -47,7 +48,9 @@ def outlook(
     if not goals:
         return None
     try:
-        found = forecast(question, state, goals, rule.budget, batch_size=batch_size, played=played)
+        found = forecast(
+            question, state, goals, rule.budget, batch_size=batch_size, worlds=worlds, played=played
+        )
         audit = audit_price(question, state)
     except np.linalg.LinAlgError:
         return None

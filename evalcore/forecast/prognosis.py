@@ -89,12 +89,14 @@ class Prognosis:
 
 def prognosis(
     pool: PoolColumns, chosen: Choice, half_widths: Sequence[float], *, measures: Sequence[Measure] = (),
-    confidence: float = 0.95, budget: int | None = None, batch_size: int = 25, played: Played | None = None,
+    confidence: float = 0.95, budget: int | None = None, batch_size: int = 25, worlds: int | None = None,
+    played: Played | None = None,
 ) -> Prognosis:
     """What `half_widths` of the first measure will take.  Deterministic.
 
     measures   F1 unless given; accuracy where nothing is predicted positive
     budget     labels up to which is looked; HORIZON unless given
+    worlds     that are played; AT_ONCE unless given
 
     Raises what the chosen method raises for a pool that it cannot be used on.
     """
@@ -108,8 +110,8 @@ def prognosis(
     found: list[Forecast] = []
     if goals:
         found = forecast(
-            question, begin(question), goals, budget or HORIZON, batch_size=batch_size, worlds=AT_ONCE,
-            played=played,
+            question, begin(question), goals, budget or HORIZON, batch_size=batch_size,
+            worlds=worlds or AT_ONCE, played=played,
         )
     tables = _tables(pool, partition.cells)
     return Prognosis(

@@ -28,6 +28,7 @@ from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.suggest import suggest_spec
 from assay.tasks.doctor.told import Told
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.settings import Settings
 from assay.tasks.sources.column_names import column_names
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
@@ -81,7 +82,9 @@ def examine_file(
     ahead = None
     if examined is not None and usable:
         supplied = examined.numbers.columns(supplied=roles.probability is not None)
-        ahead = of_all_rows(prognosis(supplied, auto(), TARGETS, played=watch.worlds), found.times)
+        ahead = of_all_rows(prognosis(
+            supplied, auto(), TARGETS, worlds=Settings().forecast_worlds, played=watch.worlds
+        ), found.times)
     text = suggest_spec(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
         spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),

@@ -23,6 +23,7 @@ from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.given_elsewhere import given_labels
+from assay.tasks.settings import Settings
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec, load_spec
 from assay.tasks.spec.strict_yaml import parse
@@ -152,7 +153,7 @@ def _prognosis(
         ahead = prognosis(
             examined.numbers.columns(supplied=spec.pool.probability is not None), spec.choice,
             targets, measures=spec.measures, confidence=spec.target.confidence, budget=spec.budget.labels,
-            batch_size=spec.batch_size, played=watch.worlds,
+            batch_size=spec.batch_size, worlds=Settings().forecast_worlds, played=watch.worlds,
         )
         return of_all_rows(ahead, times), []
     except AssayError as error:

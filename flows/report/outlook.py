@@ -8,6 +8,7 @@ from assay.flows.record.opened import Opened
 from assay.flows.revisions.recompute import revised_fold
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.revisions import last_revision
+from assay.tasks.settings import Settings
 
 
 def read_outlook(opened: Opened, played: Played | None = None) -> Outlook | None:
@@ -15,7 +16,9 @@ def read_outlook(opened: Opened, played: Played | None = None) -> Outlook | None
     folded = retried(fold)(opened.ledger, opened.statistics)
     threshold = opened.spec.threshold
     limits = None if threshold is None else (threshold.min, threshold.max)
-    return opened.statistics.outlook(folded.state, opened.rule, opened.spec.batch_size, limits, played)
+    return opened.statistics.outlook(
+        folded.state, opened.rule, opened.spec.batch_size, limits, played, Settings().forecast_worlds
+    )
 
 
 def read_audit_price(opened: Opened, revision: int) -> AuditPrice | None:

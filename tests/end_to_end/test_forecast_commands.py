@@ -74,3 +74,10 @@ def test_advance_and_status_update_the_forecast_and_a_finished_one_has_none(fold
     assert told(capsys, "status", "quick")[1] == ran
     assert all(e["random_labels"] is None or e["random_labels"] > 0 for e in ran["estimates"])
     assert ran["estimates"][0]["not_excluded"]["no_positive_found"] is False
+
+
+def test_how_many_worlds_a_forecast_plays_can_be_set(folder, capsys, monkeypatch):
+    monkeypatch.setenv("ASSAY_FORECAST_WORLDS", "3")
+    assert told(capsys, "begin", "spec.yaml")[1]["forecast"]["target"]["worlds"] == 3
+    monkeypatch.delenv("ASSAY_FORECAST_WORLDS")
+    assert told(capsys, "status", "small")[1]["forecast"]["target"]["worlds"] >= 24

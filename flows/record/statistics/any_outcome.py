@@ -163,6 +163,7 @@ class OutcomeStatistics(Statistics):
     def outlook(
         self, state: Any, rule: StoppingRule, batch_size: int,
         limits: tuple[float | None, float | None] | None, played: Played | None = None,
+        worlds: int | None = None,
     ) -> Outlook | None:
         """See Statistics."""
         return outlook(self.question, state, rule, batch_size, limits)

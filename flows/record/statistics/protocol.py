@@ -274,10 +274,12 @@ class Statistics(ABC):
     def outlook(
         self, state: State, rule: StoppingRule, batch_size: int,
         limits: tuple[float | None, float | None] | None, played: Played | None = None,
+        worlds: int | None = None,
     ) -> Outlook | None:
         """How many labels it is likely to take; None where nothing can be said.
 
-        played: told of simulated worlds, where there are any.
+        played: told of simulated worlds, where there are any; worlds: how many, as many as it takes unless
+        given.
         """
         return None
 

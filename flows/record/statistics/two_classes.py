@@ -254,9 +254,10 @@ class TwoClassStatistics(Statistics):
     def outlook(
         self, state: Any, rule: StoppingRule, batch_size: int,
         limits: tuple[float | None, float | None] | None, played: Played | None = None,
+        worlds: int | None = None,
     ) -> Outlook | None:
         """See Statistics."""
-        return outlook(self.question, state, rule, batch_size, limits, played)
+        return outlook(self.question, state, rule, batch_size, limits, played, worlds)
 
     def audit_price(self, state: Any) -> AuditPrice | None:
         """See Statistics."""
