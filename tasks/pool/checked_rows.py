@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats
+from assay.tasks.arrow import column_of, filled, lengths_of, missing_of, numbers_of
 from assay.tasks.ledger.manifest import CLUSTER
 from assay.tasks.pool.column_kinds import ColumnKind, ColumnKinds
 from assay.tasks.pool.predictions.kinds import predictions_of
@@ -55,16 +56,16 @@ class RowChecker:
         pool, n = self._pool, batch.columns.num_rows
         ids = self._ids(batch, given[pool.id])
         values = self._predictions.arrays(_Rows(self, batch, given))
-        segments = [self._short(batch, name, self._text(batch, name, given).fill_null(""))
+        segments = [self._short(batch, name, filled(self._text(batch, name, given)))
                     for name in pool.segments]
         clusters = [self._named(batch, name, given[name], "have no cluster",
                                 "an item that comes alone is a cluster of its own: give it a name")
                     for name in self._clusters]
-        shown = [self._text(batch, name, given).fill_null("") for name in pool.display]
+        shown = [filled(self._text(batch, name, given)) for name in pool.display]
         self._fits_the_desk(batch, shown)
         first = len(self._predictions.fields)
         typed = [
-            pa.array(column, type)
+            column_of(column, type)
             for column, (_, type) in zip(
                 values, [*self._predictions.fields, *self._predictions.cut_fields], strict=True
             )
@@ -75,8 +76,8 @@ class RowChecker:
             *segments,
             *typed[first:],
             *clusters,
-            pa.array(np.full(n, batch.file), pa.int32()),
-            pa.array(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
+            column_of(np.full(n, batch.file), pa.int32()),
+            column_of(np.arange(batch.first_row, batch.first_row + n), pa.int64()),
             shown_hashes(ids, shown) if shown else pa.nulls(n, SHOWN_HASH),
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -91,14 +92,15 @@ class RowChecker:
         """A column of names, none of which may be missing."""
         self._one_kind(batch, name, values)
         text = self._text(batch, name, {name: values})
-        self.refuse(batch, name, text, np.asarray(pc.equal(text.fill_null(""), "")), what, remedy)
+        self.refuse(batch, name, text, lengths_of(text) == 0, what, remedy)
         return self._short(batch, name, text)
 
     def _short(self, batch: SourceBatch, name: str, text: pa.StringArray) -> pa.StringArray:
         """Ids and segments are kept for all rows, so they must be short."""
-        long = np.asarray(pc.greater(pc.utf8_length(text), _LONGEST))
-        self.refuse(batch, name, text, long, f"are longer than {_LONGEST:,} characters",
-                    "ids and segments are names: shorten these, or name another column")
+        if lengths_of(text).max(initial=0) > _LONGEST:      # bytes: there may be fewer characters
+            long = numbers_of(pc.utf8_length(filled(text))) > _LONGEST
+            self.refuse(batch, name, text, long, f"are longer than {_LONGEST:,} characters",
+                        "ids and segments are names: shorten these, or name another column")
         return text
 
     def _fits_the_desk(self, batch: SourceBatch, shown: Sequence[pa.StringArray]) -> None:
@@ -111,7 +113,7 @@ class RowChecker:
         most = self._desk.most_shown_bytes
         if most is None or not shown:
             return
-        bytes_ = sum(np.asarray(pc.binary_length(column)).astype(np.int64) for column in shown)
+        bytes_ = sum(lengths_of(column).astype(np.int64) for column in shown)
         large = np.zeros(len(shown[0]), bool)
         for row in np.flatnonzero(bytes_ * _MOST_ESCAPED > most).tolist():
             large[row] = len(json.dumps([column[row].as_py() for column in shown])) > most
@@ -135,11 +137,12 @@ class RowChecker:
                 "name another column, or convert it"
             )
         numbers, good = as_numbers(values)
-        bad = ~good | ~np.isfinite(numbers)
-        self.refuse(batch, name, values, bad, "are not finite numbers",
-                     "give these rows a number, or drop them from the pool")
-        self.refuse(batch, name, values, np.abs(numbers) > _LARGEST, f"are beyond ±{_LARGEST:g}",
-                     "such a number stands for a missing score: drop these rows, or give them a real one")
+        size = np.abs(numbers)
+        if not (good.all() and (size <= _LARGEST).all()):
+            self.refuse(batch, name, values, ~good | ~np.isfinite(numbers), "are not finite numbers",
+                        "give these rows a number, or drop them from the pool")
+            self.refuse(batch, name, values, size > _LARGEST, f"are beyond ±{_LARGEST:g}",
+                        "such a number stands for a missing score: drop these rows, or give them a real one")
         return numbers
 
     def codes(self, batch: SourceBatch, name: str, given: dict[str, pa.Array]) -> Array:
@@ -148,8 +151,10 @@ class RowChecker:
         text = self._text(batch, name, given)
         encoded = text.dictionary_encode()                     # few distinct values: look each up once
         codes = np.array([self._code(value) for value in encoded.dictionary.to_pylist()] or [-1], np.int64)
-        result: Array = codes[np.asarray(encoded.indices.fill_null(0))]
-        result[np.asarray(text.is_null())] = self._predictions.missing_code
+        missing = missing_of(text)
+        indices = encoded.indices.fill_null(0) if missing.any() else encoded.indices
+        result: Array = codes[numbers_of(indices)]
+        result[missing] = self._predictions.missing_code
         self.refuse(batch, name, text, result < 0, *self._predictions.no_class)
         return result
 

@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.evalcore.types import Floats
+from assay.tasks.arrow import ends_of, lengths_of, missing_of, numbers_of
 from assay.tasks.ledger import codec, open_reader
 from assay.tasks.ledger.manifest import (
     BY_SYSTEM,
@@ -223,26 +223,30 @@ def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> pa.Table:
 def _column_digest(column: pa.Array) -> str:
     digest = hashlib.sha256(str(column.type).encode() + b"\n")
     if pa.types.is_string(column.type):
-        lengths = pc.binary_length(column).fill_null(-1)        # -1: missing, which is not ""
-        digest.update(np.asarray(lengths, "<i4").tobytes())
-        whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column.fill_null(""))
-        digest.update(pc.binary_join(whole, "")[0].as_buffer())
+        lengths = lengths_of(column)
+        if column.null_count:
+            lengths[missing_of(column)] = -1        # missing, which is not ""
+            column = column.fill_null("")
+        digest.update(lengths.astype("<i4", copy=False).data)
+        ends, text = ends_of(column), column.buffers()[2]
+        if text is not None:
+            digest.update(memoryview(text)[ends[0] : ends[-1]])
     elif pa.types.is_fixed_size_binary(column.type):
         some_missing = column.null_count > 0
         digest.update(bytes([some_missing]))
         if some_missing:
-            digest.update(np.asarray(column.is_valid()).tobytes())
+            digest.update((~missing_of(column)).data)
             column = column.drop_null()
         digest.update(packed_bytes(column))
     else:
-        digest.update(np.asarray(column).astype(np.asarray(column).dtype.newbyteorder("<")).tobytes())
+        digest.update(np.ascontiguousarray(numbers_of(column)).data)
     return digest.hexdigest()
 
 
-def packed_bytes(chunk: pa.FixedSizeBinaryArray) -> bytes:
+def packed_bytes(chunk: pa.FixedSizeBinaryArray) -> memoryview:
     """The values of a column of packed probabilities, one after the other."""
     if not len(chunk):
-        return b""
+        return memoryview(b"")
     width = chunk.type.byte_width
     buffer = chunk.buffers()[1]
-    return bytes(memoryview(buffer)[chunk.offset * width : (chunk.offset + len(chunk)) * width])
+    return memoryview(buffer)[chunk.offset * width : (chunk.offset + len(chunk)) * width]

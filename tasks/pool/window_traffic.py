@@ -111,6 +111,6 @@ def _bytes(column: pa.Array) -> bytes:
             length.tobytes() + (text or "").encode() for length, text in zip(lengths, texts, strict=True)
         )
     if pa.types.is_fixed_size_binary(column.type):
-        return packed_bytes(column.drop_null())
+        return bytes(packed_bytes(column.drop_null()))
     values = np.asarray(column)
     return values.astype(values.dtype.newbyteorder("<")).tobytes()

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Bools, Floats
+from assay.tasks.arrow import missing_of, numbers_of
 
 Kind = Literal["text", "number", "boolean", "other", "nothing"]
 
@@ -62,8 +63,8 @@ def as_numbers(values: pa.Array) -> tuple[Floats, Bools]:
     if kind(values.type) == "text":
         values = _parsed(values)
     numbers = values.cast(pa.float64(), safe=False)
-    good = np.asarray(numbers.is_valid())
-    return np.array(numbers.fill_null(np.nan), np.float64), np.array(good, np.bool_)
+    good = ~missing_of(numbers)
+    return numbers_of(numbers if good.all() else numbers.fill_null(np.nan)), good
 
 
 def of_python(values: list[Any]) -> pa.Array:

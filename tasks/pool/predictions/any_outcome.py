@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.types import Array
+from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
 from assay.tasks.pool.cutting.cell_rows import CellRows
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
@@ -104,7 +105,7 @@ class OutcomePredictions(Predictions):
         kind = kind_of(self._spec)
         if self._spec.pool.prediction is None:
             return PredictionCounts(predicted=(0,) * len(kind.parts))
-        return PredictionCounts(predicted=rows_by_part(kind, np.array(table.column("prediction"))))
+        return PredictionCounts(predicted=rows_by_part(kind, numbers_of(table.column("prediction"))))
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[OutcomeCut, CellRows]:
         """See Predictions.cut."""

@@ -22,6 +22,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, JsonObject
+from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
 from assay.tasks.pool.cutting.cell_rows import CellRows
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
@@ -130,12 +131,12 @@ class RowsSoFar:
         """Take some rows."""
         self._rows += table.num_rows
         if self._predicts:
-            self._codes.append(np.array(table.column("prediction")))
+            self._codes.append(numbers_of(table.column("prediction")).copy())    # not the part
         for column in self._wide.values():
             column.add(table)
         self._clusters.add(table)
         if self._scores is not None:
-            self._scores.append(np.array(table.column("score")))
+            self._scores.append(numbers_of(table.column("score")).copy())
 
     def items(self) -> Items:
         """All of them."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.types import Array
+from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import PROBABILITIES
 from assay.tasks.pool.cutting.cell_rows import CellRows
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
@@ -55,7 +56,7 @@ class ScoredPredictions(TwoClassPredictions):
 
     def counts(self, table: pa.Table) -> PredictionCounts:
         """See Predictions.counts."""
-        codes = np.array(table.column("prediction"))
+        codes = numbers_of(table.column("prediction"))
         return PredictionCounts(predicted=rows_by_part(kind_of(self._spec), codes))
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[Any, CellRows]:

@@ -16,6 +16,7 @@ from assay.evalcore.methods.registry import method as find
 from assay.evalcore.monitoring.traffic.profile import Beside, Profile, Traffic, profile_of
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Array, Floats
+from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import feature_columns, system_columns
 from assay.tasks.pool.cutting.cell_rows import CellRows
 from assay.tasks.pool.cutting.cells_by_shard import NUMBERS, cut_by_shard
@@ -101,7 +102,8 @@ class TwoClassPredictions(Predictions):
 
     def counts(self, table: pa.Table) -> PredictionCounts:
         """See Predictions.counts."""
-        score, positive = np.array(table.column("score")), np.count_nonzero(table.column("prediction"))
+        score = numbers_of(table.column("score"))
+        positive = np.count_nonzero(numbers_of(table.column("prediction")))
         return PredictionCounts(
             predicted=(table.num_rows - int(positive), int(positive)),
             score_range=(float(score.min()), float(score.max())),
@@ -162,7 +164,7 @@ class _Watching(Watching):
         """See Watching.add."""
         super().add(rows)
         for name, chunks in self._numbers.items():
-            chunks.append(np.asarray(rows.column(name)))
+            chunks.append(numbers_of(rows.column(name)).copy())
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:
         """See Watching.profile."""

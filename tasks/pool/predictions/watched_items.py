@@ -7,6 +7,7 @@ from assay.evalcore.monitoring.traffic.expected import expected_of
 from assay.evalcore.monitoring.traffic.profile import Beside, Profile, scores_like, with_what_is_beside
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
+from assay.tasks.arrow import numbers_of
 from assay.tasks.pool.predictions.gathered_items import RowsSoFar, kind_of
 from assay.tasks.pool.predictions.mergeable_counts import rows_by_part
 from assay.tasks.pool.predictions.protocol import Watching
@@ -29,7 +30,7 @@ class WatchedItems(Watching):
         super().add(rows)
         self._said.add(pa.Table.from_batches([rows]))
         if self._spec.pool.prediction is not None:
-            predicted = rows_by_part(kind_of(self._spec), np.array(rows.column("prediction")))
+            predicted = rows_by_part(kind_of(self._spec), numbers_of(rows.column("prediction")))
             self._predicted += np.array(predicted, np.int64)
 
     def profile(self, beside: Beside, like: Profile | None) -> Profile:

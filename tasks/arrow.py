@@ -1,0 +1,78 @@
+"""Columns of Arrow as arrays of NumPy and back, over the same memory.
+
+`np.asarray(column)`, `pa.array(values)` and Arrow's functions with a Python value import pandas where it is
+installed, which takes longer than freezing a million rows.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.evalcore.types import Array, Bools, Ints
+
+_NUMBERS: dict[pa.DataType, np.dtype[Any]] = {
+    pa.int8(): np.dtype("<i1"), pa.int16(): np.dtype("<i2"), pa.int32(): np.dtype("<i4"),
+    pa.int64(): np.dtype("<i8"), pa.uint8(): np.dtype("<u1"), pa.float32(): np.dtype("<f4"),
+    pa.float64(): np.dtype("<f8"),
+}
+
+
+def numbers_of(column: pa.Array | pa.ChunkedArray) -> Array:
+    """(n,) the numbers of a column; not to be written to. Missing ones are as NumPy has them."""
+    if isinstance(column, pa.ChunkedArray):
+        chunks = column.chunks
+        if len(chunks) == 1:
+            return numbers_of(chunks[0])
+        return np.concatenate([np.empty(0, _NUMBERS.get(column.type)), *map(numbers_of, chunks)])
+    dtype = _NUMBERS.get(column.type)
+    if dtype is None or column.null_count:
+        return np.asarray(column)
+    values = column.buffers()[1]
+    if values is None:
+        return np.empty(0, dtype)
+    return np.frombuffer(values, dtype, len(column), column.offset * dtype.itemsize)
+
+
+def column_of(values: Array, type: pa.DataType) -> pa.Array:
+    """A column of numbers (n,), or of n values of so many bytes each; none is missing."""
+    dtype = _NUMBERS.get(type)
+    held: Array = np.ascontiguousarray(values, values.dtype if dtype is None else dtype)
+    if held.itemsize * 8 != type.bit_width:
+        raise ValueError(f"values of {held.itemsize} bytes are no column of {type}")
+    if not len(held):
+        return pa.nulls(0, type)
+    return pa.Array.from_buffers(type, len(held), [None, pa.py_buffer(held.view(np.uint8))])
+
+
+def ends_of(texts: pa.StringArray) -> Ints:
+    """(n + 1,) where each of n texts begins in the bytes of all, and where the last one ends."""
+    offsets = texts.buffers()[1] if len(texts) else None
+    if offsets is None:
+        return np.zeros(len(texts) + 1, np.int32)
+    return np.frombuffer(offsets, "<i4", len(texts) + 1, 4 * texts.offset)
+
+
+def lengths_of(texts: pa.StringArray) -> Ints:
+    """(n,) bytes of each text, in 32 bits; 0 where it is missing."""
+    lengths: Ints = np.diff(ends_of(texts))
+    if texts.null_count:
+        lengths[missing_of(texts)] = 0
+    return lengths
+
+
+def missing_of(column: pa.Array) -> Bools:
+    """(n,) whether each value of a column is missing."""
+    if not column.null_count:
+        return np.zeros(len(column), np.bool_)
+    bits = column.buffers()[0]
+    if bits is None:            # of a column without a type
+        return np.ones(len(column), np.bool_)
+    there = np.unpackbits(np.frombuffer(bits, np.uint8), count=column.offset + len(column), bitorder="little")
+    return np.asarray(there[column.offset :] == 0)
+
+
+def filled(texts: pa.StringArray) -> pa.StringArray:
+    """Texts, with the empty one for what is missing."""
+    return pc.fill_null(texts, "") if texts.null_count else texts

@@ -1,0 +1,38 @@
+"""Reading and writing the rows of a pool does not import pandas, which takes as long as two million rows."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FREEZE = """
+import sys
+from pathlib import Path
+
+from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.pool.mapping import one_after_the_other
+from assay.tasks.pool.shards.together import FrozenRows
+from assay.tasks.sources.reader import open_source
+from assay.tasks.spec.evaluation import load_spec
+
+spec = load_spec(Path(sys.argv[1]))
+FrozenRows(spec, MemoryStore(), open_source(spec.pool.source), one_after_the_other).check()
+print([name for name in sys.modules if name == "pandas"])
+"""
+
+
+def test_pandas_stays_out(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"item_id": ["a", "b"], "score": [0.5, -0.5], "text": ["x", "y"]}), tmp_path / "p.parquet"
+    )
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        f"{{name: pool, pool: {{source: {tmp_path}/p.parquet, id: item_id, score: score, threshold: 0, "
+        "display: [text]}, labels: {positive: y, negative: n}, measure: [f1], "
+        "method: dirichlet-tree, target: {half_width: 0.1}, budget: {labels: 2}, batch_size: 2, "
+        f"desk: {{kind: simulated, labels: none.csv}}, store: {tmp_path}/ledger, seed: 7}}"
+    )
+    told = subprocess.run([sys.executable, "-c", FREEZE, str(spec)], capture_output=True, text=True)
+    assert (told.stdout.strip(), told.returncode) == ("[]", 0), told.stderr
