@@ -62,16 +62,18 @@ class Column:
 
 
 class ColumnsOfFile:
-    """The columns of one Parquet file. Beside what is said, all of it may raise ValueError, LookupError or
-    TypeError for a file that is not as it should be."""
+    """The columns of one Parquet file.
+
+    Beside what is said, all of this may raise ValueError, LookupError, TypeError or RuntimeError for a file
+    that is not as it should be.
+    """
 
     def __init__(self, stream: BinaryIO, size: int) -> None:
         """size: of the file, in bytes. Raises NotByPages where the footer is very long."""
-        self._stream = stream
-        length = int.from_bytes(self._read(size - 8, 4), "little")
+        length = int.from_bytes(_read(stream, size - 8, 4), "little")
         if length > _MOST_FOOTER:
             raise NotByPages
-        self.footer, _ = read_struct(self._read(size - 8 - length, length))
+        self.footer, _ = read_struct(_read(stream, size - 8 - length, length))
         self._ways = list(_ways(iter(self.footer[2][1][1]), []))
 
     def column(self, group: int, name: str) -> Column:
@@ -84,57 +86,63 @@ class ColumnsOfFile:
                 return column
         raise NotByPages
 
-    def pages(self, column: Column, wanted: Sequence[int]) -> Iterator[Page]:
-        """The dictionary, if there is one, and at least the pages with wanted rows (sorted), in order.
 
-        Raises NotByPages for a page too long to be decompressed at once.
-        """
-        places = [place for place in (column.about[9][1], column.dictionary) if place is not None]
-        if column.index is not None:
-            if column.dictionary is not None:
-                yield self._page(column.dictionary, 0)
-            yield from (self._page(start, first) for start, first in self._located(*column.index, wanted))
-            return
-        start, end, first = min(places), min(places) + column.about[7][1], 0
-        while start < end and first <= wanted[-1]:
-            page = self._page(start, first)
-            yield page
-            start, first = start + page.length, first + page.rows
+def pages(stream: BinaryIO, column: Column, wanted: Sequence[int]) -> Iterator[Page]:
+    """The dictionary, if there is one, and at least the pages with wanted rows (sorted), in order.
 
-    def _located(self, start: int, length: int, wanted: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """(place, first row) of the pages with wanted rows, by an index of offsets."""
-        index, _ = read_struct(self._read(start, length))
-        pages = [(one[1][1], one[3][1]) for one in index[1][1][1]]
-        ends = [*(first for _, first in pages[1:]), wanted[-1] + 1]
-        for (place, first), end in zip(pages, ends, strict=True):
-            if bisect_left(wanted, first) < bisect_left(wanted, end):
-                yield place, first
+    Raises NotByPages for a page too long to be decompressed at once; and what ColumnsOfFile raises.
+    """
+    places = [place for place in (column.about[9][1], column.dictionary) if place is not None]
+    if column.index is not None:
+        if column.dictionary is not None:
+            yield _page(stream, column.dictionary, 0)
+        for start, first in _located(stream, *column.index, wanted):
+            yield _page(stream, start, first)
+        return
+    start, end, first = min(places), min(places) + column.about[7][1], 0
+    while start < end and first <= wanted[-1]:
+        page = _page(stream, start, first)
+        yield page
+        start, first = start + page.length, first + page.rows
 
-    def _page(self, start: int, first: int) -> Page:
-        header, length = self._header(start)
-        kind, decompressed, compressed = (header[field][1] for field in (1, 2, 3))
-        about = header[_HEADER_OF[kind]][1]
-        if compressed < 0 or not 0 <= decompressed <= _LONGEST_PAGE or about[1][1] < 0:
-            raise NotByPages
-        is_dictionary = kind == _DICTIONARY
-        return Page(
-            first=first, rows=0 if is_dictionary else about[1][1], start=start, length=length + compressed,
-            decompressed=length + decompressed, is_dictionary=is_dictionary,
-            needs_dictionary=not is_dictionary and about[_ENCODING_OF[kind]][1] in _BY_DICTIONARY,
-        )
 
-    def _header(self, start: int) -> tuple[Struct, int]:
-        """The header of a page, and its length."""
-        for most in _HEADERS[:-1]:
-            try:
-                return read_struct(self._read(start, most))
-            except IndexError:
-                continue
-        return read_struct(self._read(start, _HEADERS[-1]))
+def _located(stream: BinaryIO, start: int, length: int, wanted: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(place, first row) of the pages with wanted rows, by an index of offsets."""
+    index, _ = read_struct(_read(stream, start, length))
+    located = [(one[1][1], one[3][1]) for one in index[1][1][1]]
+    ends = [*(first for _, first in located[1:]), wanted[-1] + 1]
+    for (place, first), end in zip(located, ends, strict=True):
+        if bisect_left(wanted, first) < bisect_left(wanted, end):
+            yield place, first
 
-    def _read(self, start: int, length: int) -> bytes:
-        self._stream.seek(start)
-        return self._stream.read(length)
+
+def _page(stream: BinaryIO, start: int, first: int) -> Page:
+    header, length = _header(stream, start)
+    kind, decompressed, compressed = (header[field][1] for field in (1, 2, 3))
+    about = header[_HEADER_OF[kind]][1]
+    if compressed < 0 or not 0 <= decompressed <= _LONGEST_PAGE or about[1][1] < 0:
+        raise NotByPages
+    is_dictionary = kind == _DICTIONARY
+    return Page(
+        first=first, rows=0 if is_dictionary else about[1][1], start=start, length=length + compressed,
+        decompressed=length + decompressed, is_dictionary=is_dictionary,
+        needs_dictionary=not is_dictionary and about[_ENCODING_OF[kind]][1] in _BY_DICTIONARY,
+    )
+
+
+def _header(stream: BinaryIO, start: int) -> tuple[Struct, int]:
+    """The header of a page, and its length."""
+    for most in _HEADERS[:-1]:
+        try:
+            return read_struct(_read(stream, start, most))
+        except IndexError:
+            continue
+    return read_struct(_read(stream, start, _HEADERS[-1]))
+
+
+def _read(stream: BinaryIO, start: int, length: int) -> bytes:
+    stream.seek(start)
+    return stream.read(length)
 
 
 def _ways(elements: Iterator[Struct], above: list[Struct]) -> Iterator[list[Struct]]:

@@ -16,7 +16,8 @@ from assay.tasks.sources.parquet_picked import picked_batches
 from assay.tasks.sources.reader import read_rows
 
 N = 3_000
-COLUMNS = ["text", "few", "number", "score", "flag", "when", "price", "kind", "output.text", "output.more.n", "a.b"]
+COLUMNS = ["text", "few", "number", "score", "flag", "when", "price", "kind", "output.text", "output.more.n",
+           "a.b"]
 WANTED = [2_999, 0, 1, 1_999, 2_000, 7, 1_234, 7]
 
 
@@ -66,7 +67,8 @@ def read_whole(monkeypatch) -> list[str]:
 ])
 def test_rows_are_those_of_the_whole_file_whoever_wrote_it(tmp_path, read_whole, how):
     path = tmp_path / "p.parquet"
-    pq.write_table(table(), path, **{"row_group_size": 2_000, "data_page_size": 512, "write_batch_size": 64} | how)
+    how = {"row_group_size": 2_000, "data_page_size": 512, "write_batch_size": 64} | how
+    pq.write_table(table(), path, **how)
     found = read_rows(str(path), WANTED, COLUMNS)
     assert read_whole == []
     whole = pa.concat_tables(pa.Table.from_batches([b]) for _, b in parquet_picked.parquet_batches(
@@ -126,7 +128,9 @@ def test_one_row_far_behind_costs_few_bytes(tmp_path, index, most):
 
 @pytest.mark.parametrize("error", [ValueError("no"), IndexError("no"), KeyError(9), RecursionError("no")])
 @pytest.mark.parametrize("from_call", [0, 1, 3])
-def test_what_cannot_be_read_by_pages_is_read_from_the_start(tmp_path, monkeypatch, read_whole, error, from_call):
+def test_what_cannot_be_read_by_pages_is_read_from_the_start(
+    tmp_path, monkeypatch, read_whole, error, from_call
+):
     pq.write_table(table(), tmp_path / "p.parquet")
     calls = []
     once = columns_of_file.read_struct
