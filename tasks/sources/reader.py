@@ -9,7 +9,7 @@ files. `read_rows` goes back to one file for a few rows, which is how the shown 
 fetched later.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ from assay.tasks.sources.files.listing import file_at, list_files
 from assay.tasks.sources.files.names import Format, format_of
 from assay.tasks.sources.files.protocol import SourceFile, changed_while_read
 from assay.tasks.sources.jsonl_rows import jsonl_batches
+from assay.tasks.sources.parquet_picked import picked_batches
 from assay.tasks.sources.parquet_rows import parquet_batches
 from assay.tasks.sources.partition_columns import partition_columns
 from assay.tasks.sources.values import as_text
@@ -32,6 +33,7 @@ _Batches = Callable[
 _READERS: dict[Format, _Batches] = {
     "parquet": parquet_batches, "csv": csv_batches, "jsonl": jsonl_batches
 }
+_PICKERS = _READERS | {"parquet": picked_batches}     # for a few rows of a file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class Source:
     def _slice(self, one: Slice, columns: Sequence[str]) -> Iterator[SourceBatch]:
         end = None if one.rows is None else one.first + one.rows
         wanted = None if end is None else range(one.first, end)
-        for first, batch in _rows(self.files[one.file], self.format, columns, wanted):
+        for first, batch in _rows(self.files[one.file], self.format, _READERS, columns, wanted):
             before = max(one.first - first, 0)
             rows = batch.slice(before, None if end is None else max(end - first - before, 0))
             if rows.num_rows:
@@ -102,7 +104,8 @@ def open_source(given: str) -> Source:
 def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Table:
     """These rows of one file, in the order asked, each with these columns.
 
-    Parquet reads only the row groups concerned; CSV and JSONL are streamed up to the last row asked for.
+    Parquet reads only the row groups concerned, and of long ones only the pages that hold the rows; CSV and
+    JSONL are streamed up to the last row asked for.
     Raises BadInput when the file is gone, cannot be read, or has no such row.
     """
     format = format_of(path)
@@ -111,7 +114,7 @@ def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Tabl
     wanted = sorted(set(rows))
     found: list[pa.RecordBatch] = []
     numbers: list[int] = []
-    for first, batch in _rows(file_at(path), format, columns, wanted):
+    for first, batch in _rows(file_at(path), format, _PICKERS, columns, wanted):
         here = [row for row in wanted if first <= row < first + batch.num_rows]
         if here:
             found.append(batch.take(pa.array([row - first for row in here], pa.int64())))
@@ -126,17 +129,21 @@ def read_rows(path: str, rows: Sequence[int], columns: Sequence[str]) -> pa.Tabl
 
 
 def _rows(
-    file: SourceFile, format: Format, columns: Sequence[str], wanted: Sequence[int] | None
+    file: SourceFile,
+    format: Format,
+    readers: Mapping[Format, _Batches],
+    columns: Sequence[str],
+    wanted: Sequence[int] | None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """(number of its first row, batch): columns of the file, or else of the names of its folders."""
     told = partition_columns(file.path)
     own = file_columns(file, format) if not told.keys().isdisjoint(columns) else []
     told = {name: value for name, value in told.items() if name in columns and name not in own}
     if not told:
-        yield from _READERS[format](file, columns, wanted)
+        yield from readers[format](file, columns, wanted)
         return
     read = [name for name in columns if name not in told] or own[:1]
-    for first, batch in _READERS[format](file, read, wanted):
+    for first, batch in readers[format](file, read, wanted):
         arrays = [
             pa.array([told[name]] * batch.num_rows, pa.string()) if name in told else batch.column(name)
             for name in columns
