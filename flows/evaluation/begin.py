@@ -12,6 +12,7 @@ Twice at once, or again after any crash, the result is the same.
 
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import datetime
 
 from assay.evalcore.errors import BadInput
@@ -32,6 +33,7 @@ from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.ledger.times import write_begun
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.inherited import write_inherited
+from assay.tasks.pool.mapping import MapOver
 from assay.tasks.settings import Settings
 from assay.tasks.spec.evaluation import Spec
 
@@ -49,11 +51,13 @@ def begin(
     *,
     now: Callable[[], datetime] = utc_now,
     progress: Callable[[int], None] | None = None,
+    workers: MapOver | None = None,
 ) -> Opened:
     """Begin an evaluation, or find it begun with the same spec.
 
     desk       where people label; the one of the spec unless given
     progress   told the number of rows frozen so far
+    workers    who freezes a large pool; those of the spec, or of ASSAY_FREEZE_RUNNER, unless given
 
     Raises NameTaken for another spec under the same name; BadInput or a desk's or store's error for whatever
     is wrong, and then nothing has begun.
@@ -70,7 +74,7 @@ def begin(
         own_identity(Ledger(store, spec.name))
         _claim(store, spec)
 
-    manifest = _freeze(spec, store, progress, claim)
+    manifest = _freeze(spec, store, progress, claim, workers)
     _refuse_if_taken(store, spec)
     write_begun(Ledger(store, spec.name), now())
     _log.info("%s: began with %s", spec.name, plural(manifest.rows, "item"))
@@ -105,11 +109,13 @@ def _refuse_if_taken(store: Store, spec: Spec) -> None:
 
 @effect("freeze-pool", retries=0)
 def _freeze(
-    spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[], None]
+    spec: Spec, store: Store, progress: Callable[[int], None] | None, claim: Callable[[], None],
+    given: MapOver | None,
 ) -> Manifest:
     """No retries of the whole: store and desk retry their own calls, and a pool may have 10⁷ rows."""
     inherited = write_inherited(store, spec)
-    with chosen_workers(spec.freeze_runner or Settings().freeze_runner) as workers:
+    runner = spec.freeze_runner or Settings().freeze_runner
+    with nullcontext(given) if given else chosen_workers(runner) as workers:
         return freeze_pool(spec, store, progress, claim, inherited=inherited, map_over=workers)
 
 

@@ -14,7 +14,7 @@ from assay.tasks.effects.calls import retried
 from assay.tasks.ledger.ending import leave_index
 from assay.tasks.ledger.monitoring.states import WindowState, standing_state
 from assay.tasks.ledger.monitors import Opening, current
-from assay.tasks.pool.window_traffic import files_digest
+from assay.tasks.pool.window.traffic import files_digest
 from assay.tasks.sources.files.protocol import NoFile
 
 

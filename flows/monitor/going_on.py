@@ -45,7 +45,7 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
     name = str(opening.evaluation)
     if is_finished(run.of_evaluation(name)):
         return True
-    begin(run.store, _spec_of(run, opening), now=lambda: run.now)
+    begin(run.store, _spec_of(run, opening), now=lambda: run.now, workers=run.workers)
     standing = advance(run.store, name)
     if standing.state != "finished":
         waits = standing.waiting_for
@@ -58,12 +58,10 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
 
 def _spec_of(run: MonitorRun, opening: Opening) -> Spec:
     spec = run.spec_of(opening.window)
-    asked = spec.evaluation(
+    return spec.evaluation(
         spec.window(opening.window), str(opening.evaluation), opening.labels, opening.inherits, opening.carry,
         opening.outcomes,
     )
-    # a cluster that is gone must not hold up the windows of its time
-    return asked.model_copy(update={"freeze_runner": run.spec.freeze_runner})
 
 
 def _waits_for_reference(run: MonitorRun, window: str) -> bool:

@@ -26,17 +26,17 @@ from typing import Literal
 from assay.evalcore.errors import BadInput
 from assay.evalcore.monitoring.calendar import Window
 from assay.evalcore.monitoring.signals import Signal, is_quiet
+from assay.evalcore.monitoring.traffic.profile import Profile
 from assay.evalcore.plurals import plural
 from assay.flows.monitor.outcomes import contradicted, outcomes_due, outcomes_then
 from assay.flows.monitor.recent import size_for
 from assay.flows.monitor.run import MonitorRun
-from assay.flows.monitor.traffic import profiled
+from assay.flows.monitor.traffic import known_profiles, signals_of_traffic
 from assay.tasks.effects.calls import effect
 from assay.tasks.ledger.monitoring.claims import Claim, create_claim, read_claims
 from assay.tasks.ledger.monitors import Opening, WindowVerdict, create_opening, current
 from assay.tasks.ledger.owner import Ledger
-from assay.tasks.pool.window_traffic import NoRows, WindowTraffic, files_digest, read_traffic
-from assay.tasks.spec.monitor import MonitorSpec
+from assay.tasks.pool.window.traffic import NoRows, WindowTraffic, files_digest, read_traffic
 
 _log = logging.getLogger("assay.monitor")
 
@@ -48,11 +48,12 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
     read.
     """
     spec, before = run.spec_of(window.name), list(run.openings.get(window.name, ()))
-    seen = _traffic(spec, window)
+    known = known_profiles(run.versions, window, run.openings)
+    seen = _traffic(run, window, next(iter(known.values()), None))
     complete = outcomes_due(run, window)
     if before and seen.content == before[-1].content and not complete:
         return None
-    profile, found = profiled(run.versions, window, seen, run.openings)
+    found = signals_of_traffic(run.versions, window, seen.profile, known)
     replaced = before[-1].replaced + 1 if before else 0
     again = "outcomes complete" if complete else "late predictions"
     why = again if before else _why(found)
@@ -67,7 +68,7 @@ def open_window(run: MonitorRun, window: Window) -> Opening | None:
         window=window.name, number=len(before) + 1, replaced=replaced, evaluation=name,
         labels=min(wanted, seen.rows), inherits=inherits, carry=carry if inherits else 0.0,
         content=seen.content, files=seen.files, month=month_of(run), why=why, opened=run.now,
-        signals=tuple(found), sizing=sizing, profile=profile,
+        signals=tuple(found), sizing=sizing, profile=seen.profile,
         outcomes=outcomes_then(run, window, complete=complete),
     )
     if not complete:
@@ -92,10 +93,11 @@ class NothingToJudge(BadInput):
         self.state, self.files = state, files
 
 
-def _traffic(spec: MonitorSpec, window: Window) -> WindowTraffic:
+def _traffic(run: MonitorRun, window: Window, like: Profile | None) -> WindowTraffic:
+    spec = run.spec_of(window.name)
     of_window = spec.evaluation(window, spec.name, 1, None, 0)
     try:
-        seen = read_traffic(of_window)
+        seen = read_traffic(of_window, like, run.workers)
     except NoRows as error:
         raise NothingToJudge("empty", str(error), files_digest(of_window)) from None
     least = spec.monitor.least_items

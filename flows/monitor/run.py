@@ -1,7 +1,8 @@
 """One run over a monitor: what its ledger says, kept up to date, and what the run did."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -13,6 +14,7 @@ from assay.flows.monitor.known import read_known
 from assay.flows.monitor.registry import open_monitor
 from assay.flows.monitor.telling import tell
 from assay.flows.monitor.versions import Versions
+from assay.flows.workers.chosen import chosen_workers
 from assay.tasks.effects.calls import effect, retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checkpoints.monitor import KeptEntries
@@ -29,6 +31,8 @@ from assay.tasks.ledger.monitors import (
 )
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.pool.mapping import MapOver, one_after_the_other
+from assay.tasks.settings import Settings
 from assay.tasks.spec.alerts import Alerts
 from assay.tasks.spec.monitor import MonitorSpec
 
@@ -86,6 +90,7 @@ class MonitorRun:
     entries: KeptEntries
     through: set[str] = field(default_factory=set)   # windows for which this run has done all there can be
     found: dict[str, Found] = field(default_factory=dict)   # by window
+    workers: MapOver = one_after_the_other    # who reads and freezes large windows
 
     @property
     def spec(self) -> MonitorSpec:
@@ -184,6 +189,17 @@ def read_run(store: Store, name: str, now: datetime, also: Iterable[str] = ()) -
         verdicts=retried(read_verdicts)(known.ledger, known.keys),
         states=retried(read_states)(known.ledger, known.keys),
     )
+
+
+@contextmanager
+def with_workers(run: MonitorRun) -> Iterator[None]:
+    """The run has workers until the context ends; they start with the first large window."""
+    with chosen_workers(run.spec.freeze_runner or Settings().freeze_runner) as workers:
+        run.workers = workers
+        try:
+            yield
+        finally:
+            run.workers = one_after_the_other
 
 
 @effect("write-verdict")

@@ -22,7 +22,7 @@ from assay.flows.monitor.changes.mute import end_mutes
 from assay.flows.monitor.due import leave_out_again, take_on
 from assay.flows.monitor.going_on import go_on
 from assay.flows.monitor.known import due_windows
-from assay.flows.monitor.run import Tick, read_run
+from assay.flows.monitor.run import Tick, read_run, with_workers
 from assay.flows.monitor.settled import keep
 from assay.flows.monitor.states import tell_states, write_states
 from assay.tasks.ledger.checkpoints.monitor import forget_kept
@@ -46,17 +46,18 @@ def tick(store: Store, name: str, *, now: datetime, only: str | None = None) -> 
     run.seal()   # what an earlier run wrote and had no time to seal
     windows = [run.window(only)] if only else due_windows(run.versions, now)
     names = {window.name for window in windows} - run.settled
-    for window in windows:
-        if window.name in names:
-            run.attempt(window.name, partial(take_on, run, window))
-        else:
-            leave_out_again(run, window.name)
-    # a verdict may buy further labels, which may be there at once
-    while True:
-        moved = [run.attempt(window, partial(go_on, run, window)) for window in run.active
-                 if window not in run.through and (only is None or window in names)]
-        if not any(moved):
-            break
+    with with_workers(run):
+        for window in windows:
+            if window.name in names:
+                run.attempt(window.name, partial(take_on, run, window))
+            else:
+                leave_out_again(run, window.name)
+        # a verdict may buy further labels, which may be there at once
+        while True:
+            moved = [run.attempt(window, partial(go_on, run, window)) for window in run.active
+                     if window not in run.through and (only is None or window in names)]
+            if not any(moved):
+                break
     write_states(run, sorted(names if only else names | set(run.active)))
     run.seal()
     tell_states(run)
@@ -75,9 +76,10 @@ def go_on_with(store: Store, name: str, window: str, *, now: datetime) -> Tick:
     # other windows may have waited for the verdict on the reference
     is_reference = any(version.spec.reference.name == window for version in run.versions.all)
     windows = run.active if is_reference else [window]
-    for one in windows:
-        while run.attempt(one, partial(go_on, run, one)):
-            pass
+    with with_workers(run):
+        for one in windows:
+            while run.attempt(one, partial(go_on, run, one)):
+                pass
     write_states(run, windows)
     run.seal()
     tell_states(run)

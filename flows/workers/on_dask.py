@@ -13,6 +13,12 @@ from assay.flows.workers.protocol import Kind, Started, TaskRunner, not_installe
 from assay.tasks.freeze_runner import SETTING, Runner
 
 _PATIENCE = 15    # seconds until the scheduler has to answer
+# Of our own cluster. A killed worker is started again. Dask gives it 15 seconds, and then goes on without it
+# for good: too short on a busy machine, where a freeze waited for ever once each worker had been killed.
+_OF_OURS = {
+    "distributed.deploy.lost-worker-timeout": "1 day",
+    "distributed.scheduler.no-workers-timeout": "3 minutes",    # then work fails as lost, and is done again
+}
 
 
 class Dask(Kind):
@@ -57,12 +63,14 @@ class Dask(Kind):
     def _cluster(self) -> Iterator[tuple[Any, tuple[type[BaseException], ...]]]:
         """Who reaches the cluster, and what says that a worker died."""
         try:
+            from dask import config
             from distributed import CancelledError, Client, KilledWorker
             from distributed.comm.core import CommClosedError
+            from distributed.scheduler import NoWorkerError
         except ImportError:
             raise not_installed(self.word) from None
-        with self._client(Client) as client:
-            yield client, (KilledWorker, CancelledError, CommClosedError)
+        with config.set({} if self._address else _OF_OURS), self._client(Client) as client:
+            yield client, (KilledWorker, NoWorkerError, CancelledError, CommClosedError)
 
     def _client(self, connect: Any) -> Any:
         if self._address is None:

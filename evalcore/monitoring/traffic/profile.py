@@ -108,14 +108,14 @@ def scores_like(scores: Floats, like: Profile | None) -> Binned:
 
 
 def with_what_is_beside(profile: Profile, beside: Beside, like: Profile | None = None) -> Profile:
-    """The profile of predictions, with that of the other columns."""
+    """The profile of predictions, with that of the other columns; features it has already stay."""
     edges = {} if like is None else {name: binned.edges for name, binned in like.features.items()}
     return replace(
         profile,
-        features={
+        features={**profile.features, **{
             name: Binned.of(values, FEATURE_BINS, edges.get(name))
             for name, values in beside.features.items()
-        },
+        }},
         segments={name: _most_common(values) for name, values in beside.segments.items()},
         missing={name: count / profile.rows for name, count in beside.missing.items()},
         columns=dict(beside.columns),

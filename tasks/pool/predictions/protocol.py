@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
+from assay.evalcore.monitoring.traffic.by_shard import Tally
 from assay.evalcore.monitoring.traffic.profile import Beside, Profile, with_what_is_beside
 from assay.evalcore.types import Array, Bools, Floats, Ints, JsonObject
 from assay.tasks.pool.cutting.cell_rows import CellRows
@@ -80,6 +81,21 @@ class Watching:
         return with_what_is_beside(Profile(rows=self._rows), beside, like)
 
 
+class Tallying(Protocol):
+    """The predictions of a large window, counted by shard for its profile; travels to workers."""
+
+    column: ClassVar[str]    # of checked rows: the one whose values are counted between edges
+    bins: ClassVar[int]
+
+    def tally(self, rows: pa.Table, edges: Sequence[float]) -> Tally:
+        """What checked rows come to."""
+        ...
+
+    def profile(self, tally: Tally, edges: tuple[float, ...]) -> Profile:
+        """Of the tally of all rows; without their other columns."""
+        ...
+
+
 class Predictions(ABC):
     """What the parts of a frozen pool hold of its predictions."""
 
@@ -142,6 +158,10 @@ class Predictions(ABC):
     def watching(self) -> Watching:
         """Nothing seen of a window yet."""
         return Watching()
+
+    def tallying(self) -> Tallying | None:
+        """How a large window is counted by shard; None where it is read in one place."""
+        return None
 
     @abstractmethod
     def cut_from_json(self, data: Mapping[str, Any]) -> FrozenCut:

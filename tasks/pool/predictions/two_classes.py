@@ -13,18 +13,17 @@ import pyarrow as pa
 from scipy.special import expit, logit
 
 from assay.evalcore.methods.registry import method as find
-from assay.evalcore.monitoring.traffic.profile import Beside, Profile, Traffic, profile_of
 from assay.evalcore.pool.partition import Partition
 from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import feature_columns, system_columns
 from assay.tasks.pool.cutting.cell_rows import CellRows
-from assay.tasks.pool.cutting.cells_by_shard import NUMBERS, cut_by_shard
+from assay.tasks.pool.cutting.cells_by_shard import cut_by_shard
 from assay.tasks.pool.cutting.cells_of_features import cut_by_features
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
-from assay.tasks.pool.predictions.protocol import Predictions, Reading, Watching
-from assay.tasks.spec.evaluation import Spec
+from assay.tasks.pool.predictions.protocol import Predictions, Reading, Tallying, Watching
+from assay.tasks.pool.predictions.watched_two_classes import TalliedScores, WatchedScores
 
 _SURE = 1e-12                       # logit is cut off here: 0 and 1 are finite scores, about -27.6 and 27.6
 _ONE, _ZERO = ("1", "1.0", "true"), ("0", "0.0", "false")
@@ -118,7 +117,11 @@ class TwoClassPredictions(Predictions):
 
     def watching(self) -> Watching:
         """See Predictions.watching."""
-        return _Watching(self._spec)
+        return WatchedScores(self._spec)
+
+    def tallying(self) -> Tallying | None:
+        """See Predictions.tallying."""
+        return TalliedScores(self._spec)
 
     def cut_from_json(self, data: Mapping[str, Any]) -> Partition:
         """See Predictions.cut_from_json."""
@@ -152,25 +155,3 @@ class TwoClassPredictions(Predictions):
         rows.refuse(name, (numbers < 0) | (numbers > 1), "are not within [0, 1]",
                     "a probability is; if this is a score, name it under `score` instead")
         return numbers
-
-
-class _Watching(Watching):
-    def __init__(self, spec: Spec) -> None:
-        super().__init__()
-        self._measure = spec.measures[0]
-        self._numbers: dict[str, list[Array]] = {name: [] for name in NUMBERS}
-
-    def add(self, rows: pa.RecordBatch) -> None:
-        """See Watching.add."""
-        super().add(rows)
-        for name, chunks in self._numbers.items():
-            chunks.append(numbers_of(rows.column(name)).copy())
-
-    def profile(self, beside: Beside, like: Profile | None) -> Profile:
-        """See Watching.profile."""
-        joined = {name: np.concatenate(chunks) for name, chunks in self._numbers.items()}
-        traffic = Traffic(
-            **joined, features=beside.features, segments=beside.segments, missing=beside.missing,
-            columns=beside.columns,
-        )
-        return profile_of(traffic, self._measure, like)

@@ -65,3 +65,30 @@ def test_prefect_without_its_api_is_refused(monkeypatch, word):
         pytest.raises(BadInput, match=expected),
     ):
         list(map_over(abs, [-1, -2]))
+
+
+@pytest.mark.parametrize(("address", "patience"), [(None, "1 day"), ("tcp://host:8786", "15s")])
+def test_a_cluster_of_our_own_goes_on_waiting_for_workers_that_start_again(monkeypatch, address, patience):
+    distributed = pytest.importorskip("distributed")
+    from dask import config
+
+    asked = []
+
+    class Connected:
+        """Whoever connects, and leaves at once."""
+
+        def __init__(self, *where, **how):
+            asked.append(config.get("distributed.deploy.lost-worker-timeout"))
+            self.status = "closed"
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            return None
+
+    monkeypatch.setattr(distributed, "Client", Connected)
+    with Dask(Runner("dask", address=address)).started() as started:
+        assert distributed.scheduler.NoWorkerError in started.lost
+    assert asked == [patience]
+    assert config.get("distributed.deploy.lost-worker-timeout") == "15s"

@@ -1,0 +1,1 @@
+"""The predictions of a window of a monitor, read before anything is frozen."""
