@@ -14,9 +14,9 @@
     pool/sources.json                   sizes and versions of the source files; never compared
 
 Rows are numbered over the parts in order, from 0. Digests are of values, not of files: every column of a
-part is hashed by itself, as little-endian numbers or as lengths and UTF-8, so parts that are
-written in another way have the same digest. The pool's digest covers what an evaluation depends on; where a row was read from is left
-out, so the same predictions in another format, or cut into other files, are the same pool.
+part is hashed by itself, as little-endian numbers or as lengths and UTF-8, so parts that are written in
+another way have the same digest. The pool's digest covers what an evaluation depends on; where a row was read
+from is left out, so the same predictions in another format, or cut into other files, are the same pool.
 """
 
 import hashlib
