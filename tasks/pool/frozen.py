@@ -1,6 +1,6 @@
 """The frozen pool: what the ledger keeps of the predictions, and how it is read back.
 
-    pool/part-00000-<digest>.rows       65,536 rows each, in the order they were read (`tasks.pool.part_file`)
+    pool/part-00000-<digest>.arrow      65,536 rows each, in the order they were read (`tasks.pool.part_file`)
         item_id (string); score, probability (float64), prediction (int8; 1 = positive), or with any other
         labels, where there are any, prediction (int16, the code of a class; int64, a mask of tags; float64, a
         number), "assay.probabilities" (K floats of 32 bits), "assay.predictions" (of systems compared, a code
@@ -22,7 +22,7 @@ from is left out, so the same predictions in another format, or cut into other f
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import SEEK_END, BytesIO
+from io import BytesIO
 from math import isnan, nan
 from typing import Any
 
@@ -175,9 +175,8 @@ def frozen_parts(
 
 def read_part(store: Store, key: str, columns: Sequence[str] | None = None) -> pa.Table:
     """One part, with these columns (all unless said). Raises DamagedRecord when it cannot be read."""
-    blob = memoryview(store.get(key))
     try:
-        return read_part_file(lambda start, end: blob[start:end], len(blob), columns)
+        return read_part_file(pa.BufferReader(store.get(key)), columns)
     except NotAPart as error:
         raise codec.damaged(key, str(error)) from None
 
@@ -189,13 +188,8 @@ def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> pa.Table:
     """
     few = len({row // part_file.GROUP_ROWS for row in rows}) <= FEW_GROUPS
     with open_reader(store, key) if few else BytesIO(store.get(key)) as stream:
-
-        def fetch(start: int, end: int) -> bytes:
-            stream.seek(start)
-            return stream.read(end - start)
-
         try:
-            return read_rows_of(fetch, stream.seek(0, SEEK_END), rows)
+            return read_rows_of(stream, rows)
         except NotAPart as error:
             raise codec.damaged(key, str(error)) from None
 

@@ -1,6 +1,7 @@
 """Parts as bytes: what went in comes out, and only what is asked for is fetched."""
 
 from contextlib import suppress
+from io import BytesIO
 
 import numpy as np
 import pyarrow as pa
@@ -34,17 +35,6 @@ def a_part(source_row: Ints | None = None, hashes: bool = True) -> pa.Table:
     return pa.concat_tables([table.slice(0, 7), table.slice(7)])
 
 
-class Fetched:
-    """The bytes of a part, and how many were asked for in how many pieces."""
-
-    def __init__(self, blob: bytes) -> None:
-        self._blob, self.pieces = blob, []
-
-    def __call__(self, start: int, end: int) -> bytes:
-        self.pieces.append((start, end))
-        return self._blob[start:end]
-
-
 @pytest.mark.parametrize("hashes", [True, False])
 @pytest.mark.parametrize("source_row", [None, np.arange(ROWS)[::-1], np.full(ROWS, 7)])
 def test_what_went_in_comes_out(source_row, hashes):
@@ -52,26 +42,31 @@ def test_what_went_in_comes_out(source_row, hashes):
     blob = part_bytes(table)
     assert part_bytes(pa.concat_tables([table, table]).combine_chunks().slice(0, ROWS)) == blob
     assert part_bytes(pa.concat_tables([table, table]).combine_chunks().slice(ROWS)) == blob
-    assert read_part_file(Fetched(blob), len(blob)).to_pydict() == table.to_pydict()
-    assert read_part_file(Fetched(blob), len(blob)).schema == table.schema
+    assert read_part_file(BytesIO(blob)).to_pydict() == table.to_pydict()
+    assert read_part_file(BytesIO(blob)).schema == table.schema
     asked = ["source_row", "region", "score"]
-    assert read_part_file(Fetched(blob), len(blob), asked).equals(table.select(asked))
+    assert read_part_file(BytesIO(blob), asked).equals(table.select(asked))
+    assert read_part_file(BytesIO(blob), ["source_row"]).equals(table.select(["source_row"]))
 
 
-def test_single_rows_cost_one_piece_beside_the_end():
-    table, fetched = a_part(), Fetched(blob := part_bytes(a_part()))
-    assert read_rows_of(fetched, len(blob), [6, 5, 6]).to_pylist() == table.take([6, 5, 6]).to_pylist()
-    assert len(fetched.pieces) == 3       # the length of the footer, the footer, the group
-    with pytest.raises(NotAPart, match="fewer rows"):
-        read_rows_of(fetched, len(blob), [ROWS])
+def test_single_rows_are_read_without_the_others():
+    table, blob = a_part(), part_bytes(a_part())
+    assert read_rows_of(BytesIO(blob), [6, 5, 6]).to_pylist() == table.take([6, 5, 6]).to_pylist()
+    damaged = bytearray(blob)
+    first = pa.ipc.open_file(BytesIO(blob)).get_batch(0).column("item_id").buffers()[2].to_pybytes()[:8]
+    place = blob.index(first)
+    damaged[place] ^= 255
+    with pytest.raises(NotAPart, match="UTF8"):
+        read_part_file(BytesIO(damaged))
+    assert read_rows_of(BytesIO(damaged), [6]).to_pylist() == table.take([6]).to_pylist()
+    for row in (ROWS, 5 * ROWS):
+        with pytest.raises(NotAPart, match="fewer rows"):
+            read_rows_of(BytesIO(blob), [row])
 
 
-def test_texts_are_not_fetched_for_numbers():
-    fetched = Fetched(blob := part_bytes(a_part()))
-    read_part_file(fetched, len(blob), ["score"])
-    by_numbers = sum(end - start for start, end in fetched.pieces[2:])
-    read_part_file(fetched := Fetched(blob), len(blob), ["item_id", "score"])
-    assert by_numbers < sum(end - start for start, end in fetched.pieces[2:])
+def test_other_readers_of_arrow_files_read_it():
+    found = pa.ipc.open_file(BytesIO(part_bytes(a_part()))).read_all()
+    assert found.equals(a_part().drop_columns(["source_file", "source_row"]))
 
 
 def test_any_changed_byte_is_found_or_changes_nothing_or_a_value():
@@ -81,7 +76,7 @@ def test_any_changed_byte_is_found_or_changes_nothing_or_a_value():
         changed = bytearray(blob)
         changed[place] ^= 1 << int(rng.integers(8))
         with suppress(NotAPart):
-            read_part_file(Fetched(bytes(changed)), len(changed)).to_pylist()
+            read_part_file(BytesIO(changed)).to_pylist()
     for size in (0, 5, 100, len(blob) - 1):
         with pytest.raises(NotAPart):
-            read_part_file(Fetched(blob[:size]), size)
+            read_part_file(BytesIO(blob[:size]))
