@@ -40,7 +40,7 @@ mute_seal = KeyPattern[str, int]("{owner}/mutes/{mute:04d}.seal.json")
 
 # Of an evaluation: what is there from the beginning.
 manifest = KeyPattern[str]("{evaluation}/pool/manifest.json")    # its presence means: has begun
-pool_part = KeyPattern[str, int, str]("{evaluation}/pool/part-{part:05d}-{digest:.16}.parquet")  # its rows
+pool_part = KeyPattern[str, int, str]("{evaluation}/pool/part-{part:05d}-{digest:.16}.arrow")  # its rows
 pool_sources = KeyPattern[str]("{evaluation}/pool/sources.json")   # files it was read from; never compared
 partition = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.json")       # strata and cells
 partition_starts = KeyPattern[str, str]("{evaluation}/partitions/{digest:.32}.starts")   # of cells, in

@@ -1,6 +1,6 @@
 """The frozen pool: what the ledger keeps of the predictions, and how it is read back.
 
-    pool/part-00000-<digest>.parquet    65,536 rows each, in the order they were read
+    pool/part-00000-<digest>.arrow      65,536 rows each, in the order they were read (`tasks.pool.part_file`)
         item_id (string); score, probability (float64), prediction (int8; 1 = positive), or with any other
         labels, where there are any, prediction (int16, the code of a class; int64, a mask of tags; float64, a
         number), "assay.probabilities" (K floats of 32 bits), "assay.predictions" (of systems compared, a code
@@ -14,9 +14,9 @@
     pool/sources.json                   sizes and versions of the source files; never compared
 
 Rows are numbered over the parts in order, from 0. Digests are of values, not of files: every column of a
-part is hashed by itself, as little-endian numbers or as lengths and UTF-8, so another Parquet writer gives
-the same digest. The pool's digest covers what an evaluation depends on; where a row was read from is left
-out, so the same predictions in another format, or cut into other files, are the same pool.
+part is hashed by itself, as little-endian numbers or as lengths and UTF-8, so parts that are written in
+another way have the same digest. The pool's digest covers what an evaluation depends on; where a row was read
+from is left out, so the same predictions in another format, or cut into other files, are the same pool.
 """
 
 import hashlib
@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay.evalcore.types import Floats
 from assay.tasks.arrow import ends_of, lengths_of, missing_of, numbers_of
@@ -43,15 +42,13 @@ from assay.tasks.ledger.manifest import (
     PROBABILITIES,
     PROVENANCE,
     Manifest,
-    segment_columns,
 )
 from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.pool import part_file
+from assay.tasks.pool.part_file import NotAPart, read_part_file, read_rows_of
 
 PART_ROWS = 65_536
 FEW_GROUPS = 2               # of a part, that are read one by one
-GROUP_ROWS = 4_096           # what reading one row costs
-# Not compressed: as good as random, or small as they are encoded.
-_AS_THEY_ARE = ("score", "probability", "prediction", "source_file", "source_row", "shown_hash")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,22 +132,6 @@ def _numbers(packed: bytes | None, dtype: str) -> tuple[float, ...] | None:
     return None if packed is None else tuple(np.frombuffer(packed, dtype).tolist())
 
 
-def part_bytes(table: pa.Table) -> bytes:
-    """A part as Parquet: fixed settings, so that the same rows give the same bytes."""
-    sink, names = BytesIO(), table.column_names
-    compressed = [name for name in names if name not in _AS_THEY_ARE]
-    few_values = [field.name for field in table.schema if field.type in (pa.int8(), pa.int16(), pa.int32())]
-    pq.write_table(
-        table, sink,
-        version="2.6", data_page_version="1.0", write_statistics=False, store_schema=False,
-        compression={name: "zstd" if name in compressed else "none" for name in names},
-        compression_level=dict.fromkeys(compressed, 1),
-        use_dictionary=[*segment_columns(names), *few_values],
-        column_encoding={"source_row": "DELTA_BINARY_PACKED"}, row_group_size=GROUP_ROWS,
-    )  # fmt: skip
-    return sink.getvalue()
-
-
 def part_digests(table: pa.Table) -> tuple[str, str]:
     """SHA-256 of the values of a part, column by column: of all, and without where its rows come from.
 
@@ -193,31 +174,24 @@ def frozen_parts(
 
 
 def read_part(store: Store, key: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """One part. Raises DamagedRecord when it cannot be read."""
-    with open_reader(store, key) as stream:
-        try:
-            return pq.ParquetFile(stream).read(columns=None if columns is None else list(columns))
-        except (pa.ArrowException, OSError) as error:
-            raise codec.damaged(key, str(error)) from None
+    """One part, with these columns (all unless said). Raises DamagedRecord when it cannot be read."""
+    try:
+        return read_part_file(pa.BufferReader(store.get(key)), columns)
+    except NotAPart as error:
+        raise codec.damaged(key, str(error)) from None
 
 
 def read_part_rows(store: Store, key: str, rows: Sequence[int]) -> pa.Table:
-    """These rows of a part (numbered within it), in the order asked, reading only their row groups.
+    """These rows of a part (numbered within it), in the order asked, reading only their groups.
 
     Where they lie in more than a few groups, the part is read whole: one call, where each group is one.
     """
-    groups = sorted({row // GROUP_ROWS for row in rows})
-    stream = open_reader(store, key) if len(groups) <= FEW_GROUPS else BytesIO(store.get(key))
-    with stream:
+    few = len({row // part_file.GROUP_ROWS for row in rows}) <= FEW_GROUPS
+    with open_reader(store, key) if few else BytesIO(store.get(key)) as stream:
         try:
-            table = pq.ParquetFile(stream).read_row_groups(groups)
-        except (pa.ArrowException, OSError) as error:
+            return read_rows_of(stream, rows)
+        except NotAPart as error:
             raise codec.damaged(key, str(error)) from None
-    start = {group: i * GROUP_ROWS for i, group in enumerate(groups)}
-    places = [start[row // GROUP_ROWS] + row % GROUP_ROWS for row in rows]
-    if max(places, default=-1) >= table.num_rows:
-        raise codec.damaged(key, "it has fewer rows than the manifest says")
-    return table.take(pa.array(places, pa.int64()))
 
 
 def _column_digest(column: pa.Array) -> str:

@@ -36,7 +36,7 @@ def shown_hashes(ids: pa.StringArray, shown: Sequence[pa.StringArray]) -> pa.Fix
     whole = [column.cast(pa.large_binary()) for column in (heads, *texts)]
     rows = pc.binary_join_element_wise(*whole, _NOTHING)
     _, offsets, joined = rows.buffers()
-    ends, each = np.frombuffer(offsets, "<i8", len(ids) + 1, 8 * rows.offset).tolist(), memoryview(joined)
+    ends, each = np.frombuffer(offsets, "<i8", len(ids) + 1, 8 * rows.offset).tolist(), joined.to_pybytes()
     digests = b"".join([
         blake2b(each[start:end], digest_size=_BYTES).digest() for start, end in pairwise(ends)
     ])

@@ -186,7 +186,7 @@ def test_a_round_of_a_huge_number_is_named_and_nobody_counts_up_to_it(finished, 
 
 
 def test_what_an_aborted_freeze_left_is_a_note_and_no_difference(finished):
-    left = f"small/pool/part-00000-{layout.digest(b'x')[:16]}.parquet"
+    left = f"small/pool/part-00000-{layout.digest(b'x')[:16]}.arrow"
     result = verify(store_of(finished | {left: b"x"}), "small")
     assert result.verified
     assert "left over" in result.notes[0]

@@ -46,9 +46,9 @@ class SeenIds:
 
 
 def buckets(hashes: Ints) -> tuple[int, ...]:
-    """How many of some hashes begin with each eight bits."""
-    first = (hashes.view(np.uint64) >> np.uint64(56)).astype(np.int64)
-    counts: list[int] = np.bincount(first, minlength=BUCKETS).tolist()
+    """How many of some hashes, in order as numbers without a sign, begin with each eight bits."""
+    firsts = np.arange(BUCKETS, dtype=np.uint64) << np.uint64(56)
+    counts: list[int] = np.diff(np.searchsorted(hashes.view(np.uint64), firsts), append=len(hashes)).tolist()
     return tuple(counts)
 
 
@@ -62,10 +62,12 @@ class _Suspects:
     def __call__(self, run: tuple[int, int]) -> Ints:
         """All of them; or where they are many, those that come up first, of whole shards."""
         pieces = [self._piece(key, sizes, *run) for key, sizes in self.kept]
+        if len(pieces) == 1:
+            return _repeated(pieces[0])     # in order already
         hashes = np.concatenate(pieces)
         hashes.sort()
         repeated = _repeated(hashes)
-        if len(repeated) <= _SUSPECTS_AT_ONCE or len(pieces) == 1:
+        if len(repeated) <= _SUSPECTS_AT_ONCE:
             return repeated
         found: Ints = np.empty(0, np.int64)
         for piece in pieces:

@@ -28,17 +28,15 @@ def id_hashes(ids: pa.StringArray | pa.ChunkedArray) -> Ints:
         ids = ids.combine_chunks()
     start, length, text = _bytes(ids)
     hashes = length.astype(np.uint64) * _STEP
-    words = np.lib.stride_tricks.as_strided(text, (len(text) - _WORD + 1, _WORD), (1, 1))
-    longest = int(length.max(initial=0))
-    rows: slice | Ints = slice(None)       # all of them, while all have bytes left
-    left = length
-    for done in range(0, longest, _WORD):
-        if not (left > 0).all():
-            some = np.flatnonzero(length > done)
-            rows, left = some, length[some] - done
-        word = words[start[rows] + done].view("<u8").ravel()
-        hashes[rows] = _mixed((hashes[rows] ^ _cut(word, left)) + _STEP)
-        left = left - _WORD
+    words: _Words = np.ndarray(len(text) - _WORD + 1, np.dtype("<u8"), text, strides=(1,))    # at each byte
+    shortest, longest = (int(bound) for bound in (length.min(initial=1 << 31), length.max(initial=0)))
+    whole = min(shortest, longest) // _WORD * _WORD     # bytes of the words that all texts have
+    for done in range(0, whole, _WORD):
+        hashes = _mixed((hashes ^ words[start + done]) + _STEP)
+    for done in range(whole, longest, _WORD):
+        rows = slice(None) if done < shortest else np.flatnonzero(length > done)
+        word = _cut(words[start[rows] + done], length[rows] - done)
+        hashes[rows] = _mixed((hashes[rows] ^ word) + _STEP)
     return _mixed(hashes).view(np.int64)
 
 

@@ -15,7 +15,8 @@ from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.manifest import FrozenPart
 from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.checked_rows import RowChecker
-from assay.tasks.pool.frozen import PART_ROWS, part_bytes, part_digests
+from assay.tasks.pool.frozen import PART_ROWS, part_digests
+from assay.tasks.pool.part_file import part_bytes
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard

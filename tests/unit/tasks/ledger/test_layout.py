@@ -65,7 +65,7 @@ def test_other_text_is_no_key(text):
 
 @pytest.mark.parametrize("key", [
     "spam/rounds/001/plan.parquet", "spam/rounds/00001/plan.parquet", "spam/rounds/0001/plan.json",
-    "spam/rounds/0001/posts/1.json", "spam/pool/part-00000.parquet", "monitors/spec.json", "index/spec.json",
+    "spam/rounds/0001/posts/1.json", "spam/pool/part-00000.arrow", "monitors/spec.json", "index/spec.json",
     "monitors/a/rounds/0001/plan.parquet", "desks/caller/e/0001/01/told/000001.json",
     "desks/caller/desks/0001/1/told/000001.json", "desks/caller/e/0001/1/told/1.json",
     "spam/rounds/٠٠٠١/plan.parquet", "index/open/index", "",
@@ -83,7 +83,7 @@ def test_a_key_says_its_round_and_its_revision():
 def test_digests_are_cut_where_a_key_shows_only_their_beginning():
     digest = layout.digest(b"rows")
     key = layout.pool_part("spam", 0, digest)
-    assert key == f"spam/pool/part-00000-{digest[:16]}.parquet"
+    assert key == f"spam/pool/part-00000-{digest[:16]}.arrow"
     assert layout.pool_part.match(key) == ("spam", 0, digest[:16])
 
 

@@ -17,7 +17,7 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import KeyMissing
-from assay.tasks.pool import frozen
+from assay.tasks.pool import frozen, part_file
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import digest_of_frozen, frozen_parts
@@ -49,7 +49,7 @@ def small_parts(monkeypatch):
     """Parts of four rows, groups of two: the same code as for millions."""
     for module in (frozen, work, together, cutting, receipt):
         monkeypatch.setattr(module, "PART_ROWS", 4)
-    monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
+    monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
 
 
 def test_the_manifest_says_what_was_frozen(tmp_path):
@@ -192,9 +192,10 @@ def test_the_digest_can_be_recomputed_and_a_damaged_part_is_named(tmp_path):
     manifest = freeze_pool(a_spec(source(tmp_path)), store)
     assert digest_of_frozen(store, manifest) == manifest.digest
     part = tmp_path / "ledger" / manifest.part_keys[0]
-    table = pq.read_table(part).set_column(1, "score", pa.array([-1.5, 0.25, 2.0, -0.25]))
+    read = frozen.read_part(store, manifest.part_keys[0])
+    table = read.set_column(1, "score", pa.array([-1.5, 0.25, 2.0, -0.25]))
     part.unlink()
-    pq.write_table(table, part)
+    part.write_bytes(part_file.part_bytes(table))
     with pytest.raises(DamagedRecord, match=r"part-00000-.*its values are not the ones in the manifest"):
         digest_of_frozen(store, manifest)
     part.write_bytes(b"rubbish")

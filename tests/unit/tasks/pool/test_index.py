@@ -9,7 +9,7 @@ from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.pool import frozen
+from assay.tasks.pool import frozen, part_file
 from assay.tasks.pool import index as pool_index
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.cutting import frozen_shards, row_finder
@@ -26,7 +26,7 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 2)
     for module in (frozen, work, together, pool_index):
         monkeypatch.setattr(module, "PART_ROWS", 8)
-    monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
+    monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
 
 
 def write_source(folder, change=lambda row, line: line) -> str:

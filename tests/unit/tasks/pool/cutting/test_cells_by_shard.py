@@ -24,8 +24,8 @@ from assay.tasks.pool.cutting.cells_of_features import cut_by_features
 from assay.tasks.pool.cutting.frozen_shards import shards_of
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.cutting.scores_by_shard import ScoresByShard, ordered_scores
-from assay.tasks.pool.frozen import part_bytes
 from assay.tasks.pool.mapping import one_after_the_other
+from assay.tasks.pool.part_file import part_bytes
 
 # so that hundreds of rows are cut as hundreds of millions are
 TINY = {"SUMMARY": 1, "LEAST_OF_SHARD": 3, "GRID": 5, "GATHERED": 7}

@@ -14,7 +14,7 @@ from doubles.specs import a_spec
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.pool import frozen
+from assay.tasks.pool import frozen, part_file
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.shards import cutting, receipt, together, work
 from assay.tasks.pool.shards.cutting import shards_of
@@ -29,7 +29,7 @@ def small_parts(monkeypatch):
     """Parts of four rows, eight to a shard: the same code as for millions."""
     for module in (frozen, work, together, cutting, receipt):
         monkeypatch.setattr(module, "PART_ROWS", 4)
-    monkeypatch.setattr(frozen, "GROUP_ROWS", 2)
+    monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
     monkeypatch.setattr(cutting, "SHARD_ROWS", 8)
     monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
 
