@@ -106,6 +106,11 @@ class RunOfShard:
         return f"scores-{self.shard.number}"
 
 
+def run_bytes(scores: Sequence[Floats]) -> bytes:
+    """What a store holds of a run of these scores."""
+    return (rising(scores) if scores else np.empty(0)).astype(SCORE, copy=False).tobytes()
+
+
 def rising(scores: Sequence[Floats]) -> Floats:
     """All of some scores, sorted, without -0.0."""
     ordered = np.concatenate(scores)
