@@ -227,8 +227,9 @@ def test_what_no_longer_holds_is_frozen_again(tmp_path, monkeypatch, what):
     ({}, {}, "score"),
     ({"outcomes": {"source": "known.csv"}}, {}, None),
     ({"method": "oasis:partition=kd-tree"}, {"features": ["length"]}, None),
+    ({}, {"cluster": "region", "task": "scored"}, None),
     ({"method": "recycle"}, {"systems": {"other": {"prediction": "also"}}}, None),
-], ids=["by score", "some outcomes known", "by features", "by systems"])
+], ids=["by score", "some outcomes known", "by features", "clusters", "by systems"])
 def test_scores_are_kept_in_order_only_where_all_rows_are_cut_by_them(tmp_path, whole, pool, ranked):
     data = a_spec(source(tmp_path)).to_json()
     spec = Spec.from_json(data | whole | {"pool": data["pool"] | pool})
