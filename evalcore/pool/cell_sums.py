@@ -50,6 +50,12 @@ class CellSums:
             probability=self.probability + other.probability,
         )
 
+    def add(self, keys: Ints, scores: Floats, probabilities: Floats) -> None:
+        """Add items (n,) to these, one after the other in their order, as `of` does with all at once."""
+        self.size[:] += np.bincount(keys, minlength=len(self.size))
+        np.add.at(self.score, keys, scores)
+        np.add.at(self.probability, keys, probabilities)
+
     @property
     def occupied(self) -> Ints:
         """(C,) the keys that occur, rising."""

@@ -12,6 +12,10 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Floats, Ints
 
+# `np.histogram` computes the bin of a score and corrects it by one where the edges say otherwise.  Where bins
+# are wider than a few steps of rounding that is the bin between whose edges the score lies.
+_SAFE_WIDTH = 16
+
 
 class OrderedScores(Protocol):
     """N scores, at least one."""
@@ -46,11 +50,11 @@ class OrderedScores(Protocol):
 class ScoresInMemory:
     """An `OrderedScores` of an array."""
 
-    def __init__(self, scores: Floats) -> None:
-        """scores (N,), in any order.  Raises BadInput where there are none."""
+    def __init__(self, scores: Floats, *, rising: bool = False) -> None:
+        """scores (N,), in any order, or rising and without -0.0.  Raises BadInput where there are none."""
         if len(scores) == 0:
             raise BadInput("the pool is empty: there is nothing to evaluate")
-        self._ordered: Floats = np.sort(scores) + 0.0
+        self._ordered: Floats = scores if rising else np.sort(scores) + 0.0
 
     def __len__(self) -> int:
         """See OrderedScores."""
@@ -79,12 +83,18 @@ class ScoresInMemory:
         return histogram(self._ordered, bins, self.low, self.high)
 
 
-def histogram(scores: Floats, bins: int, low: float, high: float) -> tuple[Ints, Floats]:
-    """Counts (bins,) and edges (bins + 1,) of some scores (n,) between low and high.
+def histogram(rising: Floats, bins: int, low: float, high: float) -> tuple[Ints, Floats]:
+    """Counts (bins,) and edges (bins + 1,) of some scores (n,), rising, between low and high.
 
-    Each score is put into a bin by itself: counts of any pieces add up to those of the whole.
+    The counts are those of `np.histogram`.  Each score is put into a bin by itself: counts of any pieces add
+    up to those of the whole.
     """
-    return np.histogram(scores, bins=bins, range=(low, high))
+    edges = np.histogram_bin_edges(rising[:0], bins=bins, range=(low, high))
+    spread, rounding = high - low, np.spacing(max(abs(low), abs(high)))
+    if not _SAFE_WIDTH * rounding * bins < spread < np.inf:
+        return np.histogram(rising, bins=bins, range=(low, high))
+    inner = np.searchsorted(rising, edges[:-1])
+    return np.diff(np.append(inner, np.searchsorted(rising, edges[-1], side="right"))), edges
 
 
 def quantiles(scores: OrderedScores, shares: Floats) -> Floats:

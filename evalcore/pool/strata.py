@@ -9,6 +9,7 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.plurals import plural
 from assay.evalcore.pool.ordered_scores import OrderedScores, quantiles
+from assay.evalcore.pool.stratum_finder import StratumFinder
 from assay.evalcore.types import Floats, Ints
 
 
@@ -51,7 +52,7 @@ def _freedman_diaconis(scores: OrderedScores) -> int:
 
 def assign(edges: Floats, scores: Floats) -> Ints:
     """The stratum (N,) of each of scores (N,); edges (K,): interior edges, rising."""
-    return np.searchsorted(edges, scores, side="right").astype(np.int64)
+    return StratumFinder(edges).of(scores)
 
 
 def log_density(scores: OrderedScores, positions: Ints) -> Floats:

@@ -24,6 +24,8 @@ from assay.flows.verify.pool import pool_differences
 from assay.flows.verify.printed import VerificationJson
 from assay.flows.verify.revisions import RevisionsCheck
 from assay.flows.verify.rounds import RoundsCheck
+from assay.flows.workers.chosen import chosen_workers
+from assay.flows.workers.mapped import NO_WORKERS
 from assay.tasks.effects.calls import retried
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.checks.differences import Difference
@@ -32,6 +34,8 @@ from assay.tasks.ledger.checks.integrity import check_integrity
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import versions
 from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
+from assay.tasks.pool.mapping import MapOver
+from assay.tasks.settings import Settings
 
 REMEDY = (
     "put the keys named back from a copy of the ledger (an earlier version of the object, a backup), remove "
@@ -88,7 +92,8 @@ def verify(
     among   a digest that one of the seals must have: the newest when it was noted; None: any
     told    of the rounds recomputed so far, and of how many there are
 
-    Raises UnknownEvaluation if nothing of this name is in the store, and StoreError if it is away.
+    A large pool is read and cut again by the workers that ASSAY_FREEZE_RUNNER names. Raises UnknownEvaluation
+    if nothing of this name is in the store, StoreError if it is away, and what is wrong with the workers.
     """
     layout.check_name(name)
     found = retried(check_integrity)(Ledger(store, name))
@@ -97,7 +102,8 @@ def verify(
     found.expect(seal, among, layout.seal(name, max(found.rounds, 1)))
     retried(check_beside)(found)
     retried(check_desk)(found)
-    rounds, labels, revisions = _recompute(found, told)
+    with chosen_workers(Settings().freeze_runner) as workers:
+        rounds, labels, revisions = _recompute(found, workers, told)
     return Verification(
         evaluation=name,
         finished=found.finished,
@@ -113,7 +119,7 @@ def verify(
 
 
 def _recompute(
-    found: Integrity, told: Callable[[int, int], None] | None = None
+    found: Integrity, workers: MapOver, told: Callable[[int, int], None] | None = None
 ) -> tuple[int, int, int]:
     """Rounds, labels and revisions recomputed in full."""
     name = found.ledger.name
@@ -131,9 +137,9 @@ def _recompute(
         opened = open_evaluation(found.ledger.store, name)
         _note_versions(opened, found)
         key = layout.manifest(name)
-        for difference in pool_differences(opened):
+        for difference in pool_differences(opened, workers):
             found.add(difference.key, difference.difference)
-    except (StoreUnreachable, UnknownEvaluation):
+    except (StoreUnreachable, UnknownEvaluation, *NO_WORKERS):
         raise
     except UNREADABLE as error:
         found.add(key, f"cannot be recomputed: {type(error).__name__}: {error}")

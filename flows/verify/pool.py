@@ -10,25 +10,26 @@ from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.checks.differences import Difference, in_one_sentence, value_differences
 from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import cut_again
+from assay.tasks.pool.mapping import MapOver
 from assay.tasks.pool.predictions.kinds import predictions_of
 
 
 @retried
-def pool_differences(opened: Opened) -> list[Difference]:
-    """What the manifest and the partition say otherwise than the rows. Reads every part twice."""
+def pool_differences(opened: Opened, map_over: MapOver) -> list[Difference]:
+    """What the manifest and the partition say otherwise than the rows; map_over: who reads these."""
     return [
         Difference(key=key, difference=in_one_sentence(found))
         for key, found in (
-            (layout.manifest(opened.name), [*_of_manifest(opened), *_of_spec(opened)]),
-            *_of_partition(opened),
+            (layout.manifest(opened.name), [*_of_manifest(opened, map_over), *_of_spec(opened)]),
+            *_of_partition(opened, map_over),
         )
         if found
     ]
 
 
-def _of_manifest(opened: Opened) -> Iterator[str]:
+def _of_manifest(opened: Opened, map_over: MapOver) -> Iterator[str]:
     manifest = opened.manifest
-    counts = counts_of_frozen(opened.spec, opened.ledger.store, manifest)
+    counts = counts_of_frozen(opened.spec, opened.ledger.store, manifest, map_over)
     stored, computed = codec.plain(manifest), codec.plain(counts)
     yield from value_differences({name: stored[name] for name in computed}, computed)
     if sum(source.rows for source in manifest.sources) != counts.rows:
@@ -45,9 +46,9 @@ def _of_spec(opened: Opened) -> Iterator[str]:
         yield "the segments are not those of the spec"
 
 
-def _of_partition(opened: Opened) -> Iterator[tuple[str, list[str]]]:
+def _of_partition(opened: Opened, map_over: MapOver) -> Iterator[tuple[str, list[str]]]:
     ledger, manifest = opened.ledger, opened.manifest
-    partition, rows = cut_again(opened.spec, ledger.store, manifest)
+    partition, rows = cut_again(opened.spec, ledger.store, manifest, map_over)
     key, starts = manifest.partition_keys
     yield key, list(value_differences(opened.cut.to_json(), partition.to_json()))
     yield starts, [] if rows.starts == ledger.get(starts) else ["cells start elsewhere than recomputed"]

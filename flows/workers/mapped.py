@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TypeAlias, TypeVar
 
-from assay.evalcore.errors import AssayError
-from assay.flows.workers.protocol import Promised, Started, Workers
+from assay.evalcore.errors import AssayError, Unreachable
+from assay.flows.workers.protocol import NotInstalled, Promised, Started, Workers
 from assay.tasks.freeze_runner import SETTING
 
 A = TypeVar("A")
@@ -25,6 +25,10 @@ _log = logging.getLogger("assay.workers")
 
 class WorkersDied(AssayError):
     """Workers died again and again."""
+
+
+# There is nobody who could do the work; nothing is wrong with what it is done on.
+NO_WORKERS = (WorkersDied, NotInstalled, Unreachable)
 
 
 class OnWorkers:

@@ -66,6 +66,10 @@ class Kind(Workers):
         """The same workers as Prefect starts them. Raises BadInput, Unreachable."""
 
 
-def not_installed(word: str) -> BadInput:
+class NotInstalled(BadInput):
+    """The library of a cluster is not there."""
+
+
+def not_installed(word: str) -> NotInstalled:
     """The error for a cluster whose library is not there."""
-    return BadInput(f"{SETTING}: {word} is not installed here: pip install 'assay[{word}]'")
+    return NotInstalled(f"{SETTING}: {word} is not installed here: pip install 'assay[{word}]'")

@@ -5,9 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-from assay.tasks.ledger.manifest import Manifest
+import pyarrow.compute as pc
+
+from assay.tasks.ledger.manifest import FrozenPart, Manifest
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.pool.frozen import digest_of_frozen, frozen_parts
+from assay.tasks.ledger.stores.travelling import Travelling
+from assay.tasks.pool.cutting.frozen_shards import shards_of
+from assay.tasks.pool.frozen import checked_digest, pool_digest, read_part
+from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.spec.evaluation import Spec
@@ -25,19 +30,69 @@ class FrozenCounts:
     differing: Mapping[str, int] | None
 
 
-def counts_of_frozen(spec: Spec, store: Store, manifest: Manifest) -> FrozenCounts:
-    """Read every part. Raises DamagedRecord naming a part that has changed."""
-    digest = digest_of_frozen(store, manifest)
-    segments: dict[str, Counter[str]] = {name: Counter() for name in manifest.segment_names}
-    rows, predictions = 0, predictions_of(spec)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """Some parts that follow each other, as the manifest names them."""
+
+    number: int
+    keys: tuple[str, ...]
+    said: tuple[FrozenPart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counted:
+    values: tuple[str, ...]      # digest of each part without where its rows come from
+    predictions: PredictionCounts
+    segments: dict[str, Counter[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CountParts:
+    """Reads each part once; travels to workers."""
+
+    spec: Spec
+    store: Travelling
+    segments: tuple[str, ...]
+
+    def __call__(self, parts: _Parts) -> _Counted:
+        """Raises DamagedRecord naming the first part that has changed."""
+        predictions = predictions_of(self.spec)
+        values: list[str] = []
+        found: list[PredictionCounts] = []
+        segments: dict[str, Counter[str]] = {name: Counter() for name in self.segments}
+        for key, said in zip(parts.keys, parts.said, strict=True):
+            table = read_part(self.store.store, key)
+            values.append(checked_digest(table, key, said))
+            found.append(predictions.counts(table))
+            for name, counts in segments.items():
+                for entry in pc.value_counts(table.column(name)).to_pylist():
+                    counts[entry["values"]] += entry["counts"]
+        return _Counted(
+            values=tuple(values), predictions=reduce(PredictionCounts.plus, found), segments=segments
+        )
+
+
+def counts_of_frozen(
+    spec: Spec, store: Store, manifest: Manifest, map_over: MapOver = one_after_the_other
+) -> FrozenCounts:
+    """Read every part; map_over: who reads them. Raises DamagedRecord naming a part that has changed."""
+    pieces, first = [], 0
+    for shard in shards_of(manifest.part_keys, [part.rows for part in manifest.parts]):
+        said = manifest.parts[first : first + len(shard.part_keys)]
+        pieces.append(_Parts(number=shard.number, keys=shard.part_keys, said=said))
+        first += len(said)
+    work = _CountParts(spec=spec, store=Travelling(store), segments=tuple(manifest.segment_names))
+    values: list[str] = []
     found: list[PredictionCounts] = []
-    for part in frozen_parts(store, manifest.part_keys, [*predictions.counted_columns, *segments]):
-        rows += part.num_rows
-        found.append(predictions.counts(part))
-        for name, counts in segments.items():
-            counts.update(part.column(name).to_pylist())
+    segments: dict[str, Counter[str]] = {name: Counter() for name in manifest.segment_names}
+    for counted in map_over(work, pieces):
+        values += counted.values
+        found.append(counted.predictions)
+        for name, counts in counted.segments.items():
+            segments[name].update(counts)
     whole = reduce(PredictionCounts.plus, found)
     return FrozenCounts(
-        digest=digest, rows=rows, segments={name: dict(counts) for name, counts in segments.items()},
+        digest=pool_digest(values), rows=sum(part.rows for part in manifest.parts),
+        segments={name: dict(counts) for name, counts in segments.items()},
         predicted=whole.predicted, score_range=whole.score_range, differing=whole.differing,
     )

@@ -8,6 +8,7 @@ from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool.cutting.cell_rows import CellRows
 from assay.tasks.pool.cutting.frozen_shards import shards_of
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
+from assay.tasks.pool.cutting.score_runs import StoredRun
 from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import read_outcomes
 from assay.tasks.pool.predictions.kinds import predictions_of
@@ -22,16 +23,19 @@ def cut_pool(
     part_rows: Sequence[int],
     outcomes: Mapping[str, int],
     map_over: MapOver = one_after_the_other,
+    score_runs: Sequence[StoredRun] = (),
 ) -> PartitionEntry:
     """Cut the pool for the spec's method; put the cells, and the rows that they hold.
 
     part_keys, part_rows: of the parts just written; outcomes: item -> label, known beforehand; map_over: who
-    does the shards. The result does not depend on it.
+    does the shards; score_runs: the scores of all rows, where the freeze kept them in order. The result does
+    not depend on these two.
     """
     predictions, shards = predictions_of(spec), shards_of(part_keys, part_rows)
     cut, rows = predictions.cut(predictions.method, PoolToCut(
         evaluation=spec.name, store=store, shards=shards, segments=spec.pool.segments, outcomes=outcomes,
         map_over=map_over if len(shards) > 1 else one_after_the_other, kept=True,
+        score_runs=score_runs,
     ))
     text = codec.to_json(cut.to_json())
     digest = partition_digest(text, rows.starts, rows.pieces)

@@ -34,7 +34,7 @@ from assay.tasks.pool.mapping import MapOver, one_after_the_other
 from assay.tasks.pool.outcomes import freeze_outcomes, read_outcomes
 from assay.tasks.pool.predictions.known_answers import refuse_known_answers
 from assay.tasks.pool.shards.together import FrozenRows
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -65,15 +65,30 @@ def freeze_pool(
     try:
         frozen = FrozenRows(spec, store, source, map_over, progress)
         frozen.check()
+        manifest = _manifest(spec, store, source, frozen, map_over, inherited)
     except KeyMissing:
         if not store.exists(key):
             raise
         return load_manifest(ledger)    # another process committed the pool, and cleared up
+    put_record(ledger, layout.pool_sources(spec.name), FilesRead(files=tuple(
+        FileRead(path=file.path, size=file.size, version=file.version) for file in source.files
+    )))
+    if before_commit:
+        before_commit()
+    committed = put_record(ledger, key, manifest)
+    frozen.forget()
+    return committed
+
+
+def _manifest(
+    spec: Spec, store: Store, source: Source, frozen: FrozenRows, map_over: MapOver, inherited: str | None
+) -> Manifest:
+    """Of rows that are in the ledger; puts what else it names. Raises BadInput."""
     counts = frozen.counts
     refuse_known_answers(spec, counts.predicted)
     outcomes = freeze_outcomes(spec, store, frozen.part_keys)
     known = read_outcomes(store, None if outcomes is None else layout.outcomes(spec.name, outcomes))
-    manifest = Manifest(
+    return Manifest(
         evaluation=spec.name,
         rows=frozen.rows,
         digest=pool_digest(frozen.value_digests),
@@ -85,7 +100,8 @@ def freeze_pool(
         ),
         segments={name: dict(sorted(rows.items())) for name, rows in frozen.segments.items()},
         partition=cut_pool(
-            spec, store, frozen.part_keys, [part.rows for part in frozen.parts], known, map_over
+            spec, store, frozen.part_keys, [part.rows for part in frozen.parts], known, map_over,
+            frozen.score_runs,
         ),
         inherited=inherited or freeze_given_elsewhere(spec, store, frozen.part_keys),
         gold=freeze_gold(spec, store),
@@ -94,11 +110,3 @@ def freeze_pool(
         score_range=counts.score_range,
         differing=counts.differing,
     )
-    put_record(ledger, layout.pool_sources(spec.name), FilesRead(files=tuple(
-        FileRead(path=file.path, size=file.size, version=file.version) for file in source.files
-    )))
-    if before_commit:
-        before_commit()
-    committed = put_record(ledger, key, manifest)
-    frozen.forget()
-    return committed

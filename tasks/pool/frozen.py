@@ -41,7 +41,7 @@ from assay.tasks.ledger.manifest import (
     PREDICTIONS,
     PROBABILITIES,
     PROVENANCE,
-    Manifest,
+    FrozenPart,
 )
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.pool import part_file
@@ -153,16 +153,15 @@ def pool_digest(parts: Sequence[str]) -> str:
     return hashlib.sha256(codec.to_json(list(parts))).hexdigest()
 
 
-def digest_of_frozen(store: Store, manifest: Manifest) -> str:
-    """The pool's digest recomputed from its parts. Raises DamagedRecord naming a part that has changed."""
-    digests = []
-    for key, part in zip(manifest.part_keys, manifest.parts, strict=True):
-        table = read_part(store, key)
-        whole, told = part_digests(table)
-        if table.num_rows != part.rows or whole != part.digest:
-            raise codec.damaged(key, "its values are not the ones in the manifest")
-        digests.append(told)
-    return pool_digest(digests)
+def checked_digest(table: pa.Table, key: str, said: FrozenPart) -> str:
+    """The digest of a part without where its rows come from.
+
+    Raises DamagedRecord naming its key if its values are not those that the manifest says.
+    """
+    whole, told = part_digests(table)
+    if table.num_rows != said.rows or whole != said.digest:
+        raise codec.damaged(key, "its values are not the ones in the manifest")
+    return told
 
 
 def frozen_parts(

@@ -211,6 +211,11 @@ class Spec(Part):
             question=self.question, guidelines=self.guidelines,
         )
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """Its keys alone: what was made of them meanwhile, a measure's functions say, cannot travel."""
+        state, keys = super().__getstate__(), type(self).model_fields
+        return state | {"__dict__": {key: given for key, given in state["__dict__"].items() if key in keys}}
+
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """The measures of two classes asked for, in order; `drive` or the method says which drive."""

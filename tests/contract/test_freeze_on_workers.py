@@ -9,7 +9,9 @@ import pytest
 from doubles.dying import DyingWork
 from doubles.specs import a_spec
 
+from assay.evalcore.errors import Unreachable
 from assay.flows.evaluation.begin import begin
+from assay.flows.verify.ledger import verify
 from assay.flows.workers.mapped import OnWorkers
 from assay.flows.workers.on_dask import Dask
 from assay.flows.workers.on_this_machine import Processes, Threads
@@ -102,8 +104,19 @@ def test_the_spec_says_who_freezes_and_another_goes_on_where_a_freeze_ended(
         frozen_by("threads:3")
     assert len(used) == 2
     frozen_by("processes:2")      # it has begun: nobody starts
+    monkeypatch.setenv("ASSAY_FREEZE_RUNNER", "threads:4")
+    assert verify(store, "trial").verified
+    assert len(used) == 3
+    with monkeypatch.context() as away:
+        away.setattr(Threads, "started", lambda self: cannot_start())
+        with pytest.raises(Unreachable):   # nothing is said against the ledger
+            verify(store, "trial")
     parts = [key for key in expected if "/pool/part-" in key]
     assert {key: store.get(key) for key in parts} == {key: expected[key] for key in parts}
+
+
+def cannot_start():
+    raise Unreachable("no cluster answers")
 
 
 def interrupted(*given):

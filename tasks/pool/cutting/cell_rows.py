@@ -33,9 +33,10 @@ class CellRows:
 def piece_of(cell: Ints, n_cells: int) -> bytes:
     """The piece of a shard. cell (n,): of each row of the shard, or anything that orders rows as cells do,
     below n_cells; -1 for a row in no cell."""
-    rows = np.flatnonzero(cell >= 0)
-    narrow = cell[rows].astype(np.uint16 if n_cells <= 1 << 16 else np.int64)  # 16 bits sort by counting
-    return rows[np.argsort(narrow, kind="stable")].astype(NUMBER).tobytes()
+    rows = None if cell.min(initial=0) >= 0 else np.flatnonzero(cell >= 0)
+    narrow = np.uint16 if n_cells <= 1 << 16 else np.int64   # 16 bits sort by counting
+    order = np.argsort((cell if rows is None else cell[rows]).astype(narrow), kind="stable")
+    return (order if rows is None else rows[order]).astype(NUMBER).tobytes()
 
 
 def put_piece(to: Travelling | None, evaluation: str, shard: int, piece: bytes) -> str:

@@ -4,23 +4,28 @@ Every shard assigns its rows, counts and adds them up by cell, and writes which 
 made of the rows of a shard in order, and of the shards in order: the same bits, whoever does which shard.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.methods.base import Method
 from assay.evalcore.pool.cell_sums import CellSums, keys_of
+from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition import Partition, count_by_segment, decision_boundary
 from assay.evalcore.pool.patterns import pattern_of
-from assay.evalcore.pool.strata import assign
+from assay.evalcore.pool.stratum_finder import StratumFinder
 from assay.evalcore.types import Floats, Ints
+from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.cutting.cell_rows import CellRows, cell_rows, piece_of, put_piece
 from assay.tasks.pool.cutting.frozen_shards import FrozenShard
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.cutting.scores_by_shard import ordered_scores
+from assay.tasks.pool.cutting.score_runs import RunOfShard, ScoreRun
+from assay.tasks.pool.cutting.scores_by_shard import held_at_once, ordered_scores
 
 NUMBERS = ("score", "probability", "prediction")
 
@@ -49,31 +54,30 @@ class _CountShard:
 
     def __call__(self, shard: FrozenShard) -> _Counted:
         n_keys = 2 * self.n_strata
-        rows: list[tuple[Ints, Floats, Floats]] = []
+        strata = StratumFinder(self.edges)
+        sums, keys = CellSums.none(n_keys), list[Ints]()
         known_table = np.zeros((2, 2), np.int64)
         segments: dict[str, dict[str, Ints]] = {name: {} for name in self.segments}
         for table, known in shard.tables(self.store.store, [*NUMBERS, *self.systems, *self.segments]):
-            score, probability, prediction = (np.asarray(table.column(name)) for name in NUMBERS)
-            key = keys_of(self._stratum(table, score), prediction)
+            score, probability, prediction = (numbers_of(table.column(name)) for name in NUMBERS)
+            stratum = self._pattern(table) if self.systems else strata.of(score)
+            key = keys_of(stratum, prediction)
             if known is not None:
                 out = known >= 0
                 np.add.at(known_table, (prediction[out].astype(np.int64), known[out]), 1)
                 key[out] = -1
-            rows.append((key, score, probability))
+            within = slice(None) if known is None else ~out
+            sums.add(key[within], score[within], probability[within])
             for name, so_far in segments.items():
                 add_segment(so_far, table, name, key, n_keys)
-        key, score, probability = map(np.concatenate, zip(*rows, strict=True))
-        piece, within = piece_of(key, n_keys), key >= 0
-        return _Counted(
-            sums=CellSums.of(key[within], n_keys, score[within], probability[within]),
-            segments=segments, known=known_table,
-            piece=put_piece(self.pieces_to, self.evaluation, shard.number, piece),
+            keys.append(key)
+        piece = put_piece(
+            self.pieces_to, self.evaluation, shard.number, piece_of(np.concatenate(keys), n_keys)
         )
+        return _Counted(sums=sums, segments=segments, known=known_table, piece=piece)
 
-    def _stratum(self, table: pa.Table, score: Floats) -> Ints:
-        if not self.systems:
-            return assign(self.edges, score)
-        return pattern_of(np.stack([np.asarray(table.column(name)) for name in self.systems], axis=1))[0]
+    def _pattern(self, table: pa.Table) -> Ints:
+        return pattern_of(np.stack([numbers_of(table.column(name)) for name in self.systems], axis=1))[0]
 
 
 def cut_by_shard(method: Method, pool: PoolToCut, systems: Sequence[str]) -> tuple[Partition, CellRows]:
@@ -82,20 +86,40 @@ def cut_by_shard(method: Method, pool: PoolToCut, systems: Sequence[str]) -> tup
     systems: the columns of further systems; where there are any, items of one pattern make a stratum.
     """
     pool = pool.with_known()
-    edges: Floats = np.empty(0)
-    ordered, boundary = None, 0.0
     if systems:
-        n_strata = n_slots = 1 << len(systems)
-    else:
-        ordered, positives = ordered_scores(Travelling(pool.store), pool.shards, pool.map_over)
+        n_strata = 1 << len(systems)
+        return _cells(pool, _work(pool, n_strata, np.empty(0), systems), n_strata, boundary=0.0, ordered=None)
+    with _score_runs(pool) as runs:
+        ordered, positives = ordered_scores(runs, pool.n_items, pool.map_over)
         edges, n_slots = method.edges(ordered, positives)
-        boundary, n_strata = decision_boundary(ordered, positives), len(edges) + 1
-    knows = pool.shards[0].known is not None
-    work = _CountShard(
+        return _cells(
+            pool, _work(pool, len(edges) + 1, edges), n_slots,
+            boundary=decision_boundary(ordered, positives), ordered=ordered,
+        )
+
+
+@contextmanager
+def _score_runs(pool: PoolToCut) -> Iterator[Sequence[ScoreRun]]:
+    """The runs left by the freeze; or those of shards, in a folder if they are not all held at once."""
+    if pool.score_runs and pool.shards[0].known is None:
+        yield pool.score_runs
+        return
+    with nullcontext() if held_at_once(pool.n_items) else TemporaryDirectory(prefix="assay-") as folder:
+        store = Travelling(pool.store)
+        yield [RunOfShard(store=store, shard=shard, folder=folder) for shard in pool.shards]
+
+
+def _work(pool: PoolToCut, n_strata: int, edges: Floats, systems: Sequence[str] = ()) -> _CountShard:
+    return _CountShard(
         evaluation=pool.evaluation, store=Travelling(pool.store), pieces_to=pool.pieces_to, n_strata=n_strata,
-        edges=edges, systems=systems, segments=() if knows else pool.segments,
+        edges=edges, systems=systems, segments=() if pool.shards[0].known is not None else pool.segments,
     )
-    total, by_shard, digests = CellSums.none(2 * n_strata), [], []
+
+
+def _cells(
+    pool: PoolToCut, work: _CountShard, n_slots: int, *, boundary: float, ordered: OrderedScores | None
+) -> tuple[Partition, CellRows]:
+    total, by_shard, digests = CellSums.none(2 * work.n_strata), [], []
     known = np.zeros((2, 2), np.int64)
     segments: dict[str, dict[str, Ints]] = {name: {} for name in work.segments}
     for counted in pool.map_over(work, pool.shards):
@@ -108,8 +132,9 @@ def cut_by_shard(method: Method, pool: PoolToCut, systems: Sequence[str]) -> tup
                 segments[name][value] = segments[name].get(value, 0) + items
     occupied = total.occupied
     partition = Partition(
-        edges=edges, cells=total.cells(max(n_slots, n_strata), boundary=boundary, ordered=ordered),
-        known=known if knows else None, by_segment=stacked(segments, occupied),
+        edges=work.edges,
+        cells=total.cells(max(n_slots, work.n_strata), boundary=boundary, ordered=ordered),
+        known=None if pool.shards[0].known is None else known, by_segment=stacked(segments, occupied),
     )
     counts = np.stack(by_shard, axis=1)[occupied]
     return partition, cell_rows(counts, digests, [shard.rows for shard in pool.shards])

@@ -11,6 +11,7 @@ from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.cutting.cell_rows import CellRows, cell_rows, piece_of, put_piece
 from assay.tasks.pool.cutting.frozen_shards import FrozenShard
+from assay.tasks.pool.cutting.score_runs import StoredRun
 from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.pool.mapping import MapOver
 
@@ -26,6 +27,7 @@ class PoolToCut:
     outcomes: Mapping[str, int]   # item -> label, known beforehand
     map_over: MapOver
     kept: bool                    # whether the rows of cells are put into the ledger, or only digested
+    score_runs: Sequence[StoredRun] = ()   # of all rows, left by the freeze; none: scores are read from parts
 
     @property
     def n_items(self) -> int:

@@ -1,18 +1,18 @@
-"""The scores of a frozen pool in rank order, of which nobody holds more than those of a shard.
+"""The scores of a frozen pool in rank order, of which nobody holds more than a few runs.
 
 How a score at some rank is found, to the last bit:
 
-    summary     every shard sorts its scores and tells every k-th. A pool of up to `SUMMARY` rows tells all of
-                them, and is done: its scores fit in memory.
-    grid        of these about `GRID` values are chosen, close where scores are many. Every shard counts its
-                scores below each of them, and up to it: the counts add up to exact ranks.
+    runs        each is sorted once (`score_runs`). Those of a pool of up to `TOGETHER` rows are brought
+                together; of a larger pool each worker loads the run that it works on.
+    grid        every run tells every k-th of its scores, and of these about `GRID` values are chosen, close
+                where scores are many. In each run it is counted how many scores are below each of them, and
+                up to it: the counts add up to exact ranks.
     gathering   a wanted rank is that of a grid value, which is the answer, or lies between two neighbours.
                 All scores between these are gathered; there are few, as no value that many items share lies
                 between grid values.
 
-Every pass reads one column of the parts. Values are told apart by counts, so ties and heavy tails cost no
-more. Bisecting on the bits of the numbers takes more passes, as the leading bits of scores within [0, 1]
-agree; sorted runs would need eight bytes a row of scratch that all workers see.
+Values are told apart by counts, so ties and heavy tails cost no more. Runs are not merged: sorting them all
+once more would take five times as long.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,20 +22,19 @@ import numpy as np
 
 from assay.evalcore.pool.ordered_scores import OrderedScores, ScoresInMemory, histogram
 from assay.evalcore.types import Bools, Floats, Ints
-from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.ledger.stores.travelling import Travelling
-from assay.tasks.pool.cutting.frozen_shards import FrozenShard
-from assay.tasks.pool.mapping import MapOver
+from assay.tasks.pool.cutting.score_runs import RunInMemory, ScoreRun
+from assay.tasks.pool.mapping import MapOver, one_after_the_other
 
-SUMMARY = 1 << 24         # scores that all shards tell together: 128 MB,
-LEAST_OF_SHARD = 1 << 12  # and that a shard tells at least, if it has as many
+TOGETHER = 1 << 24        # scores that are held in one place: 128 MB
+SUMMARY = 1 << 18         # scores that all runs tell together,
+LEAST_OF_RUN = 1 << 12    # and that a run tells at least, if it has as many
 GRID = 1 << 16            # values whose ranks are counted
 GATHERED = 1 << 22        # scores that are gathered in one pass, if one interval does not hold more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Summary:
-    """What a shard tells of its scores."""
+    """What a run tells of its scores."""
 
     rows: int
     positives: int    # that are predicted
@@ -44,17 +43,10 @@ class _Summary:
 
 @dataclass(frozen=True, slots=True)
 class _Summarise:
-    store: Travelling
-    most: int     # scores told of a shard
+    most: int     # scores told of a run
 
-    def __call__(self, shard: FrozenShard) -> _Summary:
-        scores: list[Floats] = []
-        positives = 0
-        for table, known in shard.tables(self.store.store, ["score", "prediction"]):
-            within = slice(None) if known is None else known < 0
-            scores.append(np.asarray(table.column("score"))[within])
-            positives += int(np.count_nonzero(np.asarray(table.column("prediction"))[within]))
-        ordered = np.sort(np.concatenate(scores)) + 0.0
+    def __call__(self, run: ScoreRun) -> _Summary:
+        ordered, positives = run.first()
         told = ordered[:: -(-len(ordered) // self.most) or 1]
         return _Summary(
             rows=len(ordered), positives=positives,
@@ -64,24 +56,27 @@ class _Summarise:
 
 @dataclass(frozen=True, slots=True)
 class _CountBelow:
-    store: Travelling
     values: Floats
 
-    def __call__(self, shard: FrozenShard) -> tuple[Ints, Ints]:
-        """How many scores of the shard are lower than each value, and how many are not higher."""
-        ordered = _sorted(self.store.store, shard)
-        return np.searchsorted(ordered, self.values), np.searchsorted(ordered, self.values, side="right")
+    def __call__(self, run: ScoreRun) -> tuple[Ints, Ints]:
+        """How many scores of the run are lower than each value, and how many are not higher."""
+        ordered = run.again()
+        below = np.searchsorted(ordered, self.values)
+        up_to = below.copy()
+        if len(ordered):     # only of values that are there is it another number
+            equal = np.flatnonzero(ordered.take(below, mode="clip") == self.values)
+            up_to[equal] = np.searchsorted(ordered, self.values[equal], side="right")
+        return below, up_to
 
 
 @dataclass(frozen=True, slots=True)
 class _Gather:
-    store: Travelling
     above: Floats
     below: Floats
 
-    def __call__(self, shard: FrozenShard) -> Floats:
-        """The scores of the shard between `above` and `below` of any interval, both left out, rising."""
-        ordered = _sorted(self.store.store, shard)
+    def __call__(self, run: ScoreRun) -> Floats:
+        """The scores of the run between `above` and `below` of any interval, both left out, rising."""
+        ordered = run.again()
         starts = np.searchsorted(ordered, self.above, side="right")
         ends = np.searchsorted(ordered, self.below)
         return np.concatenate([ordered[a:b] for a, b in zip(starts, ends, strict=True)])
@@ -89,27 +84,26 @@ class _Gather:
 
 @dataclass(frozen=True, slots=True)
 class _Histogram:
-    store: Travelling
     bins: int
     low: float
     high: float
 
-    def __call__(self, shard: FrozenShard) -> tuple[Ints, Floats]:
-        return histogram(_scores(self.store.store, shard), self.bins, self.low, self.high)
+    def __call__(self, run: ScoreRun) -> tuple[Ints, Floats]:
+        return histogram(run.again(), self.bins, self.low, self.high)
 
 
 class ScoresByShard:
-    """An `OrderedScores` of a frozen pool."""
+    """An `OrderedScores` of some runs."""
 
     def __init__(
-        self, store: Travelling, shards: Sequence[FrozenShard], map_over: MapOver, grid: Floats, soon: Ints
+        self, runs: Sequence[ScoreRun], map_over: MapOver, grid: Floats, soon: Ints
     ) -> None:
         """grid: values of scores, rising, among them the lowest and the highest; soon: ranks that are going
         to be asked for, to be found together with the first ones."""
-        self._store, self._shards, self._map_over, self._grid = store, shards, map_over, grid
+        self._runs, self._map_over, self._grid = runs, map_over, grid
         self._soon, self._answers = soon, dict[int, float]()
         self._below, self._up_to = np.zeros(len(grid), np.int64), np.zeros(len(grid), np.int64)
-        for below, up_to in map_over(_CountBelow(store, grid), shards):
+        for below, up_to in map_over(_CountBelow(grid), runs):
             self._below += below
             self._up_to += up_to
 
@@ -147,8 +141,8 @@ class ScoresByShard:
 
     def histogram(self, bins: int) -> tuple[Ints, Floats]:
         """See OrderedScores.histogram."""
-        work = _Histogram(self._store, bins, self.low, self.high)
-        found = list(self._map_over(work, self._shards))
+        work = _Histogram(bins, self.low, self.high)
+        found = list(self._map_over(work, self._runs))
         return np.sum([counts for counts, _ in found], axis=0), found[0][1]
 
     def _found(self, ranks: Ints) -> Floats:
@@ -169,36 +163,38 @@ class ScoresByShard:
         group = np.cumsum(rows) // GATHERED
         for number in np.unique(group):
             some, n = intervals[group == number], rows[group == number]
-            work = _Gather(self._store, self._grid[some - 1], self._grid[some])
-            scores = np.sort(np.concatenate(list(self._map_over(work, self._shards))))
+            work = _Gather(self._grid[some - 1], self._grid[some])
+            scores = np.sort(np.concatenate(list(self._map_over(work, self._runs))))
             shift = np.cumsum(n) - n - self._up_to[some - 1]
             here = np.flatnonzero(wanted & np.isin(place, some))
             yield here, shift[np.searchsorted(some, place[here])], scores
 
 
-def ordered_scores(
-    store: Travelling, shards: Sequence[FrozenShard], map_over: MapOver
-) -> tuple[OrderedScores, int]:
-    """The scores of the rows that are in cells, and how many of these are predicted positive."""
-    summaries = list(map_over(_Summarise(store, max(SUMMARY // len(shards), LEAST_OF_SHARD)), shards))
+def ordered_scores(runs: Sequence[ScoreRun], rows: int, map_over: MapOver) -> tuple[OrderedScores, int]:
+    """The scores of all runs, and how many of their rows are predicted positive.
+
+    rows: of the pool, at least as many as there are scores. Whoever does the work, the answers are the same.
+    """
+    if held_at_once(rows):
+        runs, map_over = [RunInMemory(*found) for found in map_over(_first, runs)], one_after_the_other
+    if len(runs) == 1:
+        scores, positives = runs[0].first()
+        return ScoresInMemory(scores, rising=True), positives
+    summaries = list(map_over(_Summarise(max(SUMMARY // len(runs), LEAST_OF_RUN)), runs))
     told = np.concatenate([one.told for one in summaries])
     rows, positives = sum(one.rows for one in summaries), sum(one.positives for one in summaries)
-    if len(told) == rows:
-        return ScoresInMemory(told), positives
     told.sort()
+    if len(told) == rows:
+        return ScoresInMemory(told, rising=True), positives
     grid = np.unique(told[np.linspace(0, len(told) - 1, GRID).astype(np.int64)])
     around_boundary = rows - positives + np.array([-1, 0] if 0 < positives < rows else [], np.int64)
-    return ScoresByShard(store, shards, map_over, grid, around_boundary), positives
+    return ScoresByShard(runs, map_over, grid, around_boundary), positives
 
 
-def _scores(store: Store, shard: FrozenShard) -> Floats:
-    """(n,) of the rows of a shard that are in cells; without -0.0."""
-    scores: list[Floats] = [
-        np.asarray(table.column("score"))[slice(None) if known is None else known < 0]
-        for table, known in shard.tables(store, ["score"])
-    ]
-    return np.concatenate(scores) + 0.0
+def held_at_once(rows: int) -> bool:
+    """Whether one process holds the scores of so many rows. Otherwise runs are loaded again and again."""
+    return rows <= TOGETHER
 
 
-def _sorted(store: Store, shard: FrozenShard) -> Floats:
-    return np.sort(_scores(store, shard))
+def _first(run: ScoreRun) -> tuple[Floats, int]:
+    return run.first()

@@ -134,6 +134,11 @@ class Predictions(ABC):
         """What is wrong with values that are no class, and the remedy."""
 
     @property
+    def ranked(self) -> str | None:
+        """The column of numbers that all rows are cut by in order of rank; None where there is none."""
+        return None
+
+    @property
     @abstractmethod
     def method(self) -> str:
         """The method that the pool is cut for, `auto` with its meaning today."""

@@ -42,6 +42,11 @@ class ScoredPredictions(TwoClassPredictions):
         """The spec's."""
         return outcome_method(self._spec.method).written
 
+    @property
+    def ranked(self) -> str | None:
+        """Nothing: the cut is that of any kind of labels."""
+        return None
+
     def arrays(self, rows: Reading) -> list[Array]:
         """See Predictions.arrays."""
         score, probability = self._scores(rows)

@@ -84,6 +84,12 @@ class TwoClassPredictions(Predictions):
         """The spec's."""
         return self._spec.chosen_method.name
 
+    @property
+    def ranked(self) -> str | None:
+        """The score, where it decides the cells of all rows."""
+        by_score = find(self.method).feature_tree is None and not self._systems
+        return "score" if by_score and self._spec.outcomes is None else None
+
     def arrays(self, rows: Reading) -> list[Array]:
         """See Predictions.arrays."""
         pool = self._spec.pool

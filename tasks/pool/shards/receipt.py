@@ -2,14 +2,15 @@
 
     index/freezing/<evaluation>/<shard>-<digest>.json    the receipt of a shard whose parts are in the ledger
     index/freezing/<evaluation>/<shard>-<digest>.ids     the hashes of its ids, sorted
+    index/freezing/<evaluation>/<shard>-<digest>.scores  its scores, sorted, where the pool is cut by them
 
 The digest is of all that the shard's bytes follow from: the spec, the files with their sizes and versions,
 and the versions of what writes them. A freeze that was killed goes on from the receipts it finds; what was
-begun for another spec or other files has another digest. Both keys are removed once the manifest is there.
+begun for another spec or other files has another digest. These keys are removed once the manifest is there.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,13 +69,19 @@ class Basis:
         """Of the hashes of the ids of a shard."""
         return layout.freezing_ids(self.evaluation, shard.number, self._of(shard))
 
+    def scores_key(self, shard: Shard) -> str:
+        """Of the scores of a shard."""
+        return layout.freezing_scores(self.evaluation, shard.number, self._of(shard))
+
     def _of(self, shard: Shard) -> str:
         where = [[one.file, one.first, one.rows] for one in shard.slices]
         return hashlib.sha256(codec.to_json([self.digest, shard.first_part, where])).hexdigest()
 
 
-def kept_receipt(store: Store, scratch: Store, basis: Basis, shard: Shard) -> Receipt | None:
-    """The receipt of a shard that was frozen before, if its parts and hashes are there."""
+def kept_receipt(
+    store: Store, scratch: Store, basis: Basis, shard: Shard, beside: Sequence[str]
+) -> Receipt | None:
+    """The receipt of a shard that was frozen before, if its parts are there, and the keys beside it."""
     key = basis.receipt_key(shard)
     try:
         receipt = codec.decode(Receipt, scratch.get(key), key)
@@ -84,7 +91,7 @@ def kept_receipt(store: Store, scratch: Store, basis: Basis, shard: Shard) -> Re
         scratch.discard(key)     # it is derived: frozen again, the shard gets another one
         return None
     parts = all(store.exists(key) for key in part_keys(basis.evaluation, shard.first_part, receipt))
-    return receipt if parts and scratch.exists(basis.ids_key(shard)) else None
+    return receipt if parts and all(scratch.exists(key) for key in beside) else None
 
 
 def part_keys(evaluation: str, first_part: int, receipt: Receipt) -> list[str]:

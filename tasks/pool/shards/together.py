@@ -15,8 +15,10 @@ from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.column_kinds import ColumnKinds
+from assay.tasks.pool.cutting.score_runs import StoredRun
 from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, read_part_rows
 from assay.tasks.pool.mapping import MapOver, one_after_the_other, stopping
+from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard, shards_of
 from assay.tasks.pool.shards.duplicate_ids import first_duplicates, suspected
@@ -51,10 +53,12 @@ class FrozenRows:
         self._scratch = Travelling(store if self._several else MemoryStore())
         self._basis = Basis.of(spec, source)
         self._kept: list[tuple[str, tuple[int, ...]]] = []
+        self._ranked = predictions_of(spec).ranked if self._several else None
+        self.score_runs: list[StoredRun] = []    # in the order of the shards; none where they are not kept
         told = Progress(progress)
         work = FreezeShard(
             spec=spec, source=source, store=Travelling(store), scratch=self._scratch, basis=self._basis,
-            progress=told,
+            progress=told, ranked=self._ranked,
         )
         with stopping(self.map_over(work, shards)) as receipts:
             for shard, receipt in zip(shards, receipts, strict=True):
@@ -109,6 +113,11 @@ class FrozenRows:
             refuse_many_values(self._spec, name, self.segments[name])
         if receipt.counts is not None:
             self._counts.append(receipt.counts)
+        if self._ranked and receipt.counts is not None:
+            self.score_runs.append(StoredRun(
+                store=self._scratch, key=self._basis.scores_key(shard), rows=receipt.rows,
+                positives=receipt.counts.predicted[1],
+            ))
         self._kept.append((self._basis.ids_key(shard), receipt.buckets))
 
     def _refuse_duplicates(self, suspects: Ints) -> None:

@@ -22,6 +22,7 @@ from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard
 from assay.tasks.pool.shards.duplicate_ids import SeenIds, buckets
 from assay.tasks.pool.shards.receipt import Basis, Receipt, kept_receipt
+from assay.tasks.pool.shards.seen_scores import SeenScores
 from assay.tasks.sources.reader import Source
 from assay.tasks.spec.evaluation import Spec
 
@@ -60,14 +61,16 @@ class FreezeShard:
     spec: Spec
     source: Source
     store: Travelling      # parts go there
-    scratch: Travelling    # the receipt and the hashes of ids
+    scratch: Travelling    # the receipt, the hashes of ids, and scores in order
     basis: Basis
     progress: Progress
+    ranked: str | None     # the column whose numbers are kept in order of rank, for the cut
 
     def __call__(self, shard: Shard) -> Receipt:
         """What it comes to, or what is wrong with its rows. Raises StoreError when the ledger fails."""
         scratch = self.scratch.store
-        kept = kept_receipt(self.store.store, scratch, self.basis, shard)
+        beside = [self.basis.ids_key(shard), *([self.basis.scores_key(shard)] if self.ranked else [])]
+        kept = kept_receipt(self.store.store, scratch, self.basis, shard, beside)
         if kept is not None:
             return kept
         one = _Pass(self, shard)
@@ -79,6 +82,8 @@ class FreezeShard:
         hashes = one.seen.sorted()
         receipt = one.receipt(None, buckets(hashes))
         scratch.put(self.basis.ids_key(shard), hashes.astype("<i8").tobytes())
+        if self.ranked:
+            scratch.put(self.basis.scores_key(shard), one.scores.run())
         scratch.put(self.basis.receipt_key(shard), codec.encode(receipt))
         return receipt
 
@@ -87,7 +92,7 @@ class _Pass:
     """One pass over the rows of a shard."""
 
     def __init__(self, work: FreezeShard, shard: Shard) -> None:
-        self.seen = SeenIds()
+        self.seen, self.scores = SeenIds(), SeenScores(work.ranked)
         self._work, self._shard, self._pool = work, shard, work.spec.pool
         self._checker = RowChecker(work.spec, [file.path for file in work.source.files])
         self._rows_of_file: dict[int, int] = {one.file: 0 for one in shard.slices}
@@ -140,6 +145,7 @@ class _Pass:
 
     def _count(self, table: pa.Table) -> None:
         self.seen.add(table.column("item_id"))
+        self.scores.add(table)
         counts = self._predictions.counts(table)
         self._counts = counts if self._counts is None else self._counts.plus(counts)
         for name, so_far in self._segments.items():

@@ -18,9 +18,10 @@ from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import KeyMissing
 from assay.tasks.pool import frozen, part_file
+from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.frozen import digest_of_frozen, frozen_parts
+from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.pool.shards import cutting, receipt, together, work
 from assay.tasks.pool.shards.duplicate_ids import first_duplicates
 from assay.tasks.pool.shards.id_hashes import id_hashes
@@ -189,18 +190,19 @@ def test_the_digest_changes_with_any_value_and_with_the_order(tmp_path):
 
 def test_the_digest_can_be_recomputed_and_a_damaged_part_is_named(tmp_path):
     store = LocalStore(tmp_path / "ledger")
-    manifest = freeze_pool(a_spec(source(tmp_path)), store)
-    assert digest_of_frozen(store, manifest) == manifest.digest
+    spec = a_spec(source(tmp_path))
+    manifest = freeze_pool(spec, store)
+    assert counts_of_frozen(spec, store, manifest).digest == manifest.digest
     part = tmp_path / "ledger" / manifest.part_keys[0]
     read = frozen.read_part(store, manifest.part_keys[0])
     table = read.set_column(1, "score", pa.array([-1.5, 0.25, 2.0, -0.25]))
     part.unlink()
     part.write_bytes(part_file.part_bytes(table))
     with pytest.raises(DamagedRecord, match=r"part-00000-.*its values are not the ones in the manifest"):
-        digest_of_frozen(store, manifest)
+        counts_of_frozen(spec, store, manifest)
     part.write_bytes(b"rubbish")
     with pytest.raises(DamagedRecord, match="restore this key"):
-        digest_of_frozen(store, manifest)
+        counts_of_frozen(spec, store, manifest)
 
 
 def test_a_source_changed_afterwards_changes_nothing(tmp_path):
@@ -227,7 +229,7 @@ def test_what_an_aborted_freeze_left_is_not_taken_for_the_pool(tmp_path, small_p
     clean = MemoryStore()
     assert freeze_pool(spec, clean) == manifest
     assert frozen_columns(store, manifest)["score"][0] == 0.0
-    assert digest_of_frozen(store, manifest) == manifest.digest
+    assert counts_of_frozen(spec, store, manifest).digest == manifest.digest
 
 
 def test_two_freezes_at_once_agree(tmp_path):

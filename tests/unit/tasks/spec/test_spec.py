@@ -1,6 +1,7 @@
 """The spec: what is accepted, what is recorded, and one clear message for everything else."""
 
 import json
+import pickle
 import re
 import time
 
@@ -310,3 +311,9 @@ def test_a_very_long_name_is_not_repeated_in_full():
     with pytest.raises(BadInput, match="cannot be the name") as caught:
         Spec.from_json({"name": "x" * 1_000_000}, origin="a.yaml")
     assert len(str(caught.value)) < 5_000
+
+
+def test_a_spec_travels_to_other_processes_also_after_it_was_used():
+    spec = a_spec()
+    assert spec.measures
+    assert pickle.loads(pickle.dumps(spec)) == spec

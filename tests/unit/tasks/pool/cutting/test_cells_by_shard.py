@@ -23,12 +23,14 @@ from assay.tasks.pool.cutting.cells_by_shard import cut_by_shard
 from assay.tasks.pool.cutting.cells_of_features import cut_by_features
 from assay.tasks.pool.cutting.frozen_shards import shards_of
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
+from assay.tasks.pool.cutting.score_runs import RunOfShard
 from assay.tasks.pool.cutting.scores_by_shard import ScoresByShard, ordered_scores
 from assay.tasks.pool.mapping import one_after_the_other
 from assay.tasks.pool.part_file import part_bytes
 
 # so that hundreds of rows are cut as hundreds of millions are
-TINY = {"SUMMARY": 1, "LEAST_OF_SHARD": 3, "GRID": 5, "GATHERED": 7}
+HELD = {"SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID": 5, "GATHERED": 7}    # but the scores are held at once
+TINY = HELD | {"TOGETHER": 0}
 # with sixteen bits: sums are exact in any order, so that every bit can be compared
 EXACT = st.one_of(
     st.floats(-5, 5, width=16), st.sampled_from([-0.0, 0.0, 1.0]), st.floats(-60_000, 60_000, width=16)
@@ -97,12 +99,13 @@ def whole(value):
     score=st.lists(EXACT, min_size=1, max_size=90).map(np.array),
     how=st.sampled_from(["recalibrated", "dirichlet-tree", "static-is", "topk", "acis", "passive",
                          "oasis:partition=equal-size", "oasis:partition=geometric"]),
-    seed=st.integers(0, 9), shard_parts=st.integers(1, 4), tiny=st.booleans(),
+    seed=st.integers(0, 9), shard_parts=st.integers(1, 4),
+    sizes=st.sampled_from([TINY, HELD, {"GRID": 1 << 16}]),
 )
-def test_a_cut_by_shard_is_the_cut_of_the_whole(score, how, seed, shard_parts, tiny):
+def test_a_cut_by_shard_is_the_cut_of_the_whole(score, how, seed, shard_parts, sizes):
     table, pool = a_pool(score, np.random.default_rng(seed), shard_parts=shard_parts)
     partition, cell = build_partition(method(how), *arrays(table))
-    with patch.multiple(scores_by_shard, **(TINY if tiny else {"SUMMARY": 1 << 24})):
+    with patch.multiple(scores_by_shard, **sizes):
         found, rows = cut_by_shard(method(how), pool, [])
     assert whole(found) == whole(partition)
     n_cells = partition.cells.n_cells
@@ -121,7 +124,8 @@ def test_ranks_counts_and_histograms_are_those_of_the_array(scores):
     _, pool = a_pool(scores, np.random.default_rng(3))
     known = ScoresInMemory(scores)
     with patch.multiple(scores_by_shard, **TINY):
-        found, _ = ordered_scores(Travelling(pool.store), pool.shards, pool.map_over)
+        runs = [RunOfShard(store=Travelling(pool.store), shard=shard, folder=None) for shard in pool.shards]
+        found, _ = ordered_scores(runs, len(scores), pool.map_over)
         assert isinstance(found, ScoresByShard)
         assert (len(found), found.low, found.high) == (len(known), known.low, known.high)
         assert (found.at(np.arange(len(scores))) == known.at(np.arange(len(scores)))).all()

@@ -5,20 +5,28 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from doubles.specs import a_spec
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
-from assay.tasks.pool import frozen, part_file
+from assay.tasks.ledger.stores.travelling import Travelling
+from assay.tasks.pool import freeze, frozen, part_file
+from assay.tasks.pool.cutting import frozen_shards, scores_by_shard
+from assay.tasks.pool.cutting.score_runs import StoredRun, run_bytes
 from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.shards import cutting, receipt, together, work
 from assay.tasks.pool.shards.cutting import shards_of
 from assay.tasks.sources.reader import open_source
+from assay.tasks.spec.evaluation import Spec
 
 ROWS = 59
 POOL = {"segments": ["region"], "display": ["text"]}
@@ -26,12 +34,16 @@ POOL = {"segments": ["region"], "display": ["text"]}
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    """Parts of four rows, eight to a shard: the same code as for millions."""
+    """Parts of four rows, two to a shard and three to one that is cut: the same code as for millions."""
     for module in (frozen, work, together, cutting, receipt):
         monkeypatch.setattr(module, "PART_ROWS", 4)
     monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
     monkeypatch.setattr(cutting, "SHARD_ROWS", 8)
     monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
+    monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 3)
+    few = {"TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 3, "GRID": 5, "GATHERED": 7}
+    for name, number in few.items():
+        monkeypatch.setattr(scores_by_shard, name, number)
 
 
 def rows(start: int, end: int) -> list[dict]:
@@ -135,6 +147,7 @@ def test_one_file_of_text_and_a_small_source_are_one_shard(tmp_path, monkeypatch
 
 def test_a_small_pool_is_given_to_no_worker(tmp_path, monkeypatch):
     monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 20)
+    monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 16)
 
     def nobody(work, over):
         raise AssertionError("a worker was started")
@@ -163,7 +176,7 @@ def test_a_killed_freeze_goes_on_from_the_shards_it_has(tmp_path, monkeypatch, f
     with pytest.raises(Killed):
         freeze_pool(spec, store, map_over=killed_before_the_last)
     assert not store.exists("trial/pool/manifest.json")
-    assert len(list(store.keys("index/freezing/trial/"))) == 2 * (shards - 1)
+    assert len(list(store.keys("index/freezing/trial/"))) == 3 * (shards - 1)
     passes = []
     once = work._Pass
 
@@ -180,7 +193,7 @@ def test_a_killed_freeze_goes_on_from_the_shards_it_has(tmp_path, monkeypatch, f
     assert not list(store.keys("index/freezing/"))     # cleared up once the manifest is there
 
 
-@pytest.mark.parametrize("what", ["source", "part", "receipt", "ids"])
+@pytest.mark.parametrize("what", ["source", "part", "receipt", "ids", "scores"])
 def test_what_no_longer_holds_is_frozen_again(tmp_path, monkeypatch, what):
     folder = source(tmp_path)
     spec, store = a_spec(folder, **POOL), LocalStore(tmp_path / "ledger")
@@ -194,13 +207,13 @@ def test_what_no_longer_holds_is_frozen_again(tmp_path, monkeypatch, what):
     with pytest.raises(Killed):
         freeze_pool(spec, store, map_over=killed_at_the_end)
     key = {"source": None, "part": "trial/pool/part-00003", "receipt": "index/freezing/trial/000002",
-           "ids": "index/freezing/trial/000001"}[what]
+           "ids": "index/freezing/trial/000001", "scores": "index/freezing/trial/000003"}[what]
     if key is None:
         source(tmp_path, change=lambda i, row: row | {"score": 9.0} if i == 40 else row)
     else:
         [first, *more] = store.keys(key)
-        path = tmp_path / "ledger" / (first if what != "receipt" else next(k for k in [first, *more]
-                                                                            if k.endswith(".json")))
+        ending = {"receipt": ".json", "scores": ".scores"}.get(what, "")
+        path = tmp_path / "ledger" / next(k for k in [first, *more] if k.endswith(ending))
         path.unlink()
         if what == "receipt":
             path.write_bytes(b"half a rec")
@@ -208,6 +221,45 @@ def test_what_no_longer_holds_is_frozen_again(tmp_path, monkeypatch, what):
     found = {k: v for k, v in ledger(store).items() if what != "source" or "part-" not in k}
     assert found == {k: v for k, v in in_one(monkeypatch, spec).items()
                      if what != "source" or "part-" not in k}
+
+
+@pytest.mark.parametrize(("whole", "pool", "ranked"), [
+    ({}, {}, "score"),
+    ({"outcomes": {"source": "known.csv"}}, {}, None),
+    ({"method": "oasis:partition=kd-tree"}, {"features": ["length"]}, None),
+    ({}, {"cluster": "region", "task": "scored"}, None),
+    ({"method": "recycle"}, {"systems": {"other": {"prediction": "also"}}}, None),
+], ids=["by score", "some outcomes known", "by features", "clusters", "by systems"])
+def test_scores_are_kept_in_order_only_where_all_rows_are_cut_by_them(tmp_path, whole, pool, ranked):
+    data = a_spec(source(tmp_path)).to_json()
+    spec = Spec.from_json(data | whole | {"pool": data["pool"] | pool})
+    assert predictions_of(spec).ranked == ranked
+
+
+def test_a_run_of_scores_that_is_too_short_is_named(tmp_path):
+    store = MemoryStore()
+    store.put("index/freezing/trial/000000-aa.scores", run_bytes([np.array([2.0, -0.0])]))
+    run = StoredRun(
+        store=Travelling(store), key="index/freezing/trial/000000-aa.scores", rows=2, positives=1
+    )
+    assert run.again().tobytes() == np.array([0.0, 2.0]).tobytes()
+    with pytest.raises(DamagedRecord, match=r"000000-aa.scores: does not hold 3 scores; remove it"):
+        replace(run, rows=3).first()
+
+
+def test_another_process_that_commits_while_this_one_cuts_is_followed(tmp_path, monkeypatch):
+    spec, store = a_spec(source(tmp_path)), LocalStore(tmp_path / "ledger")
+    cut = freeze.cut_pool
+    theirs = []
+
+    def overtaken(*given):
+        monkeypatch.setattr(freeze, "cut_pool", cut)
+        theirs.append(freeze_pool(spec, store))
+        assert not list(store.keys("index/freezing/"))
+        return cut(*given)
+
+    monkeypatch.setattr(freeze, "cut_pool", overtaken)
+    assert [freeze_pool(spec, store)] == theirs
 
 
 def said(spec, map_over=map) -> str:
