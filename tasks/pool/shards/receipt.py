@@ -1,7 +1,7 @@
 """What a shard comes to: small, exact when put together, and kept until the pool is committed.
 
     index/freezing/<evaluation>/<shard>-<digest>.json    the receipt of a shard whose parts are in the ledger
-    index/freezing/<evaluation>/<shard>-<digest>.ids     the hashes of its ids, sorted
+    index/freezing/<evaluation>/<shard>-<digest>-0000.ids the hashes of its ids, sorted; in runs
 
 The digest is of all that the shard's bytes follow from: the spec, the files with their sizes and versions,
 and the versions of what writes them. A freeze that was killed goes on from the receipts it finds; what was
@@ -35,7 +35,7 @@ class Receipt:
     kinds: tuple[ColumnKind, ...]
     segments: dict[str, dict[str, int]]         # segment -> value -> rows
     counts: PredictionCounts | None             # None where there is no row
-    buckets: tuple[int, ...]                    # hashes of ids, by what they begin with
+    buckets: tuple[tuple[int, ...], ...]        # of each run of hashes of ids, how many begin alike
     refused: str | None = None                  # what was wrong with the rows; such a receipt is not kept
 
     @property
@@ -64,9 +64,10 @@ class Basis:
         """Of the receipt of a shard."""
         return layout.freezing_receipt(self.evaluation, shard.number, self._of(shard))
 
-    def ids_key(self, shard: Shard) -> str:
-        """Of the hashes of the ids of a shard."""
-        return layout.freezing_ids(self.evaluation, shard.number, self._of(shard))
+    def ids_keys(self, shard: Shard, runs: int) -> list[str]:
+        """Of so many runs of hashes of the ids of a shard."""
+        digest = self._of(shard)
+        return [layout.freezing_ids(self.evaluation, shard.number, digest, run) for run in range(runs)]
 
     def _of(self, shard: Shard) -> str:
         where = [[one.file, one.first, one.rows] for one in shard.slices]
@@ -84,7 +85,8 @@ def kept_receipt(store: Store, scratch: Store, basis: Basis, shard: Shard) -> Re
         scratch.discard(key)     # it is derived: frozen again, the shard gets another one
         return None
     parts = all(store.exists(key) for key in part_keys(basis.evaluation, shard.first_part, receipt))
-    return receipt if parts and scratch.exists(basis.ids_key(shard)) else None
+    ids = all(scratch.exists(key) for key in basis.ids_keys(shard, len(receipt.buckets)))
+    return receipt if parts and ids else None
 
 
 def part_keys(evaluation: str, first_part: int, receipt: Receipt) -> list[str]:

@@ -20,7 +20,7 @@ from assay.tasks.pool.part_file import part_bytes
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard
-from assay.tasks.pool.shards.duplicate_ids import SeenIds, buckets
+from assay.tasks.pool.shards.duplicate_ids import RUN, SeenIds, buckets
 from assay.tasks.pool.shards.receipt import Basis, Receipt, kept_receipt
 from assay.tasks.sources.reader import Source
 from assay.tasks.spec.evaluation import Spec
@@ -71,16 +71,24 @@ class FreezeShard:
         if kept is not None:
             return kept
         one = _Pass(self, shard)
+        ids: list[tuple[int, ...]] = []
         try:
             for rows in one.run():
                 self.progress.reached(shard.number, rows)
+                if one.seen.rows >= RUN:
+                    ids.append(self._kept(shard, len(ids), one.seen))
         except BadInput as error:
             return one.receipt(str(error))
-        hashes = one.seen.sorted()
-        receipt = one.receipt(None, buckets(hashes))
-        scratch.put(self.basis.ids_key(shard), hashes.astype("<i8").tobytes())
+        ids.append(self._kept(shard, len(ids), one.seen))
+        receipt = one.receipt(None, tuple(ids))
         scratch.put(self.basis.receipt_key(shard), codec.encode(receipt))
         return receipt
+
+    def _kept(self, shard: Shard, run: int, seen: SeenIds) -> tuple[int, ...]:
+        """Keep the hashes seen so far as a run of the shard, and tell how many are in each bucket."""
+        hashes = seen.sorted()
+        self.scratch.store.put(self.basis.ids_keys(shard, run + 1)[run], hashes.astype("<i8").tobytes())
+        return buckets(hashes)
 
 
 class _Pass:
@@ -116,7 +124,7 @@ class _Pass:
             self._write(pa.Table.from_batches(waiting))
             yield done + held
 
-    def receipt(self, refused: str | None, ids: tuple[int, ...] = ()) -> Receipt:
+    def receipt(self, refused: str | None, ids: tuple[tuple[int, ...], ...] = ()) -> Receipt:
         """Of what was read so far."""
         return Receipt(
             parts=tuple(self._parts), values=tuple(self._values),
