@@ -25,7 +25,7 @@ from assay.tasks.sources.files.protocol import SourceFile, changed_while_read
 from assay.tasks.sources.jsonl_rows import jsonl_batches
 from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet_picked import picked_batches
-from assay.tasks.sources.parquet_rows import parquet_batches
+from assay.tasks.sources.parquet_slices import sliced_batches
 from assay.tasks.sources.partition_columns import partition_columns
 from assay.tasks.sources.values import as_text
 
@@ -33,7 +33,7 @@ _Batches = Callable[
     [SourceFile, Sequence[str], Sequence[int] | None], Iterator[tuple[int, pa.RecordBatch]]
 ]
 _READERS: dict[Format, _Batches] = {
-    "parquet": parquet_batches, "csv": csv_batches, "jsonl": jsonl_batches
+    "parquet": sliced_batches, "csv": csv_batches, "jsonl": jsonl_batches
 }
 _PICKERS = _READERS | {"parquet": picked_batches}     # for a few rows of a file
 
