@@ -140,7 +140,9 @@ alert_index = KeyPattern[str, str]("index/alerts/{owner}/{alert}")
 index_of_freezing = KeyPattern[str]("index/freezing/{evaluation}/")
 freezing_receipt = KeyPattern[str, int, str]("index/freezing/{evaluation}/{shard:06d}-{digest:.32}.json")
 freezing_scores = KeyPattern[str, int, str]("index/freezing/{evaluation}/{shard:06d}-{digest:.32}.scores")
-freezing_ids = KeyPattern[str, int, str]("index/freezing/{evaluation}/{shard:06d}-{digest:.32}.ids")
+freezing_ids = KeyPattern[str, int, str, int](
+    "index/freezing/{evaluation}/{shard:06d}-{digest:.32}-{run:04d}.ids"
+)
 OPEN_PREFIX = "index/open/"
 FINISHED_PREFIX = "index/finished/"
 ALERTS_PREFIX = "index/alerts/"

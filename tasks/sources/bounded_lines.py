@@ -4,6 +4,7 @@ A few megabytes of gzip can be one line of gigabytes, and whoever looks for its 
 """
 
 import io
+from collections.abc import Callable
 from threading import Lock
 from typing import Any, BinaryIO
 
@@ -11,14 +12,18 @@ from assay.tasks.sources.files.protocol import SourceFile, line_too_long
 
 
 class BoundedLines(io.RawIOBase):
-    """The bytes of `inner`; raises BadInput at a line of more than `longest` bytes.
+    """The bytes of `inner`; raises BadInput at a line of more than `longest` bytes. `see` gets all of them.
 
     Another thread may read ahead. After `stop`, it finds the end, whatever is left.
     """
 
-    def __init__(self, file: SourceFile, inner: BinaryIO, longest: int) -> None:
-        self._file, self._inner, self._longest = file, inner, longest
-        self._lines = self._open = 0      # lines that ended; bytes of the one that did not
+    def __init__(
+        self, file: SourceFile, inner: BinaryIO, longest: int, lines: int = 0,
+        see: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """lines: of the file, that were passed before."""
+        self._file, self._inner, self._longest, self._see = file, inner, longest, see
+        self._lines, self._open = lines, 0      # lines that ended; bytes of the one that did not
         self._stopped = False
         self._reading = Lock()
 
@@ -33,6 +38,8 @@ class BoundedLines(io.RawIOBase):
                 return 0
             block = self._inner.read(min(len(into), self._longest))
             self._count(block)
+            if self._see:
+                self._see(block)
             into[: len(block)] = block
             return len(block)
 

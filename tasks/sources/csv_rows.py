@@ -21,6 +21,7 @@ from assay.tasks.sources.bounded_lines import BoundedLines
 from assay.tasks.sources.columns import check_columns
 from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile, unreadable
+from assay.tasks.sources.marks import CountedRows, CsvMarks, Mark
 
 _BLOCK = 4 << 20         # also the longest row there may be
 _LONGEST_LINE = 2 * _BLOCK   # a longer one does not fit however blocks fall
@@ -29,31 +30,56 @@ _MOST_HEADER = 1 << 20
 
 
 def csv_batches(
-    file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None
+    file: SourceFile,
+    columns: Sequence[str],
+    wanted: Sequence[int] | None = None,
+    mark: Mark | None = None,
+    marks: CsvMarks | None = None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """(number of its first row, batch of these columns as text); with `wanted` rows, up to the last."""
-    first = 0
+    """(number of its first row, batch of these columns as text); with `wanted` rows, up to the last.
+
+    It begins at a mark, if one is given. `marks` sees all bytes that are read.
+    """
     try:
-        with _bounded(file) as stream:
+        with _bounded(file, marks=marks) as stream:
             names = _header(file, stream)
             check_columns(file.path, columns, _named(names))
-            there = [names[_named(names).index(column)] for column in columns]
             if not any(end in stream.peek(_MOST_HEADER) for end in (b"\n", b"\r")):
                 return  # column names and nothing else
-            rows = pacsv.open_csv(
-                stream,
-                read_options=pacsv.ReadOptions(block_size=_BLOCK),
-                parse_options=pacsv.ParseOptions(newlines_in_values=True),
-                convert_options=pacsv.ConvertOptions(
-                    include_columns=there, column_types=dict.fromkeys(there, pa.string())
-                ),
-            )
-            with rows:
-                for batch in rows:
-                    if wanted is not None and (not wanted or first > wanted[-1]):
-                        return
-                    yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
-                    first += batch.num_rows
+            if mark is None:
+                yield from _batches(file, stream, names, columns, wanted)
+                return
+        with _bounded(file, mark) as stream:
+            yield from _batches(file, stream, names, columns, wanted, mark)
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file.path, str(error) or type(error).__name__) from None
+
+
+def _batches(
+    file: SourceFile,
+    stream: io.BufferedReader,
+    names: list[str],
+    columns: Sequence[str],
+    wanted: Sequence[int] | None,
+    mark: Mark | None = None,
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    first = mark.row if mark else 0
+    there = [names[_named(names).index(column)] for column in columns]
+    try:
+        rows = pacsv.open_csv(
+            stream,
+            read_options=pacsv.ReadOptions(block_size=_BLOCK, column_names=names if mark else None),
+            parse_options=pacsv.ParseOptions(newlines_in_values=True),
+            convert_options=pacsv.ConvertOptions(
+                include_columns=there, column_types=dict.fromkeys(there, pa.string())
+            ),
+        )
+        with rows:
+            for batch in rows:
+                if wanted is not None and (not wanted or first > wanted[-1]):
+                    return
+                yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
+                first += batch.num_rows
     except pa.ArrowInvalid as error:
         if "straddling" in str(error):
             raise BadInput(
@@ -61,13 +87,13 @@ def csv_batches(
                 "mark is not closed; shorten its texts, or correct the quotation marks"
             ) from None
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable(file.path, str(error) or type(error).__name__) from None
 
 
-def count_rows(file: SourceFile, column: str) -> int:
+def count_rows(file: SourceFile, column: str) -> CountedRows:
     """How many rows the file has, by one of its columns. Raises BadInput where it cannot be read."""
-    return sum(batch.num_rows for _, batch in csv_batches(file, [column]))
+    marks = None if is_compressed(file.path) else CsvMarks()
+    rows = sum(batch.num_rows for _, batch in csv_batches(file, [column], marks=marks))
+    return marks.found(rows) if marks else CountedRows(rows=rows)
 
 
 def header(file: SourceFile) -> list[str]:
@@ -89,10 +115,15 @@ def _text(file: SourceFile, raw: BinaryIO) -> BinaryIO:
 
 
 @contextmanager
-def _bounded(file: SourceFile) -> Iterator[io.BufferedReader]:
-    """The file's text, in lines of bounded length."""
+def _bounded(
+    file: SourceFile, mark: Mark | None = None, marks: CsvMarks | None = None
+) -> Iterator[io.BufferedReader]:
+    """The file's text from a mark on, in lines of bounded length."""
     with closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
-        lines = BoundedLines(file, text, _LONGEST_LINE)
+        if mark:
+            raw.seek(mark.byte)
+        passed, see = mark.line if mark else 0, marks.see if marks else None
+        lines = BoundedLines(file, text, _LONGEST_LINE, passed, see)
         try:
             yield io.BufferedReader(lines, buffer_size=_MOST_HEADER)
         finally:

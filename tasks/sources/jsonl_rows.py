@@ -16,7 +16,9 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.types import JsonObject
 from assay.tasks.sources.columns import check_columns
 from assay.tasks.sources.csv_rows import opened
+from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile, line_too_long, unreadable
+from assay.tasks.sources.marks import CountedRows, Mark
 from assay.tasks.sources.values import of_python
 
 _BATCH_ROWS = 1 << 15
@@ -26,14 +28,15 @@ _LONGEST_LINE = 16 << 20
 
 
 def jsonl_batches(
-    file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None
+    file: SourceFile, columns: Sequence[str], wanted: Sequence[int] | None = None, mark: Mark | None = None
 ) -> Generator[tuple[int, pa.RecordBatch]]:
     """(number of its first row, batch of these columns); with `wanted` rows, up to the last of them.
 
+    It begins at a mark, if one is given: a batch begins there, so all batches are those of the whole file.
     A key that a row lacks is a missing value; one that no row of the first batch has is a missing column.
     """
-    first = 0
-    for rows in _batches(file):
+    first = mark.row if mark else 0
+    for rows in _batches(file, mark):
         if wanted is not None and (not wanted or first > wanted[-1]):
             return
         if first == 0:
@@ -49,37 +52,53 @@ def first_keys(file: SourceFile) -> list[str]:
         return list(dict.fromkeys(key for row in next(batches, []) for key in row))
 
 
-def count_rows(file: SourceFile) -> int:
-    """How many rows the file has; the objects themselves are not looked at."""
+def count_rows(file: SourceFile) -> CountedRows:
+    """How many rows the file has, and marks where batches begin; the objects themselves are not looked at."""
+    rows = here = held = 0      # of the file, of the batch; bytes of its lines
+    marks = []
     with closing(_lines(file)) as lines:
-        return sum(1 for _ in lines)
+        for number, byte, line in lines:
+            if _is_full(here, held):
+                here = held = 0
+                marks.append(Mark(row=rows, byte=byte, line=number - 1))
+            rows, here, held = rows + 1, here + 1, held + len(line)
+    return CountedRows(rows=rows, marks=() if is_compressed(file.path) else tuple(marks))
 
 
-def _batches(file: SourceFile) -> Generator[list[JsonObject]]:
+def _batches(file: SourceFile, mark: Mark | None = None) -> Generator[list[JsonObject]]:
     rows: list[JsonObject] = []
     held = 0
-    with closing(_lines(file)) as lines:
-        for number, line in lines:
+    with closing(_lines(file, mark)) as lines:
+        for number, _, line in lines:
             rows.append(_row(file, number, line))
             held += len(line)
-            if len(rows) == _BATCH_ROWS or held >= _BATCH_BYTES:
+            if _is_full(len(rows), held):
                 yield rows
                 rows, held = [], 0
         if rows:
             yield rows
 
 
-def _lines(file: SourceFile) -> Generator[tuple[int, bytes]]:
-    """The lines that hold rows, each with its number from 1."""
+def _is_full(rows: int, held: int) -> bool:
+    """Whether a batch of so many rows, and bytes of lines, takes no more."""
+    return rows == _BATCH_ROWS or held >= _BATCH_BYTES
+
+
+def _lines(file: SourceFile, mark: Mark | None = None) -> Generator[tuple[int, int, bytes]]:
+    """The lines that hold rows, from a mark on: (number from 1, byte at which it begins, line)."""
+    number, byte = (mark.line, mark.byte) if mark else (0, 0)
     try:
         with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
-            for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE + 1), b""), start=1):
+            if mark:
+                raw.seek(byte)
+            for line in iter(lambda: stream.readline(_LONGEST_LINE + 1), b""):
+                number, start, byte = number + 1, byte, byte + len(line)
                 if len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
                     raise line_too_long(file.path, number, _LONGEST_LINE)
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 if line and not line.isspace():
-                    yield number, line
+                    yield number, start, line
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable(file.path, str(error) or type(error).__name__) from None
 

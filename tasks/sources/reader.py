@@ -11,6 +11,7 @@ fetched later.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -22,8 +23,9 @@ from assay.tasks.sources.files.listing import file_at, list_files
 from assay.tasks.sources.files.names import Format, format_of
 from assay.tasks.sources.files.protocol import SourceFile, changed_while_read
 from assay.tasks.sources.jsonl_rows import jsonl_batches
+from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet_picked import picked_batches
-from assay.tasks.sources.parquet_rows import parquet_batches
+from assay.tasks.sources.parquet_slices import sliced_batches
 from assay.tasks.sources.partition_columns import partition_columns
 from assay.tasks.sources.values import as_text
 
@@ -31,7 +33,7 @@ _Batches = Callable[
     [SourceFile, Sequence[str], Sequence[int] | None], Iterator[tuple[int, pa.RecordBatch]]
 ]
 _READERS: dict[Format, _Batches] = {
-    "parquet": parquet_batches, "csv": csv_batches, "jsonl": jsonl_batches
+    "parquet": sliced_batches, "csv": csv_batches, "jsonl": jsonl_batches
 }
 _PICKERS = _READERS | {"parquet": picked_batches}     # for a few rows of a file
 
@@ -51,6 +53,7 @@ class Slice:
 
     file: int                  # index into Source.files
     first: int = 0             # the first of them, from 0
+    mark: Mark | None = None   # where reading may begin: at the first of them or before
     rows: int | None = None    # how many; None: all that follow
 
 
@@ -84,7 +87,8 @@ class Source:
     def _slice(self, one: Slice, columns: Sequence[str]) -> Iterator[SourceBatch]:
         end = None if one.rows is None else one.first + one.rows
         wanted = None if end is None else range(one.first, end)
-        for first, batch in _rows(self.files[one.file], self.format, _READERS, columns, wanted):
+        readers = _READERS if one.mark is None else _from(one.mark)
+        for first, batch in _rows(self.files[one.file], self.format, readers, columns, wanted):
             before = max(one.first - first, 0)
             rows = batch.slice(before, None if end is None else max(end - first - before, 0))
             if rows.num_rows:
@@ -149,6 +153,11 @@ def _rows(
             for name in columns
         ]
         yield first, pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _from(mark: Mark) -> dict[Format, _Batches]:
+    """Who reads a file of text from a mark on."""
+    return {"csv": partial(csv_batches, mark=mark), "jsonl": partial(jsonl_batches, mark=mark)}
 
 
 def _one_type(chunks: list[pa.Array]) -> pa.Array:

@@ -1,14 +1,17 @@
 """Cuts the rows of a source into shards, the units in which a pool is frozen.
 
 A shard is a run of whole parts, counted over the whole pool. What can be read by itself is a row group of
-Parquet, or a whole file of text: a shard begins with the first part that begins there. About a million rows
-make a shard; a row group or a file of text that has more is not divided. So where shards end follows from
-the files alone, and never from how many workers there are.
+Parquet, or the rows of a file of text from one mark to the next: a shard begins with the first part that
+begins there. About a million rows make a shard. A row group that has more is divided as finely as parts,
+unless its file has lists. A file of text without marks is not divided: one that is compressed, or whose rows
+cannot be told apart for certain. So where shards end follows from the files alone, and never from how many
+workers there are.
 
-A source of a few megabytes is one shard, and so is a single file of text: their rows are counted by nobody.
+A source of a few megabytes is one shard, and so is a single file of text that is not large: their rows are
+counted by nobody.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -16,13 +19,17 @@ from itertools import accumulate, pairwise
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.mapping import MapOver
 from assay.tasks.sources.csv_rows import count_rows as count_csv
+from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile
 from assay.tasks.sources.jsonl_rows import count_rows as count_jsonl
+from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet_rows import group_rows
+from assay.tasks.sources.parquet_slices import can_be_sliced
 from assay.tasks.sources.reader import Slice, Source
 
 SHARD_ROWS = 16 * PART_ROWS
 SMALL_BYTES = 16 << 20    # of all files: less is one shard
+LARGE_BYTES = 256 << 20   # a single file of text with less is one shard
 _FILES_AT_ONCE = 64       # whose rows one worker counts
 
 
@@ -36,19 +43,32 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
+class _UnitsOfFile:
+    rows: tuple[int, ...]               # of each unit
+    marks: tuple[Mark, ...] = ()        # where the second unit begins, and those after it; none in Parquet
+
+    def mark_before(self, row: int) -> Mark | None:
+        """The last mark from which a row of the file is reached."""
+        place = bisect_right(self.marks, row, key=lambda mark: mark.row)
+        return self.marks[place - 1] if place else None
+
+
+@dataclass(frozen=True, slots=True)
 class _Units:
     """Counts the rows of each unit of some files; travels to workers."""
 
     source: Source
     column: str     # a column that every file has
 
-    def __call__(self, files: Sequence[int]) -> list[tuple[int, ...]]:
+    def __call__(self, files: Sequence[int]) -> list[_UnitsOfFile]:
         return [self._of(self.source.files[file]) for file in files]
 
-    def _of(self, file: SourceFile) -> tuple[int, ...]:
+    def _of(self, file: SourceFile) -> _UnitsOfFile:
         if self.source.format == "parquet":
-            return tuple(group_rows(file))
-        return (count_csv(file, self.column) if self.source.format == "csv" else count_jsonl(file),)
+            return _UnitsOfFile(tuple(_of_groups(file, group_rows(file))))
+        counted = count_csv(file, self.column) if self.source.format == "csv" else count_jsonl(file)
+        ends = [*(mark.row for mark in counted.marks), counted.rows]
+        return _UnitsOfFile(tuple(end - start for start, end in pairwise([0, *ends])), counted.marks)
 
 
 def shards_of(source: Source, column: str, map_over: MapOver) -> list[Shard]:
@@ -57,17 +77,34 @@ def shards_of(source: Source, column: str, map_over: MapOver) -> list[Shard]:
     Raises BadInput for a file that cannot be read, as far as that is needed.
     """
     files, text = range(len(source.files)), source.format != "parquet"
-    small = sum(file.size for file in source.files) < SMALL_BYTES
-    if small or (text and len(files) == 1):
+    if is_small(source) or (text and len(files) == 1 and not _is_divisible(source.files[0])):
         return [Shard(number=0, first_part=0, slices=tuple(Slice(file=file) for file in files))]
     some = [files[i : i + _FILES_AT_ONCE] for i in range(0, len(files), _FILES_AT_ONCE)]
-    units = [rows for counted in map_over(_Units(source, column), some) for rows in counted]
-    bounds = _bounds([rows for of_file in units for rows in of_file])
-    starts = [0, *accumulate(sum(of_file) for of_file in units)]
+    units = [of_file for counted in map_over(_Units(source, column), some) for of_file in counted]
+    bounds = _bounds([rows for of_file in units for rows in of_file.rows])
+    starts = [0, *accumulate(sum(of_file.rows) for of_file in units)]
     return [
-        Shard(number=number, first_part=start // PART_ROWS, slices=tuple(_slices(starts, start, end)))
+        Shard(number=number, first_part=start // PART_ROWS, slices=tuple(_slices(units, starts, start, end)))
         for number, (start, end) in enumerate(pairwise(bounds))
     ]
+
+
+def _of_groups(file: SourceFile, groups: Sequence[int]) -> Iterator[int]:
+    """The rows of the units: a row group, or of a giant one as many rows as a part has."""
+    divided = max(groups, default=0) > SHARD_ROWS and can_be_sliced(file)
+    for rows in groups:
+        step = PART_ROWS if divided and rows > SHARD_ROWS else max(rows, 1)
+        yield from (min(step, rows - start) for start in range(0, rows, step))
+
+
+def is_small(source: Source) -> bool:
+    """Whether it has a few megabytes."""
+    return sum(file.size for file in source.files) < SMALL_BYTES
+
+
+def _is_divisible(file: SourceFile) -> bool:
+    """Whether it pays to look for marks in the only file of text."""
+    return file.size >= LARGE_BYTES and not is_compressed(file.path)
 
 
 def _bounds(units: Sequence[int]) -> list[int]:
@@ -80,7 +117,9 @@ def _bounds(units: Sequence[int]) -> list[int]:
     return [*bounds, total]
 
 
-def _slices(starts: Sequence[int], start: int, end: int) -> Iterator[Slice]:
+def _slices(
+    units: Sequence[_UnitsOfFile], starts: Sequence[int], start: int, end: int
+) -> Iterator[Slice]:
     """The rows of the pool from start to end, file by file; a file without rows goes with what is before it.
 
     starts: where each file starts, and where the last one ends.
@@ -91,4 +130,5 @@ def _slices(starts: Sequence[int], start: int, end: int) -> Iterator[Slice]:
             return
         low, high = max(start, first), min(end, last)
         if low < high or (first == last and (start < first or start == 0)):
-            yield Slice(file=file, first=low - first, rows=max(high - low, 0))
+            mark = units[file].mark_before(low - first)
+            yield Slice(file=file, first=low - first, rows=max(high - low, 0), mark=mark)

@@ -1,8 +1,8 @@
 """Finds ids that occur twice, in bounded memory, however many shards there are.
 
-Each shard leaves the hashes of its ids, sorted: eight bytes a row. The same run of hashes of every shard is
-brought together and sorted, a few million at a time. Equal hashes are only suspects: their ids are read again
-and compared.
+Each shard leaves the hashes of its ids: eight bytes a row, in sorted runs of up to 16 million. Hashes that
+begin alike are brought together from all runs and sorted, a few million at a time. Equal hashes are only
+suspects: their ids are read again and compared.
 """
 
 from collections import defaultdict
@@ -18,7 +18,8 @@ from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.mapping import MapOver
 from assay.tasks.pool.shards.id_hashes import id_hashes
 
-BUCKETS = 256                  # runs of hashes, by their first eight bits
+BUCKETS = 256                  # of hashes, by their first eight bits
+RUN = 1 << 24                  # hashes of one shard that are sorted together
 _HASHES_AT_ONCE = 1 << 24      # that are brought together: 128 MB, and as much again while they are
 _SUSPECTS_AT_ONCE = 1_000      # bounds what is held when every id is there twice
 
@@ -28,15 +29,18 @@ class SeenIds:
 
     def __init__(self) -> None:
         self._chunks: list[Ints] = []
+        self.rows = 0
 
     def add(self, ids: pa.StringArray | pa.ChunkedArray) -> None:
         """Remember these ids."""
         self._chunks.append(id_hashes(ids))
+        self.rows += len(ids)
 
     def sorted(self) -> Ints:
         """The hashes (n,), in order as numbers without a sign. Forgets everything seen."""
         hashes = np.concatenate(self._chunks) if self._chunks else np.empty(0, np.int64)
         self._chunks.clear()
+        self.rows = 0
         hashes.view(np.uint64).sort()
         return hashes
 
@@ -57,10 +61,10 @@ class _Suspects:
     """Hashes that occur more than once, of those in a run of buckets; travels to workers."""
 
     scratch: Travelling
-    kept: Sequence[tuple[str, tuple[int, ...]]]   # of each shard, the key of its hashes and its buckets
+    kept: Sequence[tuple[str, tuple[int, ...]]]   # of each sorted run, its key and its buckets
 
     def __call__(self, run: tuple[int, int]) -> Ints:
-        """All of them; or where they are many, those that come up first, of whole shards."""
+        """All of them; or where they are many, those that come up first, of whole runs."""
         pieces = [self._piece(key, sizes, *run) for key, sizes in self.kept]
         if len(pieces) == 1:
             return _repeated(pieces[0])     # in order already
@@ -86,7 +90,7 @@ def suspected(
 ) -> Ints:
     """Hashes that occur more than once over all shards, sorted; where many do, those that come up first.
 
-    kept: of each shard, the key of its hashes and how many are in each bucket.
+    kept: of each sorted run of hashes, in the order of the shards, its key and how many are in each bucket.
     """
     if not kept:
         return np.empty(0, np.int64)

@@ -1,8 +1,8 @@
 """What a shard comes to: small, exact when put together, and kept until the pool is committed.
 
     index/freezing/<evaluation>/<shard>-<digest>.json    the receipt of a shard whose parts are in the ledger
-    index/freezing/<evaluation>/<shard>-<digest>.ids     the hashes of its ids, sorted
-    index/freezing/<evaluation>/<shard>-<digest>.scores  its scores, sorted, where the pool is cut by them
+    index/freezing/<evaluation>/<shard>-<digest>-0000.ids the hashes of its ids, sorted; in runs
+    index/freezing/<evaluation>/<shard>-<digest>.scores   its scores, sorted, where the pool is cut by them
 
 The digest is of all that the shard's bytes follow from: the spec, the files with their sizes and versions,
 and the versions of what writes them. A freeze that was killed goes on from the receipts it finds; what was
@@ -10,7 +10,7 @@ begun for another spec or other files has another digest. These keys are removed
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ class Receipt:
     kinds: tuple[ColumnKind, ...]
     segments: dict[str, dict[str, int]]         # segment -> value -> rows
     counts: PredictionCounts | None             # None where there is no row
-    buckets: tuple[int, ...]                    # hashes of ids, by what they begin with
+    buckets: tuple[tuple[int, ...], ...]        # of each run of hashes of ids, how many begin alike
     refused: str | None = None                  # what was wrong with the rows; such a receipt is not kept
 
     @property
@@ -65,9 +65,10 @@ class Basis:
         """Of the receipt of a shard."""
         return layout.freezing_receipt(self.evaluation, shard.number, self._of(shard))
 
-    def ids_key(self, shard: Shard) -> str:
-        """Of the hashes of the ids of a shard."""
-        return layout.freezing_ids(self.evaluation, shard.number, self._of(shard))
+    def ids_keys(self, shard: Shard, runs: int) -> list[str]:
+        """Of so many runs of hashes of the ids of a shard."""
+        digest = self._of(shard)
+        return [layout.freezing_ids(self.evaluation, shard.number, digest, run) for run in range(runs)]
 
     def scores_key(self, shard: Shard) -> str:
         """Of the scores of a shard."""
@@ -79,9 +80,12 @@ class Basis:
 
 
 def kept_receipt(
-    store: Store, scratch: Store, basis: Basis, shard: Shard, beside: Sequence[str]
+    store: Store, scratch: Store, basis: Basis, shard: Shard, ranked: bool
 ) -> Receipt | None:
-    """The receipt of a shard that was frozen before, if its parts are there, and the keys beside it."""
+    """The receipt of a shard that was frozen before, if its parts are there, and what is kept beside it.
+
+    ranked: whether its scores are kept.
+    """
     key = basis.receipt_key(shard)
     try:
         receipt = codec.decode(Receipt, scratch.get(key), key)
@@ -91,6 +95,9 @@ def kept_receipt(
         scratch.discard(key)     # it is derived: frozen again, the shard gets another one
         return None
     parts = all(store.exists(key) for key in part_keys(basis.evaluation, shard.first_part, receipt))
+    beside = [
+        *basis.ids_keys(shard, len(receipt.buckets)), *([basis.scores_key(shard)] if ranked else [])
+    ]
     return receipt if parts and all(scratch.exists(key) for key in beside) else None
 
 

@@ -1,9 +1,9 @@
 """The scores of a shard, kept in order of rank while it is frozen: the cut asks for ranks."""
 
-import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.types import Floats
+from assay.tasks.arrow import numbers_of
 from assay.tasks.pool.cutting.score_runs import run_bytes
 
 
@@ -17,7 +17,7 @@ class SeenScores:
     def add(self, table: pa.Table) -> None:
         """Remember those of some rows."""
         if self._column is not None:
-            self._scores.append(np.array(table.column(self._column)))
+            self._scores.append(numbers_of(table.column(self._column)).copy())
 
     def run(self) -> bytes:
         """All of them as a run. Forgets everything seen."""

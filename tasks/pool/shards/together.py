@@ -20,7 +20,7 @@ from assay.tasks.pool.frozen import PART_ROWS, frozen_parts, read_part_rows
 from assay.tasks.pool.mapping import MapOver, one_after_the_other, stopping
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
-from assay.tasks.pool.shards.cutting import Shard, shards_of
+from assay.tasks.pool.shards.cutting import Shard, is_small, shards_of
 from assay.tasks.pool.shards.duplicate_ids import first_duplicates, suspected
 from assay.tasks.pool.shards.receipt import Basis, Receipt, forget, part_keys
 from assay.tasks.pool.shards.work import FreezeShard, Progress, refuse_many_values
@@ -48,12 +48,12 @@ class FrozenRows:
         self._spec, self._store, self._source = spec, store, source
         self._kinds = ColumnKinds([file.path for file in source.files])
         shards = shards_of(source, spec.pool.id, map_over)
-        self._several = len(shards) > 1
-        self.map_over: MapOver = map_over if self._several else one_after_the_other
-        self._scratch = Travelling(store if self._several else MemoryStore())
+        self.map_over: MapOver = map_over if len(shards) > 1 else one_after_the_other
+        self._small = is_small(source)
+        self._scratch = Travelling(MemoryStore() if self._small else store)
         self._basis = Basis.of(spec, source)
         self._kept: list[tuple[str, tuple[int, ...]]] = []
-        self._ranked = predictions_of(spec).ranked if self._several else None
+        self._ranked = predictions_of(spec).ranked if len(shards) > 1 else None
         self.score_runs: list[StoredRun] = []    # in the order of the shards; none where they are not kept
         told = Progress(progress)
         work = FreezeShard(
@@ -94,7 +94,7 @@ class FrozenRows:
 
     def forget(self) -> None:
         """Remove what was kept to go on from: the pool is committed."""
-        if self._several:
+        if not self._small:
             forget(self._store, self._spec.name)
 
     def _add(self, shard: Shard, receipt: Receipt) -> None:
@@ -118,7 +118,7 @@ class FrozenRows:
                 store=self._scratch, key=self._basis.scores_key(shard), rows=receipt.rows,
                 positives=receipt.counts.predicted[1],
             ))
-        self._kept.append((self._basis.ids_key(shard), receipt.buckets))
+        self._kept += zip(self._basis.ids_keys(shard, len(receipt.buckets)), receipt.buckets, strict=True)
 
     def _refuse_duplicates(self, suspects: Ints) -> None:
         def ids() -> Iterator[pa.ChunkedArray]:

@@ -20,7 +20,7 @@ from assay.tasks.pool.part_file import part_bytes
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.pool.shards.cutting import Shard
-from assay.tasks.pool.shards.duplicate_ids import SeenIds, buckets
+from assay.tasks.pool.shards.duplicate_ids import RUN, SeenIds, buckets
 from assay.tasks.pool.shards.receipt import Basis, Receipt, kept_receipt
 from assay.tasks.pool.shards.seen_scores import SeenScores
 from assay.tasks.sources.reader import Source
@@ -69,23 +69,30 @@ class FreezeShard:
     def __call__(self, shard: Shard) -> Receipt:
         """What it comes to, or what is wrong with its rows. Raises StoreError when the ledger fails."""
         scratch = self.scratch.store
-        beside = [self.basis.ids_key(shard), *([self.basis.scores_key(shard)] if self.ranked else [])]
-        kept = kept_receipt(self.store.store, scratch, self.basis, shard, beside)
+        kept = kept_receipt(self.store.store, scratch, self.basis, shard, self.ranked is not None)
         if kept is not None:
             return kept
         one = _Pass(self, shard)
+        ids: list[tuple[int, ...]] = []
         try:
             for rows in one.run():
                 self.progress.reached(shard.number, rows)
+                if one.seen.rows >= RUN:
+                    ids.append(self._kept(shard, len(ids), one.seen))
         except BadInput as error:
             return one.receipt(str(error))
-        hashes = one.seen.sorted()
-        receipt = one.receipt(None, buckets(hashes))
-        scratch.put(self.basis.ids_key(shard), hashes.astype("<i8").tobytes())
+        ids.append(self._kept(shard, len(ids), one.seen))
+        receipt = one.receipt(None, tuple(ids))
         if self.ranked:
             scratch.put(self.basis.scores_key(shard), one.scores.run())
         scratch.put(self.basis.receipt_key(shard), codec.encode(receipt))
         return receipt
+
+    def _kept(self, shard: Shard, run: int, seen: SeenIds) -> tuple[int, ...]:
+        """Keep the hashes seen so far as a run of the shard, and tell how many are in each bucket."""
+        hashes = seen.sorted()
+        self.scratch.store.put(self.basis.ids_keys(shard, run + 1)[run], hashes.astype("<i8").tobytes())
+        return buckets(hashes)
 
 
 class _Pass:
@@ -121,7 +128,7 @@ class _Pass:
             self._write(pa.Table.from_batches(waiting))
             yield done + held
 
-    def receipt(self, refused: str | None, ids: tuple[int, ...] = ()) -> Receipt:
+    def receipt(self, refused: str | None, ids: tuple[tuple[int, ...], ...] = ()) -> Receipt:
         """Of what was read so far."""
         return Receipt(
             parts=tuple(self._parts), values=tuple(self._values),

@@ -76,6 +76,11 @@ class ColumnsOfFile:
         self.footer, _ = read_struct(_read(stream, size - 8 - length, length))
         self._ways = list(_ways(iter(self.footer[2][1][1]), []))
 
+    @property
+    def has_lists(self) -> bool:
+        """Whether a column is a list, or inside one."""
+        return any(_is_repeated(element) for way in self._ways for element in way)
+
     def column(self, group: int, name: str) -> Column:
         """A column of a row group. Raises NotByPages for one of structures or lists."""
         chunks = self.footer[4][1][1][group][1][1][1]

@@ -25,6 +25,7 @@ from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.shards import cutting, receipt, together, work
 from assay.tasks.pool.shards.cutting import shards_of
+from assay.tasks.sources import jsonl_rows, marks, parquet_slices
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 
@@ -132,7 +133,7 @@ def test_shards_follow_from_row_groups_and_hold_whole_parts(tmp_path):
     assert {one.file for shard in shards for one in shard.slices} == {0, 1, 2, 3, 4}   # the empty one too
 
 
-def test_a_file_of_text_is_never_divided(tmp_path):
+def test_a_file_of_text_of_few_rows_is_not_divided(tmp_path):
     shards = shards_of(open_source(str(source(tmp_path, "csv"))), "item_id", map)
     # files end at 3, 3, 33, 34, 59
     assert [sum(one.rows or 0 for one in shard.slices) for shard in shards] == [36, 23]
@@ -143,6 +144,134 @@ def test_one_file_of_text_and_a_small_source_are_one_shard(tmp_path, monkeypatch
     assert len(shards_of(open_source(str(tmp_path / "p.csv")), "item_id", map)) == 1
     monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 20)
     assert len(shards_of(open_source(str(source(tmp_path))), "item_id", map)) == 1
+
+
+QUOTED = 'line one\n"",""x,\n\n'
+
+
+@pytest.fixture
+def close_marks(monkeypatch):
+    """Marks every three rows, and a single file of text is large."""
+    monkeypatch.setattr(marks, "_EVERY", 3)
+    monkeypatch.setattr(jsonl_rows, "_BATCH_ROWS", 3)
+    monkeypatch.setattr(cutting, "LARGE_BYTES", 0)
+
+
+def one_text_file(tmp_path, format: str, change=lambda i, row: row) -> str:
+    """A file with line breaks within values, blank lines, and ids that are fractions in some batches."""
+    some = [change(i, row | {"item_id": i if i % 10 else i + 0.5}) for i, row in enumerate(rows(0, ROWS))]
+    path = tmp_path / f"all.{format}"
+    if format.startswith("jsonl"):
+        text = "\n\n".join(json.dumps(row) for row in some)
+    else:
+        lines = [",".join([*map(str, list(row.values())[:4]), f'"{row["text"]}{QUOTED}"']) for row in some]
+        text = "\ufeffitem_id,score,prediction,region,text\n" + "\n\n".join(lines)
+    path.write_bytes(gzip.compress(text.encode()) if format.endswith("gz") else text.encode())
+    return str(path)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+@pytest.mark.parametrize("map_over", [map, last_first, in_threads])
+def test_one_file_of_text_is_divided_where_rows_begin(tmp_path, monkeypatch, close_marks, format, map_over):
+    spec, store = a_spec(one_text_file(tmp_path, format), **POOL), MemoryStore()
+    shards = shards_of(open_source(spec.pool.source), "item_id", map)
+    assert [sum(one.rows or 0 for one in shard.slices) for shard in shards] == [8] * 7 + [3]
+    assert [shard.slices[0].mark.row for shard in shards[1:]] == [6, 15, 24, 30, 39, 48, 54]
+    freeze_pool(spec, store, map_over=map_over)
+    assert ledger(store) == in_one(monkeypatch, spec)
+    assert not list(store.keys("index/freezing/"))
+
+
+@pytest.mark.parametrize("format", ["csv.gz", "jsonl.gz"])
+def test_a_compressed_file_is_one_shard(tmp_path, close_marks, format):
+    path = one_text_file(tmp_path, format)
+    assert len(shards_of(open_source(path), "item_id", map)) == 1
+
+
+def test_rows_that_cannot_be_told_apart_for_certain_are_one_shard(tmp_path, monkeypatch, close_marks):
+    path = one_text_file(tmp_path, "csv", lambda i, row: row | {"region": 'a 5" disk' if i == 40 else "b"})
+    spec, store = a_spec(path, **POOL), MemoryStore()
+    assert len(shards_of(open_source(path), "item_id", map)) == 1
+    freeze_pool(spec, store)
+    assert ledger(store) == in_one(monkeypatch, spec)
+
+
+@pytest.mark.parametrize(("format", "told"), [
+    ("csv", "column 'score': values are not finite numbers: row 44: 'much'; row 45: 'much'"),
+    ("jsonl", "column 'score' holds text values from row 43 on"),      # the batch begins there
+])
+def test_errors_of_a_later_shard_name_the_row_of_the_file(tmp_path, monkeypatch, close_marks, format, told):
+    path = one_text_file(tmp_path, format, lambda i, row: row | ({"score": "much"} if i in (43, 44) else {}))
+    text = said(a_spec(path))
+    assert told in text
+    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+    assert said(a_spec(path)) == text
+
+
+def test_errors_of_a_later_shard_name_the_line_of_the_file(tmp_path, close_marks):
+    path = one_text_file(tmp_path, "jsonl")
+    with open(path, "a") as file:
+        file.write("\n{no\n")
+    assert f"{path}: cannot be read: line 118 is not JSON" in said(a_spec(path))
+
+
+def test_the_ids_of_a_giant_shard_are_kept_in_runs(tmp_path, monkeypatch, close_marks):
+    monkeypatch.setattr(work, "RUN", 8)
+    path = one_text_file(tmp_path, "csv.gz")
+    spec, store = a_spec(path, **POOL), MemoryStore()
+    kept, put = [], store.put
+    monkeypatch.setattr(store, "put", lambda key, blob: kept.append((key, len(blob))) or put(key, blob))
+    freeze_pool(spec, store)
+    assert [size for key, size in kept if key.endswith(".ids")] == [64] * 7 + [24]
+    assert not list(store.keys("index/freezing/"))
+    assert ledger(store) == in_one(monkeypatch, spec)
+    again = one_text_file(tmp_path, "csv.gz", lambda i, row: row | ({"item_id": 3} if i == 57 else {}))
+    assert f"'3' ({path} row 4, {path} row 58)" in said(a_spec(again))
+
+
+@pytest.fixture
+def far_rows(monkeypatch) -> list[tuple[int, int]]:
+    """Five rows are far inside a row group; the first row and the number of those read from there."""
+    monkeypatch.setattr(parquet_slices, "_FAR", 5)
+    noted: list[tuple[int, int]] = []
+    once = parquet_slices._far_inside
+
+    def found(file, columns, first, end):
+        is_far = once(file, columns, first, end)
+        noted.extend([(first, is_far[0] - first)] if is_far else [])
+        return is_far
+
+    monkeypatch.setattr(parquet_slices, "_far_inside", found)
+    return noted
+
+
+def one_row_group(tmp_path, change=lambda i, row: row, **more) -> str:
+    table = pa.Table.from_pylist([change(i, row) for i, row in enumerate(rows(0, ROWS))])
+    for name, values in more.items():
+        table = table.append_column(name, values)
+    path = tmp_path / "all.parquet"
+    pq.write_table(table, path, data_page_size=40, write_batch_size=3, compression="zstd")
+    return str(path)
+
+
+@pytest.mark.parametrize("map_over", [map, last_first, in_threads])
+def test_a_giant_row_group_is_divided(tmp_path, monkeypatch, far_rows, map_over):
+    spec, store = a_spec(one_row_group(tmp_path), **POOL), MemoryStore()
+    shards = shards_of(open_source(spec.pool.source), "item_id", map)
+    assert [sum(one.rows or 0 for one in shard.slices) for shard in shards] == [8] * 7 + [3]
+    freeze_pool(spec, store, map_over=map_over)
+    assert set(far_rows) == {(8 * i, 8) for i in range(1, 7)} | {(56, 3)}
+    assert ledger(store) == in_one(monkeypatch, spec)
+
+
+def test_errors_inside_a_giant_row_group_name_the_row_of_the_file(tmp_path, far_rows):
+    path = one_row_group(tmp_path, lambda i, row: row | ({"score": float("nan")} if i == 43 else {}))
+    assert "column 'score': values are not finite numbers: row 44: nan" in said(a_spec(path))
+
+
+def test_a_row_group_of_a_file_with_lists_is_one_shard(tmp_path):
+    path = one_row_group(tmp_path, tags=pa.array([["a"]] * ROWS))
+    assert len(shards_of(open_source(path), "item_id", map)) == 1
 
 
 def test_a_small_pool_is_given_to_no_worker(tmp_path, monkeypatch):
