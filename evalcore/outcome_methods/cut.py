@@ -51,7 +51,7 @@ def cut(
     if pool.n_shards > 1:
         edges = find_edges(pool, _Weighed(by), n_cells, PASSIVE_SIZE)
         return summed(pool, found, _ByEdges(by, edges), len(edges), further)
-    [whole] = pool.measured(by)
+    whole = pool.in_first(by)
     cell = numbered(whole, n_cells)
     return summed(pool, found, _Known(cell, whole.relevant), int(cell.max()) + 1, further)
 

@@ -1,9 +1,9 @@
 """The items of a pool, as far as a cut asks for them: in shards, one after the other or on several workers.
 
-A cut needs little of all items together: sums, and scores in rank order.  `ItemPool` is that much and no more,
-so that a cut can be made of items that nobody holds together.  Work on a shard is a function that can be
-pickled, such as a dataclass that can be called.  What it returns comes in the order of the shards, so sums
-have the same bits whoever does which shard, and whoever ends first.
+A cut needs little of all items together: sums, and scores in rank order.  `ItemPool` is that much and no
+more, so that a cut can be made of items that nobody holds together.  Work on a shard is a function that can
+be pickled, such as a dataclass that can be called.  What it returns comes in the order of the shards, so
+sums have the same bits whoever does which shard, and whoever ends first.
 """
 
 from collections.abc import Callable, Iterator

@@ -163,9 +163,8 @@ class _Moments:
 
     def __call__(self, items: Items) -> list[tuple[int, float, float]]:
         """Items, mean and variance of each column that is said."""
-        return [
-            (len(items), float(said[:, 0].mean()), float(said[:, 0].var())) for said in self.kind.said_of(items)
-        ]
+        columns = [said[:, 0] for said in self.kind.said_of(items)]
+        return [(len(items), float(column.mean()), float(column.var())) for column in columns]
 
 
 def _deviation(moments: Sequence[tuple[int, float, float]]) -> float:

@@ -23,10 +23,11 @@ class MeasuredPool(ItemPool, Protocol):
         ...
 
     def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
-        """What the work makes of each shard, in the order of the shards.
+        """What the work makes of each shard, in the order of the shards."""
+        ...
 
-        Where only the first results are taken, the work on other shards may be left out.
-        """
+    def in_first(self, work: Callable[[Stack, Items], B]) -> B:
+        """What it makes of the first shard alone."""
         ...
 
     def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
@@ -53,6 +54,10 @@ class MeasuredItems(OneShard):
     def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
         """See MeasuredPool.measured."""
         yield work(self.stack, self.items)
+
+    def in_first(self, work: Callable[[Stack, Items], B]) -> B:
+        """See MeasuredPool.in_first."""
+        return work(self.stack, self.items)
 
     def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
         """See MeasuredPool.each."""

@@ -88,24 +88,22 @@ def profile(pool: MeasuredPool) -> Beforehand:
 
 def _looked_at(pool: MeasuredPool, found: Beforehand) -> Beforehand:
     """With what has to be known of all items: whether anything pulls, and the order of the groups."""
-    groups, looks = found.places.ranked, []
-    for look in pool.measured(_Look(found=found, kept=pool.n_shards == 1)):
-        looks.append(look)
-        if look.relevant and not groups:
-            break
-    even = not any(look.relevant for look in looks)
+    groups, look = found.places.ranked, _Look(found=found, kept=pool.n_shards == 1)
+    looks = [pool.in_first(look)]
+    if pool.n_shards > 1 and (groups or not looks[0].relevant):
+        looks = list(pool.measured(look))
+    even = not any(one.relevant for one in looks)
     rank = None
     if groups:
-        sizes = np.sum([look.sizes for look in looks], axis=0)
+        sizes = np.sum([one.sizes for one in looks], axis=0)
         totals: Floats = np.zeros(groups)
-        for look in looks:
-            totals = totals + look.totals
+        for one in looks:
+            totals = totals + one.totals
         rank = by_mean(sizes, sizes.astype(np.float64) if even else totals)
     found = replace(found, even=even, rank=rank)
     if pool.n_shards > 1:
         return found
-    [whole] = pool.measured(_Whole(found, looks[0]))
-    return replace(found, whole=whole)
+    return replace(found, whole=pool.in_first(_Whole(found, looks[0])))
 
 
 @dataclass(frozen=True, slots=True)

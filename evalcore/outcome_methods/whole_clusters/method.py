@@ -42,6 +42,14 @@ MOST_CLUSTERS = 5_000   # each is a cell of the record
 EVEN = 0.5              # of the chances
 
 
+def too_many(number: str) -> BadInput:
+    """The error for a pool of so many clusters."""
+    return BadInput(
+        f"method {WholeClusters.name!r} takes up to {plural(MOST_CLUSTERS, 'cluster')}, and the pool has "
+        f"{number}; leave `method` out: intervals are over clusters then too"
+    )
+
+
 def _numbers(items: Items) -> Floats:
     """The numbers of the clusters of some items, each once."""
     return np.unique(np.zeros(0) if items.cluster is None else np.asarray(items.cluster)[:, 0])
@@ -76,10 +84,7 @@ class WholeClusters(OutcomeMethod):
             raise BadInput(f"method {self.name!r} needs clusters: name their column under pool.cluster")
         numbers = np.unique(np.concatenate(list(pool.over(_numbers))))
         if len(numbers) > MOST_CLUSTERS:
-            raise BadInput(
-                f"method {self.name!r} takes up to {plural(MOST_CLUSTERS, 'cluster')}, and the pool has "
-                f"{len(numbers):,}; leave `method` out: intervals are over clusters then too"
-            )
+            raise too_many(f"{len(numbers):,}")
         found = profile(pool)
         return summed(pool, found, _ByCluster(found, numbers), len(numbers)).cells
 
