@@ -8,8 +8,8 @@ and the slopes J expected before any label; the second guesses for every item th
 under the first weights of the guesses (`cutting.profile`).  Items are sorted by group
 (`OutcomeKind.places`: the predicted class) and by s inside it, and every group is cut where the cumulative
 sum of s rises by equal steps: many items of little influence make one cell, few of great influence another.
-Where the pool has more than one shard, nobody sorts all items: `cutting.edges` finds where groups are cut, and
-the cell of an item follows from its own group and s.
+Where the pool has more than one shard, nobody sorts all items: `cutting.edges` finds where groups are cut,
+and the cell of an item follows from its own group and s.
 """
 
 from dataclasses import dataclass

@@ -102,8 +102,8 @@ class OutcomeKind(ABC):
     def likely(self, pool: ItemPool) -> Likely | None:
         """A few outcomes of each item of a pool, by which losses of several systems are guessed together.
 
-        Codes, each as probable as the others; a function that can be pickled.  None for a single system, and for kinds of outcome whose
-        losses are all linear in φ, or have values by class.
+        Codes, each as probable as the others; a function that can be pickled.  None for a single system, and
+        for kinds of outcome whose losses are all linear in φ, or have values by class.
         """
         return None
 

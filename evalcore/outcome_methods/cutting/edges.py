@@ -4,10 +4,10 @@ A group is cut where the cumulative weight of its items rises by equal steps, in
 and items of one score stay together (`outcome_methods.cut.numbered` is the same of items in memory).  Three
 passes over the pool find the same edges:
 
-    summary     every shard tells every k-th of its pairs of a group and a score, and the last one of each group
+    summary     every shard tells every k-th of its pairs of a group and a score, and the last of each group
     grid        of these about GRID are chosen.  Every shard adds up its items up to each of them
-    gathering   an edge lies where the steps before and after an interval of the grid are different.  What these
-                intervals hold is gathered, a few thousandths of all, and walked through
+    gathering   an edge lies where the steps before and after an interval of the grid are different.  What
+                these intervals hold is gathered, a few thousandths of all, and walked through
 """
 
 from collections.abc import Callable
@@ -83,7 +83,7 @@ def _grid(told: Tally) -> Keys:
 
 
 def _walk(found: Tally, before: Floats, share: Share) -> Keys:
-    """The pairs of an interval at which a cell begins; before (2,): items and weight of the group below it."""
+    """The pairs of an interval at which a cell begins; before (2,): what its group comes to below it."""
     items, weight = (found.sums[:-1] + before).T
     new = share.steps(items, weight) != share.steps(items + 1, weight + found.first)
     new &= items > 0    # where the group begins, a cell begins anyway
@@ -98,7 +98,8 @@ class _Summarise:
     def __call__(self, stack: Stack, items: Items) -> tuple[Tally, float]:
         found = tally(*self.of(stack, items))
         chosen = found.last
-        chosen[np.searchsorted(found.sums[1:, 0], np.arange(0, len(items), -(-len(items) // self.most)))] = True
+        ranks = np.arange(0, len(items), -(-len(items) // self.most))
+        chosen[np.searchsorted(found.sums[1:, 0], ranks)] = True
         return found.at(chosen), float(found.weight.sum())
 
 

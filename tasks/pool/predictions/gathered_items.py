@@ -28,9 +28,9 @@ from assay.evalcore.types import Array, JsonObject
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
 from assay.tasks.pool.cutting.cell_rows import CellRows
+from assay.tasks.pool.cutting.items_by_shard import Gathering, ItemsByShard, MeasuredShards
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters, names_of_clusters
-from assay.tasks.pool.cutting.items_by_shard import Gathering, ItemsByShard, MeasuredShards
 from assay.tasks.pool.predictions.packed import PackedColumn
 from assay.tasks.spec.evaluation import Spec
 
