@@ -22,7 +22,7 @@ from assay.evalcore.outcome_methods.cutting.tallies import Keys, Tally, tally, t
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats, Ints
 
-TOLD = 1 << 20          # pairs that all shards tell together,
+TOLD = 1 << 18          # pairs that all shards tell together,
 LEAST_OF_SHARD = 1 << 11  # and that a shard tells at least
 GRID = 1 << 16          # pairs up to which items are added up
 

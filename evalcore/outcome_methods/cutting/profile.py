@@ -1,8 +1,8 @@
 """What is found of a pool and of each item before it is cut: how far its label may move the measures.
 
 The first pass sums what the guesses expect, which gives the risk R and the slopes J expected before any
-label.  The variance of the pull of any item follows from these (`Beforehand`).  Where groups are put in order,
-or nothing pulls in the first shard, a second pass looks at all items; in one shard what it finds is kept.
+label.  The variance of the pull of any item follows from these (`Beforehand`).  Where groups are ordered, or
+nothing pulls in the first shard, a second pass looks at all items; in one shard what it finds is kept.
 """
 
 from collections.abc import Callable
