@@ -11,8 +11,10 @@ from doubles.specs import spec_data
 
 from assay.evalcore.outcome_methods.cutting import edges
 from assay.evalcore.outcomes import joint
+from assay.evalcore.outcomes.items import Items
 from assay.flows.workers.mapped import OnWorkers
 from assay.flows.workers.on_this_machine import Threads
+from assay.tasks.freeze_runner import Runner
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.pool.cutting import frozen_shards, scores_by_shard
@@ -155,7 +157,7 @@ def test_shards_are_cut_as_one_shard_is(kind, method, source, tmp_path, monkeypa
 @pytest.mark.parametrize("kind", ["classes", "systems", "curves"])
 def test_workers_make_the_same_bytes(kind, source, tmp_path, monkeypatch):
     cut, told = pool_of(source, tmp_path, kind, "recalibrated", monkeypatch), []
-    threads = OnWorkers(Threads("2"))
+    threads = OnWorkers(Threads(Runner("threads", workers=2)))
     try:
         for map_over in (one_after_the_other, by_pickles, threads):
             _, found, rows = cut(1, map_over)
@@ -176,11 +178,7 @@ def test_the_most_frequent_joint_predictions_of_many_are_counted_in_ranges(monke
             return sum(map(len, self.pieces))
 
         def over(self, work):
-            return (work(joint_items(piece)) for piece in self.pieces)
-
-    def joint_items(prediction):
-        from assay.evalcore.outcomes.items import Items
-        return Items(prediction=prediction)
+            return (work(Items(prediction=piece)) for piece in self.pieces)
 
     prediction = np.random.default_rng(2).geometric(0.2, (3000, 3)).astype(float)
     expected = joint.joint_predictions(Pieces(prediction)).marks
