@@ -21,8 +21,9 @@ from assay.tasks.pool.cutting import frozen_shards, scores_by_shard
 from assay.tasks.pool.cutting.frozen_shards import shards_of
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.freeze import freeze_pool
-from assay.tasks.pool.frozen import frozen_parts, part_bytes
+from assay.tasks.pool.frozen import frozen_parts
 from assay.tasks.pool.mapping import one_after_the_other
+from assay.tasks.pool.part_file import part_bytes
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.spec.evaluation import Spec
 
