@@ -12,6 +12,7 @@ import numpy as np
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.cut import Cut
+from assay.evalcore.outcome_methods.cutting.pool import MeasuredItems, MeasuredPool
 from assay.evalcore.outcome_methods.state import (
     ItemWeights,
     OutcomeDesign,
@@ -54,11 +55,16 @@ class OutcomeMethod(ABC):
         return self.name + (SINGLE if self.one_at_a_time else "")
 
     @abstractmethod
-    def cut(self, stack: Stack, items: Items) -> Cut:
-        """The pool in cells, and the cell (N,) of each item, in two passes over the pool.
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """The cells of a pool; it keeps which cell each item is in.
 
         Raises BadInput for an empty pool, or one that lacks a column that a measure needs.
         """
+
+    def cut(self, stack: Stack, items: Items) -> Cut:
+        """The cells of a pool in memory, and the cell (N,) of each item.  Raises BadInput as `cells`."""
+        pool = MeasuredItems(stack, items)
+        return Cut(cells=self.cells(pool), cell=pool.cell)
 
     def start(
         self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None

@@ -8,17 +8,19 @@
                         the size of a round is exact, which lowers its error
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.cut import Cut, cut, profile
+from assay.evalcore.outcome_methods.cells import OutcomeCells
+from assay.evalcore.outcome_methods.cut import cut
+from assay.evalcore.outcome_methods.cutting.pool import MeasuredPool
+from assay.evalcore.outcome_methods.cutting.profile import By, Profile, profile
 from assay.evalcore.outcome_methods.sampled import Sampled
 from assay.evalcore.outcome_methods.state import SampleState
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.strata import assign, csf_edges
 from assay.evalcore.types import Floats
 
@@ -36,11 +38,10 @@ class Passive(Sampled):
     interval_note: ClassVar[str] = "Student's interval of the linearised measure."
     least: ClassVar[float] = np.inf
 
-    def cut(self, stack: Stack, items: Items) -> Cut:
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """One cell of everything that matters."""
-        found = profile(stack, items)
-        nothing = np.zeros(len(items), np.int64)
-        return cut(stack, items, found, nothing, nothing.astype(np.float64), 1)
+        found = profile(pool)
+        return cut(pool, found, Together(found), 1).cells
 
     def share(self, state: SampleState) -> Floats:
         """Even."""
@@ -56,12 +57,12 @@ class Stratified(Passive):
     interval: ClassVar[str] = "stratified"
     least: ClassVar[float] = 2.0
 
-    def cut(self, stack: Stack, items: Items) -> Cut:
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Strata of the confidence; of the judges' mean for numbers."""
-        found = profile(stack, items)
-        score = found.score if items.probability is None else np.asarray(items.probability.max(axis=1))
-        edges = csf_edges(ScoresInMemory(score), STRATA)
-        return cut(stack, items, found, assign(edges, score), np.zeros(len(items)), 1)
+        found = profile(pool)
+        confidence = _Confidence(found)
+        edges = csf_edges(pool.ordered(confidence), STRATA)
+        return cut(pool, found, _Strata(found, confidence, edges), 1).cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,49 @@ class Bernoulli(StratifiedNeyman):
     single_draws: ClassVar[bool] = False
     least: ClassVar[float] = np.inf
 
-    def cut(self, stack: Stack, items: Items) -> Cut:
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """Fine cells of items with alike pull."""
-        found = profile(stack, items)
-        return cut(stack, items, found, np.zeros(len(items), np.int64), found.pull, FINE)
+        found = profile(pool)
+        return cut(pool, found, _Pull(found), FINE).cells
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """All items are alike."""
+
+    found: By
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        """Of the items of a shard."""
+        found = self.found(stack, items)
+        return replace(found, group=np.zeros(len(items), np.int64), score=np.zeros(len(items)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pull:
+    found: By
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        found = self.found(stack, items)
+        return replace(found, group=np.zeros(len(items), np.int64), score=found.pull)
+
+
+@dataclass(frozen=True, slots=True)
+class _Confidence:
+    found: By
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        if items.probability is None:
+            return self.found(stack, items).score
+        return np.asarray(items.probability.max(axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Strata:
+    found: By
+    confidence: _Confidence
+    edges: Floats
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        group = assign(self.edges, self.confidence(stack, items))
+        return replace(self.found(stack, items), group=group, score=np.zeros(len(items)))

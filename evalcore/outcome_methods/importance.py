@@ -20,10 +20,14 @@ import numpy as np
 
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.baselines import FINE, Bernoulli
-from assay.evalcore.outcome_methods.cut import FLOOR, Cut, Profile, cut, profile
+from assay.evalcore.outcome_methods.cells import OutcomeCells
+from assay.evalcore.outcome_methods.cut import cut
+from assay.evalcore.outcome_methods.cutting.pool import MeasuredPool
+from assay.evalcore.outcome_methods.cutting.profile import By, Profile, profile
+from assay.evalcore.outcome_methods.cutting.spreads import FLOOR, Expecting
 from assay.evalcore.outcome_methods.table import guessed
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Floats
+from assay.evalcore.types import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,32 +37,71 @@ class StaticIS(Bernoulli):
     name: ClassVar[str] = "static-is"
     says: ClassVar[str] = "Importance sampling by what each item is expected to add to the error."
 
-    def cut(self, stack: Stack, items: Items) -> Cut:
-        """Fine cells of items with alike expected squares of the centred pull; five passes over the pool."""
-        found = profile(stack, items)
-        centre, squares = _centre(stack, items, found), np.empty(len(items))
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
+        """Fine cells of items with alike expected squares of the centred pull; a few passes over the pool."""
+        found = profile(pool)
+        total = sum(pool.measured(_Expected(found)))
+        squares = _Squares(found, np.asarray(found.slopes @ (total / len(pool))))
+        mean = sum(pool.measured(squares.total)) / len(pool)
+        made = cut(pool, found, _Expectation(found, squares, FLOOR * mean), FINE, squares.by_cell)
+        sums, cells = made.further, made.cells
+        spread = np.maximum(sums / cells.size[:, None], FLOOR * sums.sum(axis=0) / len(pool))
+        return replace(cells, spread=np.maximum(spread, 1e-30))
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    found: Expecting
+
+    def __call__(self, stack: Stack, items: Items) -> Floats:
+        """(D,) the sum of the expected losses."""
+        total = np.zeros(stack.size)
+        for _, piece in items.chunks():
+            total += np.einsum("b,nbd->d", self.found.first, guessed(stack, piece)[1])
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Squares:
+    """E_y (J_q·(ℓ(x, y) - R))² under the first weights of the guesses."""
+
+    found: Expecting
+    centre: Floats     # (Q,) J·R
+
+    def of(self, stack: Stack, items: Items) -> Floats:
+        """(n, Q)."""
+        found, (phi, loss) = self.found, guessed(stack, items)
+        spread = stack.spread(items, np.einsum("b,nbp->np", found.first, phi), found.slopes, found.likely)
+        expected = np.einsum("b,nbd->nd", found.first, loss) @ found.slopes.T
+        return np.asarray(spread + (expected - self.centre) ** 2)
+
+    def driving(self, stack: Stack, items: Items) -> Floats:
+        """(n,) of the items of a shard, added up as they drive the sampling."""
+        squares = np.empty(len(items))
         for where, piece in items.chunks():
-            squares[where] = expected_squares(stack, piece, found, centre) @ stack.weight
-        # the guesses may be sure of an item and wrong
-        score = np.sqrt(np.maximum(squares, FLOOR * squares.mean()))
-        made = cut(stack, items, replace(found, pull=score), np.zeros(len(items), np.int64), score, FINE)
-        sums = np.zeros((made.cells.n_cells, len(found.slopes)))
+            squares[where] = self.of(stack, piece) @ stack.weight
+        return squares
+
+    def total(self, stack: Stack, items: Items) -> float:
+        """Their sum over a shard."""
+        return float(self.driving(stack, items).sum())
+
+    def by_cell(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+        """(C, Q) sums over the cells."""
+        sums = np.zeros((n_cells, len(self.centre)))
         for where, piece in items.chunks():
-            np.add.at(sums, made.cell[where], expected_squares(stack, piece, found, centre))
-        mean = np.maximum(sums / made.cells.size[:, None], FLOOR * sums.sum(axis=0) / len(items))
-        return replace(made, cells=replace(made.cells, spread=np.maximum(mean, 1e-30)))
+            np.add.at(sums, cell[where], self.of(stack, piece))
+        return sums
 
 
-def expected_squares(stack: Stack, items: Items, found: Profile, centre: Floats) -> Floats:
-    """(n, Q) E_y (J_q·(ℓ(x, y) - R))² under the first weights of the guesses; centre (Q,): J·R."""
-    phi, loss = guessed(stack, items)
-    spread = stack.spread(items, np.einsum("b,nbp->np", found.first, phi), found.slopes, found.likely)
-    return np.asarray(spread + (np.einsum("b,nbd->nd", found.first, loss) @ found.slopes.T - centre) ** 2)
+@dataclass(frozen=True, slots=True)
+class _Expectation:
+    found: By
+    squares: _Squares
+    least: float     # the guesses may be sure of an item and wrong
 
-
-def _centre(stack: Stack, items: Items, found: Profile) -> Floats:
-    """J·R (Q,), R the mean of the expected losses."""
-    total = np.zeros(stack.size)
-    for _, piece in items.chunks():
-        total += np.einsum("b,nbd->d", found.first, guessed(stack, piece)[1])
-    return np.asarray(found.slopes @ (total / len(items)))
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        score = np.sqrt(np.maximum(self.squares.driving(stack, items), self.least))
+        return replace(
+            self.found(stack, items), pull=score, group=np.zeros(len(items), np.int64), score=score
+        )

@@ -12,11 +12,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.cut import Cut, cut, profile
+from assay.evalcore.outcome_methods.cells import OutcomeCells
+from assay.evalcore.outcome_methods.cut import cut
+from assay.evalcore.outcome_methods.cutting.pool import MeasuredPool
+from assay.evalcore.outcome_methods.cutting.profile import profile
 from assay.evalcore.outcome_methods.sampled import Sampled
 from assay.evalcore.outcome_methods.state import SampleState
-from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
 CELLS = 60
@@ -36,10 +37,10 @@ class Recalibrated(Sampled):
     )
     modelled: ClassVar[bool] = True
 
-    def cut(self, stack: Stack, items: Items) -> Cut:
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """By predicted class and spread; by what judges say, for numbers."""
-        found = profile(stack, items)
-        return cut(stack, items, found, found.group, found.score, CELLS)
+        found = profile(pool)
+        return cut(pool, found, found, CELLS).cells
 
     def share(self, state: SampleState) -> Floats:
         """Root of the guessed spread of an item's pull, and a part even."""

@@ -18,8 +18,10 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel
+from assay.evalcore.outcomes.item_pool import ItemPool
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.outcomes.places import Places
+from assay.evalcore.types import Floats
 
 # of some items of a pool and expected φ (n, P), a few outcomes (n, V) that each of them may have
 Likely: TypeAlias = Callable[[Items, Floats], Floats]
@@ -97,20 +99,17 @@ class OutcomeKind(ABC):
         function maps values (n, V) or (1, V) to (n, V).  Raises BadInput where outcomes have no value.
         """
 
-    def likely(self, items: Items) -> Likely | None:
+    def likely(self, pool: ItemPool) -> Likely | None:
         """A few outcomes of each item of a pool, by which losses of several systems are guessed together.
 
-        Codes, each as probable as the others.  None for a single system, and for kinds of outcome whose
-        losses are all linear in φ, or have values by class.
+        Codes, each as probable as the others; a function that can be pickled.  None for a single system, and
+        for kinds of outcome whose losses are all linear in φ, or have values by class.
         """
         return None
 
-    @abstractmethod
-    def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
-        """A group (n,) and a score (n,) inside it, by which a pool is cut into cells of alike items.
-
-        spread (n,): how far an item's outcome may move the measures, as guessed beforehand.
-        """
+    def places(self, pool: ItemPool) -> Places:
+        """How the items of a pool are put into groups, and in order inside them: by spread alone."""
+        return Places()
 
     @abstractmethod
     def said(self, codes: Floats) -> Floats:

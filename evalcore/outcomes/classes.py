@@ -10,8 +10,10 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel, Mixture
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.item_pool import ItemPool
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.joint import joint_groups
+from assay.evalcore.outcomes.joint import joint_predictions
+from assay.evalcore.outcomes.places import ByJoint, ByPrediction, Places
 from assay.evalcore.types import Floats, Ints
 
 # of the supplied probabilities: flatter, as they are, sharper
@@ -145,15 +147,13 @@ class Classes(OutcomeKind):
         grades = np.array(self.values)
         return np.where(said > 0, grades, inf).min(axis=1), np.where(said > 0, grades, -inf).max(axis=1)
 
-    def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
+    def places(self, pool: ItemPool) -> Places:
         """By predicted class, where they are not too many, and by spread; of several systems, by what they
         predict together."""
-        if items.systems > 1:
-            return joint_groups(items.prediction, spread), spread
-        group: Ints = np.zeros(len(items), np.int64)
-        if items.systems == 1 and self.width <= MANY:
-            group = items.prediction[:, 0].astype(np.int64)
-        return group, spread
+        systems = pool.none.systems
+        if systems > 1:
+            return ByJoint(joint_predictions(pool))
+        return ByPrediction() if systems == 1 and self.width <= MANY else Places()
 
 
 def _powered(probability: Floats) -> list[Floats]:

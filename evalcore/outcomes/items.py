@@ -1,7 +1,7 @@
 """What the pool says of items before anyone is asked: predictions, probabilities and judges."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,13 +69,16 @@ class Items:
             yield piece, self.at(piece)
 
 
-def joined(pieces: Sequence[Items]) -> Items:
+def together(pieces: Sequence[Items]) -> Items:
     """The items of all pieces, in order; all have the same columns."""
     def column(name: str) -> Floats | None:
         found = [getattr(piece, name) for piece in pieces]
         return None if found[0] is None else np.concatenate(found)
 
-    return Items(
-        prediction=np.concatenate([piece.prediction for piece in pieces]),
-        probability=column("probability"), judge=column("judge"), by_system=column("by_system"),
-    )
+    named = {name: column(name) for name in ("probability", "judge", "score", "cluster", "by_system")}
+    return Items(prediction=np.concatenate([piece.prediction for piece in pieces]), **named)
+
+
+def joined(pieces: Sequence[Items]) -> Items:
+    """The same without scores and clusters."""
+    return replace(together(pieces), score=None, cluster=None)

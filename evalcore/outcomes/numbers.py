@@ -1,6 +1,6 @@
 """Numbers: an outcome is a real number, between bounds where they are known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -12,8 +12,10 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel, Regression
 from assay.evalcore.outcomes.base import Likely, OutcomeKind
 from assay.evalcore.outcomes.codes import LARGEST
+from assay.evalcore.outcomes.item_pool import ItemPool
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.outcomes.places import BySaid, Places
+from assay.evalcore.types import Floats
 
 MOST_GUESSES = 4    # systems that are guesses of the outcome: each costs the label model a label
 NODES = np.asarray(stdtrit(3.0, (np.arange(40) + 0.5) / 40))   # outcomes about what systems predict
@@ -76,10 +78,11 @@ class Numbers(OutcomeKind):
 
     def guesses(self, items: Items) -> Floats:
         """What the judges say, or else the systems; the last one is 0, and the label model takes it as 1."""
-        found = self._said(items)
+        found = self.said_of(items)
         return np.stack([*found, np.zeros((len(items), 1))], axis=1)
 
-    def _said(self, items: Items) -> list[Floats]:
+    def said_of(self, items: Items) -> list[Floats]:
+        """(n, 1) what each judge says, or else each of the first systems."""
         columns = [] if items.judge is None else list(items.judge.T)
         if not columns:
             columns = list(items.prediction.T[:MOST_GUESSES])
@@ -87,7 +90,7 @@ class Numbers(OutcomeKind):
 
     def first_weights(self, items: Items) -> Floats:
         """The mean of what is said."""
-        n = len(self._said(items))
+        n = len(self.said_of(items))
         return np.array([*[1 / n] * n, 0.0]) if n else np.array([1.0])
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
@@ -106,37 +109,69 @@ class Numbers(OutcomeKind):
         """From the least to the largest."""
         return -said[:, 1], said[:, 0]
 
-    def likely(self, items: Items) -> Likely | None:
+    def likely(self, pool: ItemPool) -> Likely | None:
         """NODES about the mean of what several systems predict.
 
         Their unit is how far the systems are apart over the whole pool, and on the item: systems that err
         independently are apart by as much as they err.
         """
-        if items.systems < 2:
+        if pool.none.systems < 2:
             return None
-        within, centre, square = 0.0, 0.0, 0.0
-        for _, piece in items.chunks():
-            mean = piece.prediction.mean(axis=1)
-            within += piece.prediction.var(axis=1, ddof=1).sum()
-            centre, square = centre + mean.sum(), square + (mean**2).sum()
-        n = len(items)
+        within, centre, square = np.sum(list(pool.over(_apart)), axis=0)
+        n = len(pool)
         between = max(square / n - (centre / n) ** 2, 0.0)
         apart = max(within / n, LEAST_APART**2 * between, 1e-24)
+        return _LikelyNumbers(apart=apart, low=self.low, high=self.high)
 
-        def outcomes(some: Items, phi: Floats) -> Floats:
-            unit = np.sqrt(apart + some.prediction.var(axis=1))
-            around = some.prediction.mean(axis=1)[:, None] + unit[:, None] * NODES
-            return np.asarray(np.clip(around, self.low, self.high))
-
-        return outcomes
-
-    def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
+    def places(self, pool: ItemPool) -> Places:
         """By the mean of what is said, each column scaled to a variance of 1; several systems by spread."""
-        group: Ints = np.zeros(len(items), np.int64)
-        if items.systems > 1:
-            return group, spread
-        score: Floats = np.zeros(len(items))
-        for said in self._said(items):
-            column = said[:, 0]
-            score = score + column / max(float(column.std()), 1e-12)
-        return group, score
+        if pool.none.systems > 1:
+            return Places()
+        moments = list(pool.over(_Moments(self)))
+        judge = pool.none.judge
+        return BySaid(
+            columns=len(moments[0]), judged=judge is not None and judge.shape[1] > 0,
+            deviations=tuple(_deviation([one[j] for one in moments]) for j in range(len(moments[0]))),
+        )
+
+
+def _apart(items: Items) -> Floats:
+    """(3,) sums over some items: variance of what systems predict, its mean, and the square of that."""
+    within, centre, square = 0.0, 0.0, 0.0
+    for _, piece in items.chunks():
+        mean = piece.prediction.mean(axis=1)
+        within += piece.prediction.var(axis=1, ddof=1).sum()
+        centre, square = centre + mean.sum(), square + (mean**2).sum()
+    return np.array([within, centre, square])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LikelyNumbers:
+    apart: float   # mean variance of what systems predict of an item
+    low: float
+    high: float
+
+    def __call__(self, items: Items, phi: Floats) -> Floats:
+        unit = np.sqrt(self.apart + items.prediction.var(axis=1))
+        around = items.prediction.mean(axis=1)[:, None] + unit[:, None] * NODES
+        return np.asarray(np.clip(around, self.low, self.high))
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    kind: Numbers
+
+    def __call__(self, items: Items) -> list[tuple[int, float, float]]:
+        """Items, mean and variance of each column that is said."""
+        columns = [said[:, 0] for said in self.kind.said_of(items)]
+        return [(len(items), float(column.mean()), float(column.var())) for column in columns]
+
+
+def _deviation(moments: Sequence[tuple[int, float, float]]) -> float:
+    """The standard deviation of a column, of the items, means and variances of its pieces in order."""
+    items, mean, variance = moments[0]
+    for n, other, spread in moments[1:]:
+        share = n / (items + n)
+        variance += share * (spread - variance) + share * (1 - share) * (other - mean) ** 2
+        items, mean = items + n, mean + share * (other - mean)
+    return float(np.sqrt(variance))

@@ -1,11 +1,13 @@
 """The scores of a pool in bands, for the areas under curves: cut once, from the pool alone."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.item_pool import ItemPool, OneShard
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Floats
 
@@ -13,6 +15,7 @@ EXACT = 256     # different scores up to which each has a band of its own
 BY_RANK = 64    # bands that grow with the distance from the top, where there are more
 ALIKE = 32      # and edges between bands of equally many items
 TOP = 8.0       # items above which ranks are not told apart by more than their edges
+_AT_ONCE = 1 << 20   # sorted scores that are looked at together
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +45,58 @@ def grids(kind: OutcomeKind, items: Items) -> dict[int, Grid]:
     if items.score is None and items.probability is None:
         return {}
     classes = range(kind.width) if items.score is None else [kind.width - 1]
-    return {part: grid(items, part) for part in classes}
+    return {part: grid(OneShard(items), part) for part in classes}
 
 
-def grid(items: Items, part: int) -> Grid:
-    """Bands of the scores of one class: one a score up to EXACT scores, else finer towards the top."""
-    score = np.concatenate([score_of(piece, part) for _, piece in items.chunks()])
-    values, counts = np.unique(score, return_counts=True)
-    above = len(score) - np.cumsum(counts)               # items with a higher score, by value
-    if len(values) <= EXACT:
-        lowest = values[1:]
-    else:
+def grid(pool: ItemPool, part: int) -> Grid:
+    """Bands of the scores of one class: one a score up to EXACT scores, else finer towards the top.
+
+    All scores of the class are held at once, and sorted: 4 or 8 bytes an item.
+    """
+    score = np.concatenate(list(pool.over(_Scores(part))))
+    score.sort()
+    n = len(score)
+    lowest = _distinct(score)[1:]
+    if len(lowest) >= EXACT:
         ranks = np.concatenate([
-            np.geomspace(TOP, len(score), BY_RANK, endpoint=False),
-            np.linspace(0, len(score), ALIKE, endpoint=False)[1:],
+            np.geomspace(TOP, n, BY_RANK, endpoint=False), np.linspace(0, n, ALIKE, endpoint=False)[1:],
         ])
-        # the lowest value of the items down to each rank, ties included
-        lowest = values[np.unique(np.searchsorted(-above, -ranks, side="left").clip(1, len(values) - 1))]
-    band = np.searchsorted(lowest, values, side="right")
-    last = above + counts                                # the rank of each value
-    n = np.bincount(band, weights=counts)
-    inverse = np.bincount(band, weights=counts / last)
-    end = np.cumsum(n[::-1])[::-1]                       # M + n
-    return Grid(
-        edges=tuple(lowest.astype(np.float64).tolist()), tied=tuple((inverse * end / n).tolist())
-    )
+        # the lowest value of the items down to each rank, ties included, above the lowest of all
+        found = score[(n - 1 - np.floor(ranks).astype(np.int64)).clip(0)]
+        lowest = np.unique(np.maximum(found, lowest[0]))
+    starts = [0, *np.searchsorted(score, lowest).tolist(), n]
+    tied = [_tied(score, start, end) for start, end in pairwise(starts)]
+    return Grid(edges=tuple(lowest.astype(np.float64).tolist()), tied=tuple(tied))
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    part: int
+
+    def __call__(self, items: Items) -> Floats:
+        return np.concatenate([score_of(piece, self.part) for _, piece in items.chunks()])
+
+
+def _distinct(score: Floats) -> Floats:
+    """The different ones of sorted scores; of more than EXACT, the lowest and EXACT others, at least."""
+    found = score[:0]
+    for start in range(0, len(score), _AT_ONCE):
+        found = np.unique(np.concatenate([found, score[start : start + _AT_ONCE]]))
+        if len(found) > EXACT:
+            break
+    return found
+
+
+def _tied(score: Floats, start: int, end: int) -> float:
+    """`Grid.tied` of the band of sorted scores from `start` to `end`."""
+    inverse, at = 0.0, start
+    while at < end:
+        piece = score[at : min(at + _AT_ONCE, end)]
+        past = int(np.searchsorted(score, piece[-1], side="right"))   # ties stay together
+        values = score[at:past]
+        first = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
+        counts = np.diff(first, append=len(values))
+        last = len(score) - (at + first)    # the rank of each value
+        weights = np.concatenate([[inverse], counts / last])
+        inverse, at = float(np.bincount(np.zeros(len(weights), np.int64), weights=weights)[0]), past
+    return inverse * (len(score) - start) / (end - start)

@@ -9,9 +9,10 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.label_models.guesses import LabelModel, Mixture
 from assay.evalcore.outcomes.base import Likely, OutcomeKind
+from assay.evalcore.outcomes.item_pool import ItemPool
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.randomness import stream
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Floats
 
 POWERS = (0.5, 1.0, 2.0)   # of the supplied odds: flatter, as they are, sharper
 CONFIDENCE = 0.6           # guessed of predictions that come without probabilities
@@ -103,21 +104,20 @@ class Tags(OutcomeKind):
         predicted = np.where(on, np.maximum(hit + label, 0.0) + told, -np.inf)
         return np.asarray(np.maximum(predicted, np.where(off, np.maximum(label, 0.0), -np.inf)).sum(axis=1))
 
-    def likely(self, items: Items) -> Likely | None:
+    def likely(self, pool: ItemPool) -> Likely | None:
         """SETS sets as probable as φ says, tags independent, and what the first systems predict."""
-        if items.systems < 2:
+        if pool.none.systems < 2:
             return None
-        drawn = stream(0, "tags", self.width, "likely").random((SETS, self.width))
+        return _LikelySets(stream(0, "tags", self.width, "likely").random((SETS, self.width)))
 
-        def outcomes(some: Items, phi: Floats) -> Floats:
-            sets = (phi[:, None, :] > drawn) @ 2.0 ** np.arange(self.width)
-            return np.concatenate([sets, some.prediction[:, :4]], axis=1)
 
-        return outcomes
+@dataclass(frozen=True, slots=True, eq=False)
+class _LikelySets:
+    drawn: Floats   # (SETS, K)
 
-    def place(self, items: Items, spread: Floats) -> tuple[Ints, Floats]:
-        """By spread alone."""
-        return np.zeros(len(items), np.int64), spread
+    def __call__(self, items: Items, phi: Floats) -> Floats:
+        sets = (phi[:, None, :] > self.drawn) @ 2.0 ** np.arange(phi.shape[1])
+        return np.concatenate([sets, items.prediction[:, :4]], axis=1)
 
 
 def _powered(probability: Floats, power: float) -> Floats:

@@ -17,9 +17,9 @@ from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods import interval
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.clusters import between
-from assay.evalcore.outcome_methods.cut import Cut
+from assay.evalcore.outcome_methods.cutting.pool import MeasuredPool
 from assay.evalcore.outcome_methods.dirichlet.estimate import Weighed, predicted, terms, weighed
-from assay.evalcore.outcome_methods.dirichlet.leaves import leaf_cut
+from assay.evalcore.outcome_methods.dirichlet.leaves import leaves
 from assay.evalcore.outcome_methods.dirichlet.proposal import Proposal, expected_risk, gradient, risk_of
 from assay.evalcore.outcome_methods.dirichlet.state import TreeState, losses_by_class, tree_of
 from assay.evalcore.outcome_methods.errors import Errors, enough, with_clusters
@@ -33,7 +33,6 @@ from assay.evalcore.outcome_methods.state import (
     unlabelled,
 )
 from assay.evalcore.outcome_methods.table import LossTable
-from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Bools, Floats, Ints
 
 EPSILON = 1e-9   # ε_0 of the authors' experiments
@@ -60,9 +59,9 @@ class AdaptiveTree(Sampled):
     def learned(self, state: TreeState) -> Floats:
         """The joint (R, K, slots) of the label model, from the labels."""
 
-    def cut(self, stack: Stack, items: Items) -> Cut:
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """The leaves of the tree.  Raises BadInput where outcomes are not classes."""
-        return leaf_cut(stack, items)
+        return leaves(pool)
 
     def start(
         self, stack: Stack, cells: OutcomeCells, repeats: int, table: LossTable | None = None

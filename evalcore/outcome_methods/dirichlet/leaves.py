@@ -14,17 +14,20 @@ Of each leaf is kept (`OutcomeCells`)
                          the components that the pool tells; from up to SAMPLED items of a leaf
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.stack import Stack
-from assay.evalcore.outcome_methods.cut import Cut, Profile, numbered, profile, sums
+from assay.evalcore.outcome_methods.cells import OutcomeCells
+from assay.evalcore.outcome_methods.cut import cut
+from assay.evalcore.outcome_methods.cutting.pool import MeasuredPool
+from assay.evalcore.outcome_methods.cutting.profile import Beforehand, Profile, profile
+from assay.evalcore.outcome_methods.cutting.sums import Assign, Summed
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.joint import joint_groups
+from assay.evalcore.outcomes.items import Items, together
 from assay.evalcore.types import Floats, Ints
 
 LEAVES = 256        # about so many
@@ -33,29 +36,21 @@ SAMPLED = 8         # items of a leaf that its losses are taken from
 _NUMBERS = 10**8    # of those losses, at most
 
 
-def leaf_cut(stack: Stack, items: Items) -> Cut:
-    """The pool in leaves, in five passes.  Raises BadInput where outcomes are not classes."""
-    if not stack.kind.one_of_parts:
-        raise BadInput(f"a Dirichlet tree is a model of classes, and these outcomes are {stack.kind.name}")
-    found = profile(stack, items)
-    group, score = _places(stack.kind, items, found)
-    number = max(LEAVES - len(np.unique(group)), LEAVES // 2)      # every group may add one
-    leaf = _within_groups(*numbered(found, group, score, number))
-    made = Cut(cells=sums(stack, items, found, leaf), cell=leaf)
-    chance = np.zeros((made.cells.n_cells, stack.kind.width))
-    for where, piece in items.chunks():
-        n = len(piece)
-        member = csr_array((np.ones(n), (made.cell[where], np.arange(n))), shape=(len(chance), n))
-        chance += np.asarray(member @ expected_phi(stack.kind, piece, found.first))
-    chance /= made.cells.size[:, None]
-    by_class = _by_class(stack, items, made.cell, len(chance))
-    return replace(made, cells=replace(made.cells, chance=chance, by_class=by_class))
-
-
-def _within_groups(cell: Ints, group: Ints) -> Ints:
-    """The leaf (N,) of each item, in the order of the cells; items of different groups are kept apart."""
-    key = cell * (int(group.max()) + 1) + group
-    return np.asarray(np.unique(key, return_inverse=True)[1].ravel(), np.int64)
+def leaves(pool: MeasuredPool) -> OutcomeCells:
+    """The leaves of a pool, in a few passes.  Raises BadInput where outcomes are not classes."""
+    kind = pool.stack.kind
+    if not kind.one_of_parts:
+        raise BadInput(f"a Dirichlet tree is a model of classes, and these outcomes are {kind.name}")
+    found = profile(pool)
+    by = _Places(found)
+    groups = np.unique(np.concatenate(list(pool.measured(by.groups))))
+    if len(groups) > MOST_GROUPS and pool.none.systems < 2:
+        by, groups = replace(by, joined=True), groups[:1]
+    number = max(LEAVES - len(groups), LEAVES // 2)      # every group may add one
+    made = cut(pool, found, by, number, by.chances)
+    return replace(
+        made.cells, chance=made.further / made.cells.size[:, None], by_class=_by_class(pool, made)
+    )
 
 
 def expected_phi(kind: OutcomeKind, items: Items, first: Floats) -> Floats:
@@ -66,34 +61,82 @@ def expected_phi(kind: OutcomeKind, items: Items, first: Floats) -> Floats:
     return np.asarray(np.einsum("b,nbp->np", first / first.sum(), kind.guesses(items)))
 
 
-def _places(kind: OutcomeKind, items: Items, found: Profile) -> tuple[Ints, Floats]:
-    """The group and the score (N,) of each item."""
-    group, score = np.zeros(len(items), np.int64), np.zeros(len(items))
-    for where, piece in items.chunks():
-        phi = expected_phi(kind, piece, found.first)
-        group[where] = piece.prediction[:, 0] if piece.systems else phi.argmax(axis=1)
-        score[where] = np.take_along_axis(phi, group[where][:, None], axis=1)[:, 0]
-    if items.systems > 1:
-        return joint_groups(items.prediction, found.pull), score
-    if len(np.unique(group)) > MOST_GROUPS:
-        return np.zeros_like(group), group + np.minimum(score, 1 - 1e-9)
-    return group, score
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the items of a shard belong."""
+
+    found: Beforehand
+    joined: bool = False    # too many classes are predicted: they are one group, in their order
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        found, (group, score) = self.found(stack, items), self._said(stack, items)
+        if items.systems > 1:
+            return replace(found, score=score)
+        if self.joined:
+            return replace(found, group=np.zeros_like(group), score=group + np.minimum(score, 1 - 1e-9))
+        return replace(found, group=group, score=score)
+
+    def groups(self, stack: Stack, items: Items) -> Ints:
+        """The groups that there are."""
+        if items.systems > 1:
+            return np.unique(self.found(stack, items).group)
+        return np.unique(self._said(stack, items)[0])
+
+    def chances(self, stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
+        """(C, K) sums over the leaves of the chance of each class."""
+        chance = np.zeros((n_cells, stack.kind.width))
+        for where, piece in items.chunks():
+            n = len(piece)
+            member = csr_array((np.ones(n), (cell[where], np.arange(n))), shape=(n_cells, n))
+            chance += np.asarray(member @ expected_phi(stack.kind, piece, self.found.first))
+        return chance
+
+    def _said(self, stack: Stack, items: Items) -> tuple[Ints, Floats]:
+        """The class (n,) that is predicted, and how likely it is (n,)."""
+        group, score = np.zeros(len(items), np.int64), np.zeros(len(items))
+        for where, piece in items.chunks():
+            phi = expected_phi(stack.kind, piece, self.found.first)
+            group[where] = piece.prediction[:, 0] if piece.systems else phi.argmax(axis=1)
+            score[where] = np.take_along_axis(phi, group[where][:, None], axis=1)[:, 0]
+        return group, score
 
 
-def _by_class(stack: Stack, items: Items, cell: Ints, n_cells: int) -> Floats:
-    k = stack.kind.width
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pick:
+    """Some items of the leaves of a shard."""
+
+    assign: Assign
+    first: Ints     # (C,) items of each leaf in the shards before
+    leaf: Ints      # (m,) rising
+    rank: Ints      # (m,) of an item among all of its leaf
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Items]:
+        """Their leaves, and the items themselves."""
+        cell, _ = self.assign(stack, items)
+        order, size = np.argsort(cell, kind="stable"), np.bincount(cell, minlength=len(self.first))
+        within = self.rank - self.first[self.leaf]
+        here = (within >= 0) & (within < size[self.leaf])
+        places = (np.cumsum(size) - size)[self.leaf[here]] + within[here]
+        return self.leaf[here], items.at(order[places])
+
+
+def _by_class(pool: MeasuredPool, made: Summed) -> Floats:
+    stack, size = pool.stack, made.cells.size
+    k, n_cells = stack.kind.width, len(size)
     most = int(np.clip(_NUMBERS // max(n_cells * k * stack.size, 1), 1, SAMPLED))
-    order = np.argsort(cell, kind="stable")
-    size = np.bincount(cell, minlength=n_cells)
     taken = np.minimum(size, most)
-    start = np.repeat(np.cumsum(size) - size, taken)
+    leaf = np.repeat(np.arange(n_cells), taken)
     within = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
-    picked = order[start + within * np.repeat(size, taken) // np.repeat(taken, taken)]
-    sample, of = items.at(picked), cell[picked]
+    rank = within * size[leaf] // taken[leaf]
+    before = np.cumsum(made.by_shard, axis=1) - made.by_shard
+    picked = list(pool.each([_Pick(made.assign, first, leaf, rank) for first in before.T]))
+    of = np.concatenate([leaf for leaf, _ in picked])
+    order = np.argsort(of, kind="stable")   # by leaf, then by row
+    sample, of = together([items for _, items in picked]).at(order), of[order]
     mean = csr_array((1 / taken[of], (of, np.arange(len(of)))), shape=(n_cells, len(of)))
     told, parts = stack.known(sample), []
     for y in range(k):
-        phi = np.zeros((len(picked), k))
+        phi = np.zeros((len(of), k))
         phi[:, y] = 1.0
         loss = np.concatenate([stack.of(sample, phi) - stack.perfect, told], axis=1)
         found = (mean @ csr_array(loss)).tocoo()

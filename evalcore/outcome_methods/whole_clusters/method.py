@@ -25,7 +25,10 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.base import OutcomeMethod
-from assay.evalcore.outcome_methods.cut import Cut, profile, sums
+from assay.evalcore.outcome_methods.cells import OutcomeCells
+from assay.evalcore.outcome_methods.cutting.pool import MeasuredPool
+from assay.evalcore.outcome_methods.cutting.profile import By, profile
+from assay.evalcore.outcome_methods.cutting.sums import summed
 from assay.evalcore.outcome_methods.reading import fitted, residuals
 from assay.evalcore.outcome_methods.reported import bounds_of, nothing_yet, reported
 from assay.evalcore.outcome_methods.state import ItemWeights, OutcomeDesign, OutcomeEstimates, SampleState
@@ -33,10 +36,33 @@ from assay.evalcore.outcome_methods.whole_clusters.order import chances, in_turn
 from assay.evalcore.outcome_methods.whole_clusters.ratio import drawn_of, errors_of, items_of
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.plurals import plural
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Bools, Floats, Ints
 
 MOST_CLUSTERS = 5_000   # each is a cell of the record
 EVEN = 0.5              # of the chances
+
+
+def too_many(number: str) -> BadInput:
+    """The error for a pool of so many clusters."""
+    return BadInput(
+        f"method {WholeClusters.name!r} takes up to {plural(MOST_CLUSTERS, 'cluster')}, and the pool has "
+        f"{number}; leave `method` out: intervals are over clusters then too"
+    )
+
+
+def _numbers(items: Items) -> Floats:
+    """The numbers of the clusters of some items, each once."""
+    return np.unique(np.zeros(0) if items.cluster is None else np.asarray(items.cluster)[:, 0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ByCluster:
+    found: By
+    numbers: Floats    # (C,) of the clusters, rising
+
+    def __call__(self, stack: Stack, items: Items) -> tuple[Ints, Bools]:
+        cluster = np.zeros(len(items)) if items.cluster is None else np.asarray(items.cluster)[:, 0]
+        return np.searchsorted(self.numbers, cluster), self.found(stack, items).relevant
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +78,15 @@ class WholeClusters(OutcomeMethod):
     single_draws: ClassVar[bool] = False
     needs_clusters: ClassVar[bool] = True
 
-    def cut(self, stack: Stack, items: Items) -> Cut:
+    def cells(self, pool: MeasuredPool) -> OutcomeCells:
         """A cell for each cluster. Raises BadInput without clusters, or with too many."""
-        if items.cluster is None:
+        if pool.none.cluster is None:
             raise BadInput(f"method {self.name!r} needs clusters: name their column under pool.cluster")
-        names, cell = np.unique(np.asarray(items.cluster)[:, 0], return_inverse=True)
-        if len(names) > MOST_CLUSTERS:
-            raise BadInput(
-                f"method {self.name!r} takes up to {plural(MOST_CLUSTERS, 'cluster')}, and the pool has "
-                f"{len(names):,}; leave `method` out: intervals are over clusters then too"
-            )
-        cell = cell.ravel()
-        return Cut(cells=sums(stack, items, profile(stack, items), cell), cell=cell)
+        numbers = np.unique(np.concatenate(list(pool.over(_numbers))))
+        if len(numbers) > MOST_CLUSTERS:
+            raise too_many(f"{len(numbers):,}")
+        found = profile(pool)
+        return summed(pool, found, _ByCluster(found, numbers), len(numbers)).cells
 
     def share(self, state: SampleState) -> Floats:
         """Half even, half by the root of the mean spread."""

@@ -5,8 +5,10 @@ column, judges as J floats of 64 bits in another. While the pool is read both ar
 memory does not grow with K and J.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from weakref import finalize
 
@@ -19,14 +21,16 @@ from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods.cells import OutcomeCells
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcomes.base import OutcomeKind
+from assay.evalcore.outcomes.item_pool import ItemPool
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.score_grid import Grid, grid
 from assay.evalcore.types import Array, JsonObject
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import JUDGES, PROBABILITIES
 from assay.tasks.pool.cutting.cell_rows import CellRows
+from assay.tasks.pool.cutting.items_by_shard import Gathering, ItemsByShard, MeasuredShards
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
-from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters
+from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters, names_of_clusters
 from assay.tasks.pool.predictions.packed import PackedColumn
 from assay.tasks.spec.evaluation import Spec
 
@@ -60,11 +64,11 @@ def stack_of_spec(spec: Spec, pool_size: int, grids: Mapping[int, Grid] | None =
     return Stack(kind=kind, measures=measures, drive=drive)
 
 
-def grids_of(spec: Spec, items: Items) -> dict[int, Grid]:
+def grids_of(spec: Spec, pool: ItemPool) -> dict[int, Grid]:
     """The pool's scores in bands, of each class whose area under a curve is asked for."""
     kind = kind_of(spec)
     wanted = [choice.class_ or kind.counted for choice in spec.measure if needs_grid(kind, choice.name)]
-    return {part: grid(items, part) for part in sorted({kind.parts.index(str(name)) for name in wanted})}
+    return {part: grid(pool, part) for part in sorted({kind.parts.index(str(name)) for name in wanted})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,12 +106,13 @@ _TYPES = {
 class RowsSoFar:
     """Predictions, probabilities, judges and scores of the rows read so far, of whichever there are."""
 
-    def __init__(self, spec: Spec, *, scored: bool = False) -> None:
-        """scored: of a positive class, with predictions and probabilities, and scores where the spec says."""
+    def __init__(self, spec: Spec, *, scored: bool = False, clusters: Sequence[str] = ()) -> None:
+        """scored: of a positive class, with predictions and probabilities, and scores where the spec says;
+        clusters: those that have the first numbers."""
         pool = spec.pool
         self._predicts = scored or pool.prediction is not None
         self._scores: list[Array] | None = [] if scored and pool.score is not None else None
-        self._clusters = GatheredClusters(spec)
+        self._clusters = GatheredClusters(spec, clusters)
         self._codes: list[Array] = []
         self._rows = 0
         wide = {
@@ -158,15 +163,23 @@ class RowsSoFar:
             column.close()
 
 
+def cut_gathered(
+    spec: Spec, method: str, pool: PoolToCut, gather: Callable[..., Gathering]
+) -> tuple[OutcomeCut, CellRows]:
+    """The pool cut for a method, and the rows of its cells.
+
+    gather: begins to gather what is said of rows, given the names of all clusters.
+    """
+    clusters = names_of_clusters(spec, pool) if len(pool.shards) > 1 else ()
+    with closing(ItemsByShard(pool, partial(gather, clusters=clusters))) as items:
+        grids = grids_of(spec, items)
+        measured = MeasuredShards(items, partial(stack_of_spec, spec, len(items), grids))
+        cells = outcome_method(method).cells(measured)
+        return OutcomeCut(cells=cells, grids=grids), measured.rows()
+
+
 def cut_items(
     spec: Spec, method: str, pool: PoolToCut, *, scored: bool = False
 ) -> tuple[OutcomeCut, CellRows]:
     """The pool cut for a method, and the rows of its cells; scored: as in RowsSoFar."""
-    said = RowsSoFar(spec, scored=scored)
-    for part in pool.parts(said.columns):
-        said.add(part)
-    items = said.items()
-    grids = grids_of(spec, items)
-    cut = outcome_method(method).cut(stack_of_spec(spec, len(items), grids), items)
-    said.close()
-    return OutcomeCut(cells=cut.cells, grids=grids), pool.rows_of(cut.cell, cut.cells.n_cells)
+    return cut_gathered(spec, method, pool, partial(RowsSoFar, spec, scored=scored))

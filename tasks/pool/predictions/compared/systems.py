@@ -7,14 +7,13 @@ weigh it.  Where a measure is of probabilities, what each system gives each clas
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from assay.evalcore.outcome_measures.registry import needs_probability
-from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.types import Array, Floats
 from assay.tasks.ledger.manifest import BY_SYSTEM, PREDICTED_NUMBERS, PREDICTIONS, PROBABILITIES
@@ -23,7 +22,7 @@ from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.frozen import packed_bytes
 from assay.tasks.pool.predictions.any_outcome import OutcomePredictions
 from assay.tasks.pool.predictions.gathered_clusters import GatheredClusters
-from assay.tasks.pool.predictions.gathered_items import OutcomeCut, kind_of, stack_of_spec
+from assay.tasks.pool.predictions.gathered_items import OutcomeCut, cut_gathered, kind_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts, rows_by_part
 from assay.tasks.pool.predictions.packed import PackedColumn, packed
 from assay.tasks.pool.predictions.protocol import Reading
@@ -100,7 +99,8 @@ class PredictionsOfSystems(OutcomePredictions):
 
     def cut(self, method: str, pool: PoolToCut) -> tuple[OutcomeCut, CellRows]:
         """See Predictions.cut."""
-        return _cut_systems(self._spec, method, pool, self.column, list(self._packed()))
+        gather = partial(SystemsSoFar, self._spec, self.column, list(self._packed()))
+        return cut_gathered(self._spec, method, pool, gather)
 
     def predicted(self, rows: Reading, system: System) -> Array:
         """(n,) codes of what a system predicts."""
@@ -129,27 +129,38 @@ class PredictionsOfSystems(OutcomePredictions):
             yield BY_SYSTEM, "<f4", s * k
 
 
-def _cut_systems(
-    spec: Spec, method: str, pool: PoolToCut, codes: str, packed: Sequence[tuple[str, str, int]]
-) -> tuple[OutcomeCut, CellRows]:
-    """See Predictions.cut.
+class SystemsSoFar:
+    """Predictions and probabilities of all systems, of the rows read so far."""
 
-    codes: the column of the predictions of all systems; packed: name, type and length of what is kept of an
-    item in one column.
-    """
-    clusters, n_items = GatheredClusters(spec), pool.n_items
-    with ExitStack() as stack:
-        columns = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
-        for column in columns.values():
-            stack.callback(column.close)
-        for part in pool.parts([*columns, *clusters.columns]):
-            clusters.add(part)
-            for column in columns.values():
-                column.add(part)
-        wide = {name: column.table(n_items) for name, column in columns.items()}
-        items = Items(
-            prediction=wide[codes], probability=wide.get(PROBABILITIES), by_system=wide.get(BY_SYSTEM),
-            cluster=clusters.table(),
+    def __init__(
+        self, spec: Spec, codes: str, packed: Sequence[tuple[str, str, int]], clusters: Sequence[str] = ()
+    ) -> None:
+        """codes: the column of the predictions of all systems; packed: name, type and length of what is kept
+        of an item in one column; clusters: those that have the first numbers."""
+        self._clusters, self._codes, self._rows = GatheredClusters(spec, clusters), codes, 0
+        self._wide = {name: PackedColumn(name, dtype, width) for name, dtype, width in packed}
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are taken."""
+        return [*self._wide, *self._clusters.columns]
+
+    def add(self, table: pa.Table) -> None:
+        """Take some rows."""
+        self._rows += table.num_rows
+        self._clusters.add(table)
+        for column in self._wide.values():
+            column.add(table)
+
+    def items(self) -> Items:
+        """All of them."""
+        wide = {name: column.table(self._rows) for name, column in self._wide.items()}
+        return Items(
+            prediction=wide[self._codes], probability=wide.get(PROBABILITIES),
+            by_system=wide.get(BY_SYSTEM), cluster=self._clusters.table(),
         )
-        cut = outcome_method(method).cut(stack_of_spec(spec, n_items), items)
-    return OutcomeCut(cells=cut.cells), pool.rows_of(cut.cell, cut.cells.n_cells)
+
+    def close(self) -> None:
+        """Free them."""
+        for column in self._wide.values():
+            column.close()

@@ -6,6 +6,7 @@ import pytest
 from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcome_measures.stack import Stack
 from assay.evalcore.outcome_methods import cut
+from assay.evalcore.outcome_methods.cutting import spreads
 from assay.evalcore.outcome_methods.registry import outcome_method
 from assay.evalcore.outcome_replay.families import pool
 
@@ -17,7 +18,7 @@ def test_cells_do_not_depend_on_how_many_items_are_worked_on_at_once(family, mon
     stack = Stack(kind=drawn.kind, measures=(outcome_measure(name, drawn.kind, len(drawn.items)),))
     found = []
     for numbers in (1 << 18, 20_000):
-        monkeypatch.setattr(cut, "AT_ONCE", numbers)
+        monkeypatch.setattr(spreads, "AT_ONCE", numbers)
         made = outcome_method("recalibrated").cut(stack, drawn.items)
         found.append({"cell": made.cell, **made.cells.to_arrays()})
     for one, values in found[0].items():
@@ -31,7 +32,6 @@ def test_no_cell_joins_two_groups():
         group = rng.integers(0, groups, n)
         found = cut.Profile(
             pull=rng.exponential(size=n), relevant=np.ones(n, bool), group=group, score=rng.random(n),
-            first=np.ones(1), slopes=np.ones((1, 1)),
         )
-        cell, _ = cut.numbered(found, group, found.score, int(rng.integers(2, 12)))
+        cell = cut.numbered(found, int(rng.integers(2, 12)))
         assert all(len(set(group[cell == one])) == 1 for one in range(cell.max() + 1))

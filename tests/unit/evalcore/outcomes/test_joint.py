@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from assay.evalcore.outcomes.joint import MOST_GROUPS, joint_groups
+from assay.evalcore.outcomes.item_pool import OneShard
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.outcomes.joint import MOST_GROUPS, by_mean, joint_predictions
+
+
+def joint_groups(prediction, spread):
+    joint = joint_predictions(OneShard(Items(prediction=prediction)))
+    group = joint.of(prediction)
+    sizes, totals = (np.bincount(group, weights=w, minlength=joint.groups) for w in (None, spread))
+    return by_mean(sizes, totals)[group]
 
 
 def test_each_frequent_joint_prediction_is_a_group_in_the_order_of_its_spread():

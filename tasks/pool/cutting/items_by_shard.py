@@ -1,0 +1,220 @@
+"""The items of a frozen pool, a shard at a time, for the cut of any kind of outcome.
+
+Every pass reads the parts of a shard again and keeps nothing, whoever does it; a pool of one shard is read
+once. What is read of an item, and the measures, are made anew by each worker from the spec.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from assay.evalcore.outcome_measures.stack import Stack
+from assay.evalcore.outcomes.items import Items
+from assay.evalcore.pool.ordered_scores import OrderedScores, ScoresInMemory
+from assay.evalcore.types import Floats, Ints
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.ledger.stores.travelling import Travelling
+from assay.tasks.pool.cutting.cell_rows import CellRows, cell_rows, piece_of, put_piece
+from assay.tasks.pool.cutting.frozen_shards import FrozenShard
+from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
+from assay.tasks.pool.cutting.scores_by_shard import ordered_scores
+from assay.tasks.pool.frozen import frozen_parts
+
+B = TypeVar("B")
+
+
+class Gathering(Protocol):
+    """What is said of the rows read so far."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of a part that are taken."""
+        ...
+
+    def add(self, table: pa.Table) -> None:
+        """Take some rows."""
+        ...
+
+    def items(self) -> Items:
+        """All of them."""
+        ...
+
+    def close(self) -> None:
+        """Free them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _OnShard:
+    """Work on a shard: what it makes of the shard's number and items."""
+
+    store: Travelling
+    gather: Callable[[], Gathering]
+
+    def __call__(self, given: tuple[FrozenShard, Callable[[int, Items], Any]]) -> Any:
+        shard, work = given
+        with _gathered(self.gather, self.store.store, shard) as items:
+            return work(shard.number, items)
+
+
+class ItemsByShard:
+    """An `ItemPool` of a frozen pool."""
+
+    def __init__(self, pool: PoolToCut, gather: Callable[[], Gathering]) -> None:
+        """gather: begins to gather rows; it is pickled for workers."""
+        self.pool, self.gather = pool, gather
+        self._held = ExitStack()
+        rows = None if self.n_shards == 1 else 1
+        first = self._held.enter_context(_gathered(gather, pool.store, pool.shards[0], rows))
+        self._whole = first if self.n_shards == 1 else None
+        self.none = first.at(slice(0, 0))
+
+    def __len__(self) -> int:
+        return self.pool.n_items
+
+    @property
+    def n_shards(self) -> int:
+        """See ItemPool.n_shards."""
+        return len(self.pool.shards)
+
+    def over(self, work: Callable[[Items], B]) -> Iterator[B]:
+        """See ItemPool.over."""
+        return self.of_shards([_Plain(work)] * self.n_shards)
+
+    def of_shards(self, works: Sequence[Callable[[int, Items], B]]) -> Iterator[B]:
+        """What each piece of work makes of its shard, of the first ones where there are fewer."""
+        if self._whole is not None:
+            yield works[0](0, self._whole)
+            return
+        pairs = list(zip(self.pool.shards[: len(works)], works, strict=True))
+        yield from self.pool.map_over(_OnShard(Travelling(self.pool.store), self.gather), pairs)
+
+    def close(self) -> None:
+        """Free what is held of a pool of one shard."""
+        self._held.close()
+
+
+class MeasuredShards:
+    """A `MeasuredPool` of a frozen pool."""
+
+    def __init__(self, items: ItemsByShard, measures: Callable[[], Stack]) -> None:
+        """measures: makes them; it is pickled for workers."""
+        self._items, self._measures, self.stack = items, measures, measures()
+        self.n_shards, self.none = items.n_shards, items.none
+        self._placed: list[_PlacedShard] = []
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def over(self, work: Callable[[Items], B]) -> Iterator[B]:
+        """See ItemPool.over."""
+        return self._items.over(work)
+
+    def measured(self, work: Callable[[Stack, Items], B]) -> Iterator[B]:
+        """See MeasuredPool.measured."""
+        return self.each([work] * self.n_shards)
+
+    def in_first(self, work: Callable[[Stack, Items], B]) -> B:
+        """See MeasuredPool.in_first."""
+        return next(self.each([work]))
+
+    def each(self, works: list[Callable[[Stack, Items], B]]) -> Iterator[B]:
+        """See MeasuredPool.each."""
+        return self._items.of_shards([_Measured(self._measures, work) for work in works])
+
+    def placed(self, work: Callable[[Stack, Items], tuple[Ints, B]], n_cells: int) -> Iterator[B]:
+        """See MeasuredPool.placed."""
+        pool = self._items.pool
+        put = _Place(_Measured(self._measures, work), pool.evaluation, pool.pieces_to, n_cells)
+        self._placed = []
+        for one, found in self._items.of_shards([put] * self.n_shards):
+            self._placed.append(one)
+            yield found
+
+    def ordered(self, number: Callable[[Stack, Items], Floats]) -> OrderedScores:
+        """See MeasuredPool.ordered."""
+        if self.n_shards == 1:
+            return ScoresInMemory(self.in_first(number))
+        pool, work = self._items.pool, _Measured(self._measures, number)
+        shards = [
+            _NumberedShard(**{f.name: getattr(shard, f.name) for f in fields(shard)},
+                           gather=self._items.gather, number_of=work)
+            for shard in pool.shards
+        ]
+        return ordered_scores(Travelling(pool.store), shards, pool.map_over)[0]
+
+    def rows(self) -> CellRows:
+        """The rows of the cells, when the items are placed."""
+        counts = np.stack([one.counts for one in self._placed], axis=1)
+        rows = [shard.rows for shard in self._items.pool.shards]
+        return cell_rows(counts, [one.digest for one in self._placed], rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    measures: Callable[[], Stack]
+    work: Callable[[Stack, Items], Any]
+
+    def __call__(self, shard: int, items: Items) -> Any:
+        return self.work(self.measures(), items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NumberedShard(FrozenShard):
+    """A shard whose scores are a number that is computed of each item."""
+
+    gather: Callable[[], Gathering]
+    number_of: _Measured
+
+    def tables(self, store: Store, columns: Sequence[str]) -> Iterator[tuple[pa.Table, Ints | None]]:
+        """The numbers as scores, in one piece; no item is predicted positive."""
+        with _gathered(self.gather, store, self) as items:
+            found = np.asarray(self.number_of(self.number, items))
+        yield pa.table({"score": found, "prediction": np.zeros(len(found), np.int8)}), None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _PlacedShard:
+    counts: Ints    # (C,) items
+    digest: str     # of its piece
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    work: Callable[[Items], Any]
+
+    def __call__(self, shard: int, items: Items) -> Any:
+        return self.work(items)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Puts the rows of the cells of a shard."""
+
+    work: _Measured
+    evaluation: str
+    to: Travelling | None
+    n_cells: int
+
+    def __call__(self, shard: int, items: Items) -> tuple[_PlacedShard, Any]:
+        cell, found = self.work(shard, items)
+        digest = put_piece(self.to, self.evaluation, shard, piece_of(cell, self.n_cells))
+        return _PlacedShard(counts=np.bincount(cell, minlength=self.n_cells), digest=digest), found
+
+
+@contextmanager
+def _gathered(
+    gather: Callable[[], Gathering], store: Store, shard: FrozenShard, rows: int | None = None
+) -> Iterator[Items]:
+    """The items of a shard, or some of the first."""
+    said, keys = gather(), shard.part_keys if rows is None else shard.part_keys[:1]
+    try:
+        for part in frozen_parts(store, keys, said.columns):
+            said.add(part if rows is None else part.slice(0, rows))
+        yield said.items()
+    finally:
+        said.close()
