@@ -12,6 +12,7 @@ import numpy as np
 from assay.evalcore.methods.base import Method
 from assay.evalcore.pool.partition import Partition, build_partition
 from assay.evalcore.types import Array, Ints
+from assay.tasks.arrow import numbers_of
 from assay.tasks.pool.cutting.cell_rows import CellRows
 from assay.tasks.pool.cutting.cells_by_shard import NUMBERS, add_segment, stacked
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
@@ -24,9 +25,9 @@ def cut_by_features(method: Method, pool: PoolToCut, features: Sequence[str]) ->
     tables: list[Array] = []
     for part in pool.parts([*NUMBERS, *features]):
         for name, chunks in found.items():
-            chunks.append(np.asarray(part.column(name)))
+            chunks.append(numbers_of(part.column(name)))
         if features:
-            tables.append(np.stack([np.asarray(part.column(name)) for name in features], axis=1))
+            tables.append(np.stack([numbers_of(part.column(name)) for name in features], axis=1))
     score, probability, prediction = (np.concatenate(found.pop(name)) for name in NUMBERS)
     table = np.concatenate(tables) if tables else None
     if pool.shards[0].known is None:

@@ -6,7 +6,7 @@ once. What is read of an item, and the measures, are made anew by each worker fr
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.cutting.cell_rows import CellRows, cell_rows, piece_of, put_piece
 from assay.tasks.pool.cutting.frozen_shards import FrozenShard
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
+from assay.tasks.pool.cutting.score_runs import rising
 from assay.tasks.pool.cutting.scores_by_shard import ordered_scores
 from assay.tasks.pool.frozen import frozen_parts
 
@@ -140,12 +141,9 @@ class MeasuredShards:
         if self.n_shards == 1:
             return ScoresInMemory(self.in_first(number))
         pool, work = self._items.pool, _Measured(self._measures, number)
-        shards = [
-            _NumberedShard(**{f.name: getattr(shard, f.name) for f in fields(shard)},
-                           gather=self._items.gather, number_of=work)
-            for shard in pool.shards
-        ]
-        return ordered_scores(Travelling(pool.store), shards, pool.map_over)[0]
+        store = Travelling(pool.store)
+        runs = [_NumbersOfShard(store, shard, self._items.gather, work) for shard in pool.shards]
+        return ordered_scores(runs, len(self), pool.map_over)[0]
 
     def rows(self) -> CellRows:
         """The rows of the cells, when the items are placed."""
@@ -163,18 +161,23 @@ class _Measured:
         return self.work(self.measures(), items)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _NumberedShard(FrozenShard):
-    """A shard whose scores are a number that is computed of each item."""
+@dataclass(frozen=True, slots=True)
+class _NumbersOfShard:
+    """A `ScoreRun` of a number that is computed of each item of a shard; none is predicted positive."""
 
+    store: Travelling
+    shard: FrozenShard
     gather: Callable[[], Gathering]
     number_of: _Measured
 
-    def tables(self, store: Store, columns: Sequence[str]) -> Iterator[tuple[pa.Table, Ints | None]]:
-        """The numbers as scores, in one piece; no item is predicted positive."""
-        with _gathered(self.gather, store, self) as items:
-            found = np.asarray(self.number_of(self.number, items))
-        yield pa.table({"score": found, "prediction": np.zeros(len(found), np.int8)}), None
+    def first(self) -> tuple[Floats, int]:
+        """See ScoreRun.first."""
+        return self.again(), 0
+
+    def again(self) -> Floats:
+        """See ScoreRun.again."""
+        with _gathered(self.gather, self.store.store, self.shard) as items:
+            return rising([np.asarray(self.number_of(self.shard.number, items))])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
