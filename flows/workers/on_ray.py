@@ -71,6 +71,8 @@ class Ray(Kind):
                 ray.shutdown()
 
     def _start(self, ray: Any) -> None:
+        # by default its workers yield to everybody else; here they do the work that is waited for
+        os.environ.setdefault("RAY_worker_niceness", "0")
         try:
             ray.init(address="local", include_dashboard=False, log_to_driver=False, configure_logging=False)
         except Exception as error:    # its class says nothing: a node has 30 seconds to start

@@ -29,14 +29,14 @@ def ahead(*costs, undefined=0.0, hidden=None):
 PRICES = [
     (
         Cost(forecast=REACHED, random_labels=14_123),
-        "f1 to ± 0.1 takes about 317 labels, a random sample about 14,000. In the middle 80% of 24 pools that "
-        "were simulated it took 109 to more than 1,500. More pools could move the 317 to anywhere from 197 to "
-        "1,078.",
+        "f1 to ± 0.1 takes about 317 labels, a random sample about 14,000. In the middle 80% of 24 pools "
+        "that were simulated it took 109 to more than 1,500. More pools could move the 317 to anywhere from "
+        "197 to 1,078.",
     ),
     (
         Cost(forecast=replace(REACHED, share_error=None), random_labels=None),
-        "f1 to ± 0.1 takes about 317 labels. In the middle 80% of 24 pools that were simulated it took 109 to "
-        "more than 1,500.",
+        "f1 to ± 0.1 takes about 317 labels. In the middle 80% of 24 pools that were simulated it took 109 "
+        "to more than 1,500.",
     ),
     (
         Cost(forecast=NOT_REACHED, random_labels=53_000),
