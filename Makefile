@@ -60,9 +60,9 @@ imports: setup
 test: lint label-studio
 	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
-# What takes minutes: the whole local stack, once.
+# What takes minutes: the whole local stack, once, and each of Prefect's task runners.
 test-slow: label-studio
-	ASSAY_SLOW=1 $(BIN)/pytest tests/end_to_end/test_local_stack.py
+	ASSAY_SLOW=1 $(BIN)/pytest tests/end_to_end/test_local_stack.py tests/end_to_end/test_shards_in_prefect.py
 
 # The documentation site, in .cache/site. A warning is an error; notebooks are run.
 docs: setup

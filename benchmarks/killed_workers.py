@@ -76,13 +76,20 @@ class _Killing:
         return self.workers(work, over)
 
 
-def _spec(folder: Path) -> Spec:
-    score = np.random.default_rng(0).normal(size=ROWS)
-    table = pa.table({
-        "item_id": [f"item-{i:08d}" for i in range(ROWS)], "score": score, "prediction": score > 0,
-        "text": [f"what people see of item {i}" for i in range(ROWS)],
-    })
-    pq.write_table(table, folder / "predictions.parquet", row_group_size=50_000)
+def in_small_shards() -> None:
+    """From here on a shard is one part, also of a small pool."""
+    cutting.SHARD_ROWS, cutting.SMALL_BYTES = PART_ROWS, 0
+
+
+def pool_to_freeze(folder: Path) -> Spec:
+    """A pool of six shards in this folder, written unless it is there."""
+    if not (folder / "predictions.parquet").exists():
+        score = np.random.default_rng(0).normal(size=ROWS)
+        table = pa.table({
+            "item_id": [f"item-{i:08d}" for i in range(ROWS)], "score": score, "prediction": score > 0,
+            "text": [f"what people see of item {i}" for i in range(ROWS)],
+        })
+        pq.write_table(table, folder / "predictions.parquet", row_group_size=50_000)
     return Spec.from_json({
         "name": "killed", "labels": {"positive": "yes", "negative": "no"}, "measure": "f1",
         "pool": {"source": str(folder), "id": "item_id", "score": "score", "prediction": "prediction",
@@ -92,7 +99,8 @@ def _spec(folder: Path) -> Spec:
     })
 
 
-def _ledger(store: Store) -> dict[str, bytes]:
+def frozen_bytes(store: Store) -> dict[str, bytes]:
+    """All of a ledger but the times of its source files."""
     return {key: store.get(key) for key in store.keys("") if key != layout.pool_sources("killed")}
 
 
@@ -102,16 +110,16 @@ def main() -> None:
     parser.add_argument("--runner", default="processes:2")
     parser.add_argument("--kills", type=int, default=20)
     asked = parser.parse_args()
-    cutting.SHARD_ROWS, cutting.SMALL_BYTES = PART_ROWS, 0
+    in_small_shards()
     rng = np.random.default_rng(1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "source").mkdir()
-        spec = _spec(folder / "source")
+        spec = pool_to_freeze(folder / "source")
         alone = open_store(str(folder / "alone"))
         began = time.perf_counter()
         freeze_pool(spec, alone)
-        seconds, expected = time.perf_counter() - began, _ledger(alone)
+        seconds, expected = time.perf_counter() - began, frozen_bytes(alone)
         killed = same = 0
         with chosen_workers(asked.runner) as workers:
             for freeze in range(asked.kills):
@@ -121,7 +129,7 @@ def main() -> None:
                 shard, after = int(rng.integers(6)), float(rng.uniform(0, seconds / 6))
                 freeze_pool(spec, store, map_over=_Killing(workers, shard, after, str(here)))
                 killed += (here / "killed").exists()
-                same += _ledger(store) == expected
+                same += frozen_bytes(store) == expected
                 print(f"{freeze + 1} freezes, {killed} kills, {same} ledgers the same", flush=True)
     print("| Runner | Freezes | A worker was killed in | Ledger the same to the byte |")
     print("|---|---:|---:|---:|")

@@ -70,9 +70,21 @@ class Ray(Kind):
             if ours:
                 ray.shutdown()
 
+    def _start(self, ray: Any) -> None:
+        # by default its workers yield to everybody else; here they do the work that is waited for
+        os.environ.setdefault("RAY_worker_niceness", "0")
+        try:
+            ray.init(address="local", include_dashboard=False, log_to_driver=False, configure_logging=False)
+        except Exception as error:    # its class says nothing: a node has 30 seconds to start
+            ray.shutdown()
+            raise Unreachable(
+                f"{SETTING}: Ray did not start on this machine ({str(error).splitlines()[0][:200]}); try "
+                "again when it is less busy, or use processes:N"
+            ) from None
+
     def _connect(self, ray: Any) -> None:
         if self._address is None:
-            ray.init(address="local", include_dashboard=False, log_to_driver=False, configure_logging=False)
+            self._start(ray)
             return
         try:
             _knock(self._address)

@@ -3,9 +3,10 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from assay.evalcore.forecast.prognosis import HiddenPrice, Prognosis
+from assay.evalcore.forecast.prognosis import Cost, HiddenPrice, Prognosis
+from assay.evalcore.plurals import plural
 from assay.tasks.doctor.printed import PrognosisPart
-from assay.tasks.report.forecast import forecast_in_words, forecast_json
+from assay.tasks.report.forecast import forecast_json, words_of_range
 from assay.tasks.report.price import two_figures
 
 _WORTH_SAYING = 0.05    # chance that a random sample says nothing, from which on it is told
@@ -38,30 +39,47 @@ def prognosis_json(ahead: Prognosis) -> PrognosisPart:
 
 
 def prognosis_lines(ahead: Prognosis) -> list[str]:
-    """For a terminal."""
-    told = [f"method {ahead.method.method}: {ahead.method.reason}"]
-    for cost in ahead.costs:
-        needed = cost.random_labels
-        simple = "" if needed is None else f"; random sampling about {two_figures(needed):,}"
-        told.append(f"{ahead.measure} {forecast_in_words(cost.forecast)}{simple}")
+    """For a terminal: a sentence or two a line, the price first and the method last."""
+    told = [_price(ahead.measure, cost) for cost in ahead.costs]
     if ahead.random_does_as_well:
         told.append(
-            "random sampling is forecast to need no more labels than this method here: consider "
-            "`method: passive`"
+            "A random sample needs no more labels than this method here: consider `method: passive`."
         )
     if ahead.undefined_at_100 > _WORTH_SAYING:
         told.append(
-            f"100 labels of a random sample would hold no value of {ahead.measure} in "
-            f"{ahead.undefined_at_100:.0%} of samples"
+            f"Of random samples of 100 labels, {ahead.undefined_at_100:.0%} would give no {ahead.measure} at "
+            "all: too few positives are in them."
         )
     if ahead.hidden is not None:
         told.append(_hidden(ahead.measure, ahead.hidden))
-    return told
+    return [*told, f"The method is {ahead.method.method}: {ahead.method.reason}."]
+
+
+def _price(measure: str, cost: Cost) -> str:
+    """`f1 to ± 0.05 takes about 420 labels, a random sample about 1,100. ...`"""
+    found, goal = cost.forecast, f"{measure} to ± {cost.forecast.goal.half_width:g}"
+    needed = cost.random_labels
+    simple = "" if needed is None else f", a random sample about {two_figures(needed):,}"
+    pools = f"{found.worlds} pools that were simulated"
+    if found.labels is None:
+        error = "" if found.share_error is None else f", give or take {100 * found.share_error:.0f} points"
+        return (
+            f"{goal} probably takes more than {plural(found.horizon, 'label')}{simple}. Of {pools}, "
+            f"{found.share:.0%} got there with {found.horizon:,}{error}."
+        )
+    said = (
+        f"{goal} takes about {plural(found.labels, 'label')}{simple}. In the middle 80% of {pools} it took "
+        f"{words_of_range(found.low, found.high, found.horizon)}."
+    )
+    if found.share_error is None:
+        return said
+    within = words_of_range(found.least, found.most, found.horizon)
+    return f"{said} More pools could move the {found.labels:,} to anywhere from {within}."
 
 
 def _hidden(measure: str, price: HiddenPrice) -> str:
     return (
         f"{price.positives:,} positives that score like any negative would move {measure} by "
-        f"{price.moved:g}; excluding so many takes about {two_figures(price.labels):,} labels, drawn evenly "
-        f"from the {price.items:,} items predicted negative"
+        f"{price.moved:g}. To show that there are not so many takes about {two_figures(price.labels):,} "
+        f"labels, of items drawn evenly from the {price.items:,} predicted negative."
     )

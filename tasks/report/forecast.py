@@ -68,8 +68,8 @@ def forecast_in_words(found: Forecast, budget: int | None = None) -> str:
     worlds, luck = "plausible worlds", ""
     if found.share_error is not None:
         worlds = f"{found.worlds} plausible worlds"
-        luck = f"{_range(found.least, found.most, found.horizon)} with the error of simulation; "
-    middle = _range(found.low, found.high, found.horizon)
+        luck = f"{words_of_range(found.least, found.most, found.horizon)} with the error of simulation; "
+    middle = words_of_range(found.low, found.high, found.horizon)
     return (
         f"{what} takes about {plural(found.labels, 'label')}{again} ({luck}{middle} in the middle 80% of "
         f"{worlds})"
@@ -98,7 +98,7 @@ def audit_in_words(price: AuditPrice) -> str:
     )
 
 
-def _range(low: int | None, high: int | None, horizon: int) -> str:
+def words_of_range(low: int | None, high: int | None, horizon: int) -> str:
     """`300 to 610`; None: more than the horizon."""
     ends = [f"more than {horizon:,}" if end is None else f"{end:,}" for end in (low, high)]
     return " to ".join(dict.fromkeys(ends))

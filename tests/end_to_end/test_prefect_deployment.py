@@ -1,8 +1,11 @@
 """The deployments, on a real server with a real worker: what `deployments/README.md` promises."""
 
+import asyncio
 import importlib
 import json
+import os
 import time
+from uuid import uuid4
 
 import pytest
 import yaml
@@ -14,6 +17,7 @@ from assay.flows.record.opened import open_evaluation
 from assay.flows.record.standing import current_standing
 from assay.tasks.ledger import open_store
 from assay.tasks.report import wording
+from assay.tasks.settings import Settings
 
 pytestmark = pytest.mark.services
 
@@ -88,6 +92,23 @@ def test_every_deployment_names_an_importable_flow():
     for deployment in yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())["deployments"]:
         module, name = deployment["entrypoint"].rsplit(".", 1)
         assert hasattr(importlib.import_module(module), name), json.dumps(deployment)
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"), [({"ASSAY_FREEZE_RUNNER": "threads:2"}, "threads:2"), ({}, "serial")]
+)
+def test_job_variables_of_a_deployment_win_over_the_environment_of_its_worker(
+    in_prefect, monkeypatch, job, expected
+):
+    from prefect.client.schemas.objects import FlowRun
+    from prefect.workers.process import ProcessJobConfiguration, ProcessWorker
+
+    monkeypatch.setenv("ASSAY_FREEZE_RUNNER", "serial")
+    template = ProcessWorker.get_default_base_job_template()
+    made = asyncio.run(ProcessJobConfiguration.from_template_and_values(template, {"env": job}))
+    made.prepare_for_flow_run(FlowRun(flow_id=uuid4()))
+    monkeypatch.setattr(os, "environ", made.env)
+    assert Settings().freeze_runner == expected
 
 
 def _events(server: PrefectServer, finished: set[str]) -> list[dict]:

@@ -1,5 +1,6 @@
 """A pool whose shards are tasks of Prefect: the same ledger, and the server knows each shard."""
 
+import os
 import time
 
 import numpy as np
@@ -16,6 +17,7 @@ from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.shards import cutting
 
 pytestmark = pytest.mark.services
+SLOW = pytest.mark.skipif("ASSAY_SLOW" not in os.environ, reason="processes take long to start: ASSAY_SLOW=1")
 ROWS = PART_ROWS + 5
 
 
@@ -23,13 +25,19 @@ def frozen(store) -> dict[str, bytes]:
     return {key: store.get(key) for key in store.keys("") if "/pool/" in key or "/partitions/" in key}
 
 
-@pytest.mark.parametrize("asked", ["prefect:threads:2", "prefect:dask"])
+@pytest.mark.parametrize("asked", [
+    "prefect:threads:2", "prefect:dask", pytest.param("prefect:processes:2", marks=SLOW),
+    pytest.param("prefect:ray", marks=SLOW),
+])
 def test_each_shard_is_a_task_of_the_flow_run(in_prefect, tmp_path, monkeypatch, asked):
     from prefect import flow
     from prefect.runtime import flow_run
 
-    if "dask" in asked:
-        pytest.importorskip("prefect_dask")
+    for library in ("dask", "ray"):
+        if library in asked:
+            pytest.importorskip(f"prefect_{library}")
+    for name in ("PREFECT_API_URL", "PREFECT_HOME"):      # as the runs of a deployment have them
+        monkeypatch.setenv(name, in_prefect.environment[name])
     monkeypatch.setattr(cutting, "SHARD_ROWS", PART_ROWS)
     monkeypatch.setattr(cutting, "SMALL_BYTES", 0)
     score = np.random.default_rng(0).normal(size=ROWS)

@@ -1,0 +1,67 @@
+"""What a pool would cost, as the terminal says it."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.evalcore.forecast.goals import Forecast, Goal
+from assay.evalcore.forecast.prognosis import Cost, HiddenPrice, Prognosis
+from assay.evalcore.methods.choice import Choice
+from assay.tasks.doctor.cost import prognosis_lines
+
+REACHED = Forecast(
+    goal=Goal(half_width=0.1), labels=317, low=109, high=None, horizon=1_500, share=0.8, labels_now=0,
+    worlds=24, least=197, most=1_078, share_error=0.16,
+)
+NOT_REACHED = Forecast(
+    goal=Goal(half_width=0.05), labels=None, low=None, high=None, horizon=1_500, share=0.375, labels_now=0,
+    worlds=24, least=None, most=None, share_error=0.18,
+)
+
+
+def ahead(*costs, undefined=0.0, hidden=None):
+    return Prognosis(
+        method=Choice(method="recalibrated", reason="it did best"), measure="f1", costs=costs,
+        undefined_at_100=undefined, methods=(), hidden=hidden,
+    )
+
+
+PRICES = [
+    (
+        Cost(forecast=REACHED, random_labels=14_123),
+        "f1 to ± 0.1 takes about 317 labels, a random sample about 14,000. In the middle 80% of 24 pools "
+        "that were simulated it took 109 to more than 1,500. More pools could move the 317 to anywhere from "
+        "197 to 1,078.",
+    ),
+    (
+        Cost(forecast=replace(REACHED, share_error=None), random_labels=None),
+        "f1 to ± 0.1 takes about 317 labels. In the middle 80% of 24 pools that were simulated it took 109 "
+        "to more than 1,500.",
+    ),
+    (
+        Cost(forecast=NOT_REACHED, random_labels=53_000),
+        "f1 to ± 0.05 probably takes more than 1,500 labels, a random sample about 53,000. Of 24 pools that "
+        "were simulated, 38% got there with 1,500, give or take 18 points.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("cost", "said"), PRICES)
+def test_the_price_of_a_half_width(cost, said):
+    assert prognosis_lines(ahead(cost)) == [said, "The method is recalibrated: it did best."]
+
+
+def test_what_else_a_pool_costs():
+    hidden = HiddenPrice(moved=0.05, positives=2_699, labels=11_083, items=9_978_523)
+    assert prognosis_lines(ahead(undefined=0.78, hidden=hidden))[:-1] == [
+        "Of random samples of 100 labels, 78% would give no f1 at all: too few positives are in them.",
+        "2,699 positives that score like any negative would move f1 by 0.05. To show that there are not so "
+        "many takes about 11,000 labels, of items drawn evenly from the 9,978,523 predicted negative.",
+    ]
+
+
+def test_a_random_sample_that_does_as_well_is_said():
+    cheap = Cost(forecast=REACHED, random_labels=300)
+    assert "A random sample needs no more labels than this method here: consider `method: passive`." in (
+        prognosis_lines(ahead(cheap))
+    )
