@@ -30,7 +30,7 @@ from assay.tasks.spec.evaluation import Spec
 N = 330
 PART = 110
 TINY = {"TOLD": 1, "LEAST_OF_SHARD": 11, "GRID": 40}
-TINY_SCORES = {"SUMMARY": 1, "LEAST_OF_SHARD": 11, "GRID": 20}
+TINY_SCORES = {"TOGETHER": 0, "SUMMARY": 1, "LEAST_OF_RUN": 11, "GRID": 20}
 NAMES = ["a", "b", "c"]
 TREE = "dirichlet-tree"
 
