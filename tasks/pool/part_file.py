@@ -48,8 +48,7 @@ def part_bytes(table: pa.Table) -> bytes:
 def read_part_file(stream: BinaryIO, columns: Sequence[str] | None = None) -> pa.Table:
     """All rows of a part, with these columns (all unless said). Raises NotAPart."""
     with _explained():
-        part = _Part(stream, columns)
-        return part.table(range(part.groups))
+        return _Part(stream, columns).whole()
 
 
 def read_rows_of(stream: BinaryIO, rows: Sequence[int]) -> pa.Table:
@@ -62,7 +61,7 @@ def read_rows_of(stream: BinaryIO, rows: Sequence[int]) -> pa.Table:
     places = np.array([start[row // GROUP_ROWS] + row % GROUP_ROWS for row in rows], np.int64)
     with _explained():
         part = _Part(stream, None)
-        table = part.table([group for group in groups if group < part.groups])
+        table = part.some([group for group in groups if group < part.groups])
         if places.max(initial=-1) >= table.num_rows:
             raise NotAPart("it has fewer rows than the manifest says")
         return table.take(column_of(places, pa.int64()))
@@ -92,20 +91,25 @@ class _Part:
         within = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
         return [(np.repeat(file, rows), pa.int32()), (np.repeat(row, rows) + within, pa.int64())]
 
-    def table(self, groups: Sequence[int]) -> pa.Table:
-        """The rows of these groups."""
-        read = [self._group(group) for group in groups]
-        return pa.Table.from_batches(read) if read else pa.table({})
+    def whole(self) -> pa.Table:
+        """All rows."""
+        return self._table(self._file.read_all(), slice(None))
 
-    def _group(self, group: int) -> pa.RecordBatch:
-        rows = self._file.get_batch(group)
+    def some(self, groups: Sequence[int]) -> pa.Table:
+        """The rows of these groups."""
+        read = []
+        for group in groups:
+            rows = pa.Table.from_batches([self._file.get_batch(group)])
+            read.append(self._table(rows, slice(group * GROUP_ROWS, group * GROUP_ROWS + len(rows))))
+        return pa.concat_tables(read) if read else pa.table({})
+
+    def _table(self, rows: pa.Table, here: slice) -> pa.Table:
         rows.validate(full=True)     # a changed offset may point anywhere
         found = {name: rows.column(name) for name in self._kept}
         if len(self._kept) < len(self._names):
-            here = slice(group * GROUP_ROWS, group * GROUP_ROWS + len(rows))
             places = [column_of(of_all[here], type) for of_all, type in self._places]
             found |= zip(PROVENANCE, places, strict=True)
-        return pa.RecordBatch.from_arrays([found[name] for name in self._names], names=self._names)
+        return pa.Table.from_arrays([found[name] for name in self._names], names=self._names)
 
 
 def _alone(column: pa.Array) -> pa.Array:
