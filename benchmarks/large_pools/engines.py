@@ -17,9 +17,7 @@ from pathlib import Path
 for _name in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS"):
     os.environ[_name] = "1"
 
-import duckdb  # noqa: E402
 import numpy as np  # noqa: E402
-import polars as pl  # noqa: E402
 
 from assay.tasks.arrow import lengths_of, numbers_of  # noqa: E402
 from assay.tasks.pool.shards.id_hashes import id_hashes  # noqa: E402
@@ -49,6 +47,8 @@ def ours(folder: Path) -> int:
 
 def by_duckdb(folder: Path) -> int:
     """All steps in SQL; hashes come back as Arrow."""
+    import duckdb
+
     with duckdb.connect(config={"threads": 1}) as database:
         database.execute(f"""
             create temp table pass as select hash(item_id) h, score, item_id is null or item_id = ''
@@ -64,6 +64,8 @@ def by_duckdb(folder: Path) -> int:
 
 def by_polars(folder: Path) -> int:
     """All steps as expressions of a lazy frame."""
+    import polars as pl
+
     score, ids = pl.col("score"), pl.col("item_id")
     place = ((score - LOW) * (BINS / (HIGH - LOW))).floor().clip(0, BINS - 1).cast(pl.Int32)
     frame = pl.scan_parquet(f"{folder}/*.parquet").select(

@@ -1,14 +1,21 @@
 """Strata from features instead of scores, hung on a complete tree.
 
-With features, items that are alike may share a stratum although their scores differ.  Both functions give
-every item a leaf of a complete tree of the branching factor and depth asked for, so that a Dirichlet tree's
-inner nodes are the inner nodes of the partition:
+With features, items that are alike may share a stratum although their scores differ.  Both cuts give every
+item a leaf of a complete tree of the branching factor and depth asked for, so that a Dirichlet tree's inner
+nodes are the inner nodes of the partition:
 
     leaf = Σ_level branch · branching^(depth - 1 - level)
 
 Leaves may be empty: ties, and groups with fewer items than branches, do not split.  `cells_of` makes cells of
 leaves and predictions; methods treat them like cells cut by score.
+
+A cut is grown from some items and then gives any item its leaf: a pool too large for one process is cut as
+a sample of it says.  Any cut is valid: estimates are of the whole pool whatever its strata are.
 """
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,50 +28,123 @@ _MICRO = 512         # small clusters that stand for the items when a dendrogram
 _MOST_LEAVES = 65_536
 
 
-def kd_tree_strata(features: Floats, *, branching: int = 2, depth: int = 8) -> Ints:
-    """The leaf (N,) of each item in a k-d tree (Bentley 1975).
+class FeatureCut(Protocol):
+    """A cut by features that was grown."""
+
+    def leaves(self, features: Floats) -> Ints:
+        """The leaf (n,) of each item; features (n, D).  Raises BadInput where they are no finite numbers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scale:
+    """Puts features on the scale of their standard deviations."""
+
+    mean: Floats      # (D,)
+    spread: Floats    # (D,)
+
+    @staticmethod
+    def of(features: Floats) -> "_Scale":
+        spread = features.std(axis=0)
+        return _Scale(mean=features.mean(axis=0), spread=np.where(spread > 0, spread, 1.0))
+
+    def scaled(self, features: Floats) -> Floats:
+        return np.asarray((features - self.mean) / self.spread)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KdTree:
+    """Of each level, the nodes that are cut: on which feature, and where."""
+
+    scale: _Scale
+    branching: int
+    levels: Sequence[Mapping[int, tuple[int, Floats]]]
+
+    def leaves(self, features: Floats) -> Ints:
+        """See FeatureCut."""
+        features = self.scale.scaled(_finite(features))
+        leaf: Ints = np.zeros(len(features), np.int64)
+        for level in self.levels:
+            branch = np.zeros(len(features), np.int64)
+            for node, rows in _rows_by(leaf):
+                if node in level:
+                    feature, cuts = level[node]
+                    branch[rows] = np.searchsorted(cuts, features[rows, feature], side="right")
+            leaf = leaf * self.branching + branch
+        return leaf
+
+
+def kd_tree(features: Floats, *, branching: int = 2, depth: int = 8) -> FeatureCut:
+    """A k-d tree (Bentley 1975) of some items.
 
     features (N, D).  A node is cut on the feature with the largest variance among its items, relative to its
-    variance in the pool, into `branching` groups of equal size; tied values stay together.
+    variance in all of them, into `branching` groups of equal size; tied values stay together.
     Raises BadInput for features that are not finite numbers, or a tree that cannot be.
     """
-    features = _checked(features, branching, depth)
+    _refuse_tree(branching, depth)
+    scale = _Scale.of(_finite(features))
+    features = scale.scaled(features)
+    levels: list[dict[int, tuple[int, Floats]]] = []
     leaf: Ints = np.zeros(len(features), np.int64)
     for _ in range(depth):
+        level: dict[int, tuple[int, Floats]] = {}
         branch = np.zeros(len(features), np.int64)
-        order = np.argsort(leaf, kind="stable")
-        starts = np.flatnonzero(np.diff(leaf[order], prepend=-1))
-        for rows in np.split(order, starts[1:]):
-            branch[rows] = _equal_groups(features[rows], branching)
+        for node, rows in _rows_by(leaf):
+            here = features[rows]
+            # equal values may have a variance that is not 0, by rounding
+            variance = np.where(here.max(axis=0) > here.min(axis=0), here.var(axis=0), 0.0)
+            if variance.max() > 0:
+                feature = int(np.argmax(variance))
+                values = here[:, feature]
+                level[node] = feature, _equal_steps(np.sort(values), branching)
+                branch[rows] = np.searchsorted(level[node][1], values, side="right")
         leaf = leaf * branching + branch
-    return leaf
+        levels.append(level)
+    return _KdTree(scale=scale, branching=branching, levels=levels)
 
 
-def cluster_strata(features: Floats, *, branching: int = 2, depth: int = 8, seed: int = 0) -> Ints:
-    """The leaf (N,) of each item in a hierarchy of clusters.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clusters:
+    """Small clusters, and the leaf of each."""
+
+    scale: _Scale
+    centres: Floats    # (M, D)
+    leaf: Ints         # (M,)
+    means: Any         # scikit-learn's k-means that made them; None where they are all values there were
+
+    def leaves(self, features: Floats) -> Ints:
+        """See FeatureCut."""
+        features = self.scale.scaled(_finite(features))
+        if self.means is not None:
+            return np.asarray(self.leaf[self.means.predict(features)], np.int64)
+        distinct, place = np.unique(features, axis=0, return_inverse=True)
+        nearest = [int(((self.centres - values) ** 2).sum(axis=1).argmin()) for values in distinct]
+        return np.asarray(self.leaf[np.array(nearest, np.int64)[place.ravel()]], np.int64)
+
+
+def clusters(features: Floats, *, branching: int = 2, depth: int = 8, seed: int = 0) -> FeatureCut:
+    """A hierarchy of clusters of some items.
 
     features (N, D).  k-means (scikit-learn) puts the items into at most 512 small clusters; Ward's dendrogram
-    of their centres (scipy) is cut into `branching` groups, and each group again, `depth` times.  Raises
-    BadInput as `kd_tree_strata` does.
+    of their centres (scipy) is cut into `branching` groups, and each group again, `depth` times.  An item
+    has the leaf of the nearest centre.  Raises BadInput as `kd_tree` does.
     """
     from sklearn.cluster import MiniBatchKMeans
 
-    features = _checked(features, branching, depth)
-    distinct = np.unique(features, axis=0)
-    if len(distinct) <= _MICRO:
-        centres, micro = np.unique(features, axis=0, return_inverse=True)
-        micro = micro.ravel()
-    else:
+    _refuse_tree(branching, depth)
+    scale = _Scale.of(_finite(features))
+    features = scale.scaled(features)
+    centres, means = np.unique(features, axis=0), None
+    if len(centres) > _MICRO:
         means = MiniBatchKMeans(_MICRO, random_state=seed, n_init=1, batch_size=4096).fit(features)
-        centres, micro = means.cluster_centers_, means.labels_
+        centres = means.cluster_centers_
     leaf: Ints = np.zeros(len(centres), np.int64)
     for _ in range(depth):
         branch = np.zeros(len(centres), np.int64)
-        for node in np.unique(leaf):
-            rows = np.flatnonzero(leaf == node)
+        for _node, rows in _rows_by(leaf):
             branch[rows] = _ward_groups(centres[rows], branching)
         leaf = leaf * branching + branch
-    return np.asarray(leaf[micro], dtype=np.int64)
+    return _Clusters(scale=scale, centres=centres, leaf=leaf, means=means)
 
 
 def cells_of(
@@ -84,8 +164,7 @@ def cells_of(
     return sums.cells(n_leaves), sums.cell_of(key)
 
 
-def _checked(features: Floats, branching: int, depth: int) -> Floats:
-    """Features on the scale of their standard deviations."""
+def _finite(features: Floats) -> Floats:
     features = np.asarray(features, np.float64)
     if features.ndim != 2 or not features.size:
         raise BadInput("features are a table of numbers: items by features, at least one of each")
@@ -93,23 +172,28 @@ def _checked(features: Floats, branching: int, depth: int) -> Floats:
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise BadInput(f"feature {column} of item {row} is not a finite number; fill or drop it")
+    return features
+
+
+def _refuse_tree(branching: int, depth: int) -> None:
     if branching < 2 or depth < 1 or branching**depth > _MOST_LEAVES:
         raise BadInput(f"a tree of branching {branching} and depth {depth} is not one of 2 to 65,536 leaves")
-    spread = features.std(axis=0)
-    return np.asarray((features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
-def _equal_groups(features: Floats, branching: int) -> Ints:
-    """Group (n,) of each row, by equal steps of rank in the widest feature."""
-    variance = features.var(axis=0)
-    if not variance.max() > 0:
-        return np.zeros(len(features), np.int64)
-    values = features[:, int(np.argmax(variance))]
-    ordered = np.sort(values)
-    cuts = ordered[(np.arange(1, branching) * len(values)) // branching]
+def _rows_by(leaf: Ints) -> list[tuple[int, Ints]]:
+    """(leaf, its rows in order) of each leaf that occurs; leaf (n,)."""
+    order = np.argsort(leaf, kind="stable")
+    starts = np.flatnonzero(np.diff(leaf[order], prepend=-1))
+    return [(int(leaf[rows[0]]), rows) for rows in np.split(order, starts[1:])]
+
+
+def _equal_steps(ordered: Floats, branching: int) -> Floats:
+    """Where values (n,), rising and not all the same, are cut into groups by equal steps of rank."""
+    cuts = ordered[(np.arange(1, branching) * len(ordered)) // branching]
     # where most items are tied at the bottom the cut goes above them, so that the node splits all the same
     cuts = np.where(cuts > ordered[0], cuts, ordered[np.searchsorted(ordered, ordered[0], side="right")])
-    return np.searchsorted(np.unique(cuts), values, side="right").astype(np.int64)
+    found: Floats = np.unique(cuts)
+    return found
 
 
 def _ward_groups(centres: Floats, branching: int) -> Ints:

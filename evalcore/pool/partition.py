@@ -109,7 +109,9 @@ def build_partition(
     if tree is not None:
         if features is None:
             raise without_features(method.name)
-        cells, cell = cells_of(tree.leaves(features), tree.n_leaves, scores, probabilities, predictions)
+        cells, cell = cells_of(
+            tree.grown(features).leaves(features), tree.n_leaves, scores, probabilities, predictions
+        )
         return Partition(edges=np.empty(0), cells=cells), cell
     if systems is not None:
         pattern, n_patterns = pattern_of(systems)

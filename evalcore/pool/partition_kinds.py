@@ -14,10 +14,10 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from assay.evalcore.errors import BadArgument
-from assay.evalcore.pool.feature_strata import cluster_strata, kd_tree_strata
+from assay.evalcore.pool.feature_strata import FeatureCut, clusters, kd_tree
 from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.score_strata import StrataKind, score_edges
-from assay.evalcore.types import Floats, Ints
+from assay.evalcore.types import Floats
 
 FeatureKind: TypeAlias = Literal["kd-tree", "clusters"]
 PartitionKind: TypeAlias = Literal[
@@ -40,10 +40,10 @@ class FeatureTree:
         """Leaves of the complete tree, empty ones included."""
         return int(self.branching**self.depth)
 
-    def leaves(self, features: Floats) -> Ints:
-        """The leaf (N,) of each item of features (N, D).  Raises BadInput where they are no numbers."""
-        cut = kd_tree_strata if self.kind == "kd-tree" else cluster_strata
-        return cut(features, branching=self.branching, depth=self.depth)
+    def grown(self, features: Floats) -> FeatureCut:
+        """The cut of items with these features (N, D).  Raises BadInput where they are no numbers."""
+        grow = kd_tree if self.kind == "kd-tree" else clusters
+        return grow(features, branching=self.branching, depth=self.depth)
 
 
 def feature_tree(kind: PartitionKind, branching: int, depth: int) -> FeatureTree | None:

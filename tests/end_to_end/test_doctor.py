@@ -205,7 +205,8 @@ def test_people_get_the_same_in_lines(folder, capsys):
     assert run_command_line(["doctor", "predictions.csv"]) == 0
     text = capsys.readouterr().out
     assert "predictions.csv: can be used" in text
-    assert "cost      method" in text
+    assert "cost      f1 to ± 0.1 takes about" in text
+    assert "cost      The method is " in text
     assert "# Suggested by `assay doctor`" in text
     assert run_command_line(["doctor", "missing.csv"]) == 2
     assert "PROBLEM" in capsys.readouterr().out

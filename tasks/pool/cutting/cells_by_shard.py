@@ -1,4 +1,4 @@
-"""Cells of a positive and a negative class, cut by shard: by score, or by what further systems predict.
+"""Cells of a positive and a negative class, cut by shard, whatever the strata are (`placing`).
 
 Every shard assigns its rows, counts and adds them up by cell, and writes which rows its cells hold. Sums are
 made of the rows of a shard in order, and of the shards in order: the same bits, whoever does which shard.
@@ -16,18 +16,19 @@ from assay.evalcore.methods.base import Method
 from assay.evalcore.pool.cell_sums import CellSums, keys_of
 from assay.evalcore.pool.ordered_scores import OrderedScores
 from assay.evalcore.pool.partition import Partition, count_by_segment, decision_boundary
-from assay.evalcore.pool.patterns import pattern_of
-from assay.evalcore.pool.stratum_finder import StratumFinder
+from assay.evalcore.pool.partition_kinds import without_features
 from assay.evalcore.types import Floats, Ints
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.cutting.cell_rows import CellRows, cell_rows, piece_of, put_piece
 from assay.tasks.pool.cutting.frozen_shards import FrozenShard
+from assay.tasks.pool.cutting.placing import ByFeatures, ByScore, BySystems, Placing
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.cutting.score_runs import RunOfShard, ScoreRun
 from assay.tasks.pool.cutting.scores_by_shard import held_at_once, ordered_scores
 
 NUMBERS = ("score", "probability", "prediction")
+SAMPLE = 1 << 20    # rows, or a few more, that a cut by features is grown from: all of a pool of one shard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,21 +48,18 @@ class _CountShard:
     evaluation: str
     store: Travelling
     pieces_to: Travelling | None
-    n_strata: int
-    edges: Floats
-    systems: Sequence[str]     # columns that decide the stratum, where there are any
+    placing: Placing
     segments: Sequence[str]
 
     def __call__(self, shard: FrozenShard) -> _Counted:
-        n_keys = 2 * self.n_strata
-        strata = StratumFinder(self.edges)
+        n_keys = 2 * self.placing.n_strata
+        stratum_of = self.placing.finder()
         sums, keys = CellSums.none(n_keys), list[Ints]()
         known_table = np.zeros((2, 2), np.int64)
         segments: dict[str, dict[str, Ints]] = {name: {} for name in self.segments}
-        for table, known in shard.tables(self.store.store, [*NUMBERS, *self.systems, *self.segments]):
+        for table, known in shard.tables(self.store.store, [*NUMBERS, *self.placing.columns, *self.segments]):
             score, probability, prediction = (numbers_of(table.column(name)) for name in NUMBERS)
-            stratum = self._pattern(table) if self.systems else strata.of(score)
-            key = keys_of(stratum, prediction)
+            key = keys_of(stratum_of(table), prediction)
             if known is not None:
                 out = known >= 0
                 np.add.at(known_table, (prediction[out].astype(np.int64), known[out]), 1)
@@ -76,26 +74,37 @@ class _CountShard:
         )
         return _Counted(sums=sums, segments=segments, known=known_table, piece=piece)
 
-    def _pattern(self, table: pa.Table) -> Ints:
-        return pattern_of(np.stack([numbers_of(table.column(name)) for name in self.systems], axis=1))[0]
 
-
-def cut_by_shard(method: Method, pool: PoolToCut, systems: Sequence[str]) -> tuple[Partition, CellRows]:
-    """The pool cut for a method.
-
-    systems: the columns of further systems; where there are any, items of one pattern make a stratum.
-    """
+def cut_by_score(method: Method, pool: PoolToCut) -> tuple[Partition, CellRows]:
+    """The pool cut for a method, at edges between its scores."""
     pool = pool.with_known()
-    if systems:
-        n_strata = 1 << len(systems)
-        return _cells(pool, _work(pool, n_strata, np.empty(0), systems), n_strata, boundary=0.0, ordered=None)
     with _score_runs(pool) as runs:
         ordered, positives = ordered_scores(runs, pool.n_items, pool.map_over)
         edges, n_slots = method.edges(ordered, positives)
-        return _cells(
-            pool, _work(pool, len(edges) + 1, edges), n_slots,
-            boundary=decision_boundary(ordered, positives), ordered=ordered,
-        )
+        boundary = decision_boundary(ordered, positives)
+        return _cells(pool, ByScore(edges), n_slots, edges=edges, boundary=boundary, ordered=ordered)
+
+
+def cut_by_systems(pool: PoolToCut, systems: Sequence[str]) -> tuple[Partition, CellRows]:
+    """The pool cut by what further systems predict; systems: their columns."""
+    placing = BySystems(tuple(systems))
+    return _cells(pool.with_known(), placing, placing.n_strata)
+
+
+def cut_by_features(method: Method, pool: PoolToCut, features: Sequence[str]) -> tuple[Partition, CellRows]:
+    """The pool cut for a method by its features; features: the columns of a part that hold them.
+
+    Raises BadInput where there are none.
+    """
+    if not features or method.feature_tree is None:
+        raise without_features(method.name)
+    pool = pool.with_known()
+    sample = np.concatenate(list(pool.map_over(_Sample(
+        store=Travelling(pool.store), features=features, step=-(-pool.n_items // SAMPLE)
+    ), pool.shards)))
+    tree = method.feature_tree
+    placing = ByFeatures(tuple(features), tree.grown(sample), tree.n_leaves)
+    return _cells(pool, placing, tree.n_leaves)
 
 
 @contextmanager
@@ -109,17 +118,34 @@ def _score_runs(pool: PoolToCut) -> Iterator[Sequence[ScoreRun]]:
         yield [RunOfShard(store=store, shard=shard, folder=folder) for shard in pool.shards]
 
 
-def _work(pool: PoolToCut, n_strata: int, edges: Floats, systems: Sequence[str] = ()) -> _CountShard:
-    return _CountShard(
-        evaluation=pool.evaluation, store=Travelling(pool.store), pieces_to=pool.pieces_to, n_strata=n_strata,
-        edges=edges, systems=systems, segments=() if pool.shards[0].known is not None else pool.segments,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sample:
+    """Every so many rows of a shard that are in cells."""
+
+    store: Travelling
+    features: Sequence[str]
+    step: int
+
+    def __call__(self, shard: FrozenShard) -> Floats:
+        """Their features (n, D)."""
+        found, before = [], 0
+        for table, known in shard.tables(self.store.store, self.features):
+            rows = np.stack([numbers_of(table.column(name)) for name in self.features], axis=1)
+            rows = rows if known is None else rows[known < 0]
+            found.append(rows[-before % self.step :: self.step])
+            before += len(rows)
+        return np.concatenate(found)
 
 
 def _cells(
-    pool: PoolToCut, work: _CountShard, n_slots: int, *, boundary: float, ordered: OrderedScores | None
+    pool: PoolToCut, placing: Placing, n_slots: int, *, edges: Floats | None = None, boundary: float = 0.0,
+    ordered: OrderedScores | None = None,
 ) -> tuple[Partition, CellRows]:
-    total, by_shard, digests = CellSums.none(2 * work.n_strata), [], []
+    work = _CountShard(
+        evaluation=pool.evaluation, store=Travelling(pool.store), pieces_to=pool.pieces_to, placing=placing,
+        segments=() if pool.shards[0].known is not None else pool.segments,
+    )
+    total, by_shard, digests = CellSums.none(2 * placing.n_strata), [], []
     known = np.zeros((2, 2), np.int64)
     segments: dict[str, dict[str, Ints]] = {name: {} for name in work.segments}
     for counted in pool.map_over(work, pool.shards):
@@ -132,8 +158,8 @@ def _cells(
                 segments[name][value] = segments[name].get(value, 0) + items
     occupied = total.occupied
     partition = Partition(
-        edges=work.edges,
-        cells=total.cells(max(n_slots, work.n_strata), boundary=boundary, ordered=ordered),
+        edges=np.empty(0) if edges is None else edges,
+        cells=total.cells(max(n_slots, placing.n_strata), boundary=boundary, ordered=ordered),
         known=None if pool.shards[0].known is None else known, by_segment=stacked(segments, occupied),
     )
     counts = np.stack(by_shard, axis=1)[occupied]

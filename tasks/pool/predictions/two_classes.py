@@ -18,8 +18,7 @@ from assay.evalcore.types import Array, Floats
 from assay.tasks.arrow import numbers_of
 from assay.tasks.ledger.manifest import feature_columns, system_columns
 from assay.tasks.pool.cutting.cell_rows import CellRows
-from assay.tasks.pool.cutting.cells_by_shard import cut_by_shard
-from assay.tasks.pool.cutting.cells_of_features import cut_by_features
+from assay.tasks.pool.cutting.cells_by_shard import cut_by_features, cut_by_score, cut_by_systems
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
 from assay.tasks.pool.predictions.protocol import Predictions, Reading, Tallying, Watching
@@ -119,7 +118,9 @@ class TwoClassPredictions(Predictions):
         chosen, asked = find(method), self._spec.pool
         if chosen.feature_tree is not None:
             return cut_by_features(chosen, pool, feature_columns(asked.features))
-        return cut_by_shard(chosen, pool, system_columns(asked.systems))
+        if asked.systems:
+            return cut_by_systems(pool, system_columns(asked.systems))
+        return cut_by_score(chosen, pool)
 
     def watching(self) -> Watching:
         """See Predictions.watching."""

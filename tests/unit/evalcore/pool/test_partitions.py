@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from assay.evalcore.errors import BadInput
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.registry import method
-from assay.evalcore.pool.feature_strata import cells_of, cluster_strata, kd_tree_strata
+from assay.evalcore.pool.feature_strata import cells_of, clusters, kd_tree
 from assay.evalcore.pool.ordered_scores import ScoresInMemory
 from assay.evalcore.pool.score_strata import (
     equal_size_edges,
@@ -71,7 +71,7 @@ def test_a_tree_method_takes_any_cut_by_name():
 def test_a_kd_tree_halves_the_widest_feature_first_and_leaves_are_its_paths():
     # feature 0 is bimodal, its variance the same as feature 1's after scaling: cut it and the modes part
     features = np.array([[0.0, 0], [0, 1], [9, 0], [9, 1]])
-    leaf = kd_tree_strata(features, branching=2, depth=2)
+    leaf = kd_tree(features, branching=2, depth=2).leaves(features)
     assert sorted(leaf.tolist()) == [0, 1, 2, 3]
     # the first branch is the leaf's upper bit: the two rows of each half share it
     upper = leaf // 2
@@ -81,21 +81,39 @@ def test_a_kd_tree_halves_the_widest_feature_first_and_leaves_are_its_paths():
 @pytest.mark.parametrize(("branching", "depth"), [(2, 4), (3, 2), (4, 2)])
 def test_kd_leaves_of_untied_items_are_equally_large(branching, depth):
     features = np.random.default_rng(3).normal(size=(1440, 3))
-    sizes = np.bincount(kd_tree_strata(features, branching=branching, depth=depth))
+    sizes = np.bincount(kd_tree(features, branching=branching, depth=depth).leaves(features))
     assert len(sizes) == branching**depth
     assert sizes.max() - sizes.min() <= depth
 
 
 def test_ties_stay_together_and_still_split_off():
     features = np.array([[0.0]] * 90 + [[1.0]] * 10)
-    leaf = kd_tree_strata(features, depth=1)
+    leaf = kd_tree(features, depth=1).leaves(features)
     assert leaf.tolist() == [0] * 90 + [1] * 10
+
+
+def test_equal_values_whose_variance_is_not_zero_by_rounding_are_not_cut():
+    features = np.random.default_rng(0).integers(0, 5, size=(5003, 3)) / 3
+    leaf = kd_tree(features, branching=2, depth=8).leaves(features)
+    assert 64 < len(np.unique(leaf)) <= 125
+
+
+def test_a_cut_grown_from_a_sample_gives_any_item_a_leaf():
+    features = np.random.default_rng(1).normal(size=(4000, 2))
+    for grown in (kd_tree(features[::4], depth=3), clusters(features[::4], depth=3)):
+        leaf = grown.leaves(features)
+        assert np.concatenate([grown.leaves(some) for some in np.array_split(features, 7)]).tolist() == (
+            leaf.tolist()
+        )
+        assert sorted(set(leaf)) == list(range(8))
+    few = np.array([[0.0], [1.0]])
+    assert clusters(few, depth=1).leaves(np.array([[0.1], [0.9], [5.0]])).tolist() in ([0, 1, 1], [1, 0, 0])
 
 
 def test_clusters_part_what_lies_apart_at_the_first_branch():
     rng = np.random.default_rng(4)
     features = np.concatenate([rng.normal(size=(300, 2)), 20 + rng.normal(size=(100, 2))])
-    leaf = cluster_strata(features, branching=2, depth=3)
+    leaf = clusters(features, branching=2, depth=3).leaves(features)
     upper = leaf // 4
     assert len(set(upper[:300])) == len(set(upper[300:])) == 1
     assert upper[0] != upper[300]
@@ -104,16 +122,16 @@ def test_clusters_part_what_lies_apart_at_the_first_branch():
 
 def test_many_items_are_clustered_through_small_clusters_with_a_fixed_seed():
     features = np.random.default_rng(5).normal(size=(1500, 2))
-    first, second = (cluster_strata(features, branching=3, depth=2) for _ in range(2))
+    first, second = (clusters(features, branching=3, depth=2).leaves(features) for _ in range(2))
     assert (first == second).all()
     assert len(np.unique(first)) == 9
 
 
 def test_features_that_are_not_numbers_are_named():
     with pytest.raises(BadInput, match="feature 1 of item 2"):
-        kd_tree_strata(np.array([[0.0, 1], [1, 1], [2, np.nan]]))
+        kd_tree(np.array([[0.0, 1], [1, 1], [2, np.nan]]))
     with pytest.raises(BadInput, match="65,536 leaves"):
-        kd_tree_strata(np.zeros((3, 1)), branching=2, depth=20)
+        kd_tree(np.zeros((3, 1)), branching=2, depth=20)
 
 
 def test_cells_of_features_can_be_evaluated_like_any_other():
@@ -122,7 +140,7 @@ def test_cells_of_features_can_be_evaluated_like_any_other():
     score = features[:, 0]
     label = (features.sum(axis=1) > 2.0).astype(np.int64)
     prediction = (score > 1.2).astype(np.int64)
-    leaf = kd_tree_strata(features, depth=4)
+    leaf = kd_tree(features, depth=4).leaves(features)
     cells, cell = cells_of(leaf, 16, score, 1 / (1 + np.exp(-score)), prediction)
     assert cells.n_items == 600
     positives = np.bincount(cell, weights=label, minlength=cells.n_cells).astype(np.int64)

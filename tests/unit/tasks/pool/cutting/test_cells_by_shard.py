@@ -18,9 +18,8 @@ from assay.tasks.ledger.manifest import FEATURE, SYSTEM
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.travelling import Travelling
-from assay.tasks.pool.cutting import frozen_shards, scores_by_shard
-from assay.tasks.pool.cutting.cells_by_shard import cut_by_shard
-from assay.tasks.pool.cutting.cells_of_features import cut_by_features
+from assay.tasks.pool.cutting import cells_by_shard, frozen_shards, scores_by_shard
+from assay.tasks.pool.cutting.cells_by_shard import cut_by_features, cut_by_score, cut_by_systems
 from assay.tasks.pool.cutting.frozen_shards import shards_of
 from assay.tasks.pool.cutting.pool_to_cut import PoolToCut
 from assay.tasks.pool.cutting.score_runs import RunOfShard
@@ -55,7 +54,7 @@ def a_pool(score, rng, part_rows=8, shard_parts=2, outcomes=None, map_over=last_
         "probability": rng.integers(0, 65, n) / 64, "prediction": pa.array(rng.random(n) < 0.3, pa.int8()),
         "seg": rng.choice(["x", "y", "z"], n),
         FEATURE + "f": score, SYSTEM + "s": pa.array(rng.integers(0, 2, n), pa.int8()),
-        SYSTEM + "t": pa.array(rng.integers(0, 2, n), pa.int8()),
+        SYSTEM + "t": pa.array(rng.integers(0, 2, n), pa.int8()), FEATURE + "g": rng.normal(size=n),
     })
     keys, rows = [], []
     for start in range(0, n, part_rows):
@@ -106,7 +105,7 @@ def test_a_cut_by_shard_is_the_cut_of_the_whole(score, how, seed, shard_parts, s
     table, pool = a_pool(score, np.random.default_rng(seed), shard_parts=shard_parts)
     partition, cell = build_partition(method(how), *arrays(table))
     with patch.multiple(scores_by_shard, **sizes):
-        found, rows = cut_by_shard(method(how), pool, [])
+        found, rows = cut_by_score(method(how), pool)
     assert whole(found) == whole(partition)
     n_cells = partition.cells.n_cells
     assert rows_of(pool, rows, n_cells) == [np.flatnonzero(cell == c).tolist() for c in range(n_cells)]
@@ -143,7 +142,7 @@ def test_the_bits_do_not_depend_on_who_does_which_shard_nor_on_who_ends_first(tm
         store = LocalStore(tmp_path / map_over.__name__)
         _, pool = a_pool(score, np.random.default_rng(5), map_over=map_over, store=store)
         with patch.multiple(scores_by_shard, **TINY):
-            partition, rows = cut_by_shard(method("recalibrated"), pool, [])
+            partition, rows = cut_by_score(method("recalibrated"), pool)
         found.add((str(partition.to_json()), rows.starts, rows.pieces))
     assert len(found) == 1
 
@@ -151,7 +150,7 @@ def test_the_bits_do_not_depend_on_who_does_which_shard_nor_on_who_ends_first(tm
 def test_a_pool_of_one_shard_has_the_bits_of_the_array():
     table, pool = a_pool(np.random.default_rng(4).normal(size=200), np.random.default_rng(5), shard_parts=25)
     expected, _ = build_partition(method("recalibrated"), *arrays(table))
-    assert whole(cut_by_shard(method("recalibrated"), pool, [])[0]) == whole(expected)
+    assert whole(cut_by_score(method("recalibrated"), pool)[0]) == whole(expected)
 
 
 @pytest.mark.parametrize("how", ["recalibrated", "oasis:partition=kd-tree"])
@@ -170,7 +169,7 @@ def test_items_whose_outcome_is_known_are_in_no_cell(how):
         if by_features:
             found, rows = cut_by_features(method(how), pool, [FEATURE + "f"])
         else:
-            found, rows = cut_by_shard(method(how), pool, [])
+            found, rows = cut_by_score(method(how), pool)
     assert whole(replace(found, known=None)) == whole(partition)
     labels = np.array([known[f"i{i}"] for i in np.flatnonzero(~within)])
     assert found.known.tolist() == [
@@ -187,7 +186,37 @@ def test_items_of_one_pattern_of_systems_make_a_stratum():
     names = [SYSTEM + "s", SYSTEM + "t"]
     systems = np.stack([np.asarray(table.column(name)) for name in names], axis=1)
     partition, cell = build_partition(method("recalibrated"), *arrays(table), systems=systems)
-    found, rows = cut_by_shard(method("recalibrated"), pool, names)
+    found, rows = cut_by_systems(pool, names)
     assert whole(found) == whole(partition)
     n_cells = partition.cells.n_cells
     assert rows_of(pool, rows, n_cells) == [np.flatnonzero(cell == c).tolist() for c in range(n_cells)]
+
+
+@pytest.mark.parametrize("how", ["oasis:partition=kd-tree", "dirichlet-tree:partition=clusters:depth=3"])
+def test_a_cut_by_features_is_the_cut_of_the_whole_on_any_workers(how):
+    features, found = [FEATURE + "f", FEATURE + "g"], set()
+    for map_over in (last_first, by_pickles):
+        rng = np.random.default_rng(8)
+        table, pool = a_pool(rng.integers(-900, 900, 700) / 8, rng, map_over=map_over)
+        partition, rows = cut_by_features(method(how), pool, features)
+        found.add((str(partition.to_json()), rows.starts, rows.pieces))
+    assert len(found) == 1
+    columns = np.stack([np.asarray(table.column(name)) for name in features], axis=1)
+    expected, cell = build_partition(method(how), *arrays(table), columns)
+    assert whole(partition) == whole(expected)
+    n_cells = expected.cells.n_cells
+    assert rows_of(pool, rows, n_cells) == [np.flatnonzero(cell == c).tolist() for c in range(n_cells)]
+
+
+def test_a_cut_by_features_of_a_large_pool_is_grown_from_a_sample(monkeypatch):
+    monkeypatch.setattr(cells_by_shard, "SAMPLE", 50)
+    rng = np.random.default_rng(9)
+    table, pool = a_pool(rng.normal(size=310), rng, outcomes={f"i{i}": 1 for i in range(16)})
+    cutter = method("oasis:partition=kd-tree")
+    partition, _ = cut_by_features(cutter, pool, [FEATURE + "f"])
+    assert partition.cells.n_items == 294
+    scores = np.asarray(table.column("score"))[16:].reshape(-1, 1)
+    shards = [scores[i : i + 16] for i in range(0, 294, 16)]     # the first shard is known
+    sample = np.concatenate([shard[::7] for shard in shards])
+    leaves = cutter.feature_tree.grown(sample).leaves(scores)
+    assert np.bincount(partition.cells.stratum, partition.cells.size).tolist() == np.bincount(leaves).tolist()
