@@ -193,11 +193,12 @@ def test_items_of_one_pattern_of_systems_make_a_stratum():
 
 
 @pytest.mark.parametrize("how", ["oasis:partition=kd-tree", "dirichlet-tree:partition=clusters:depth=3"])
-def test_a_cut_by_features_is_the_cut_of_the_whole_on_any_workers(how):
+def test_a_cut_by_features_is_the_cut_of_the_whole_on_any_workers(how, tmp_path):
     features, found = [FEATURE + "f", FEATURE + "g"], set()
     for map_over in (last_first, by_pickles):
         rng = np.random.default_rng(8)
-        table, pool = a_pool(rng.integers(-900, 900, 700) / 8, rng, map_over=map_over)
+        store = LocalStore(tmp_path / map_over.__name__)
+        table, pool = a_pool(rng.integers(-900, 900, 700) / 8, rng, map_over=map_over, store=store)
         partition, rows = cut_by_features(method(how), pool, features)
         found.add((str(partition.to_json()), rows.starts, rows.pieces))
     assert len(found) == 1
