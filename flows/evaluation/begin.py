@@ -32,8 +32,10 @@ from assay.tasks.ledger.recorded_spec import ChosenMethod, RecordedSpec, read_sp
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.ledger.times import write_begun
 from assay.tasks.pool.freeze import freeze_pool
+from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.inherited import write_inherited
 from assay.tasks.pool.mapping import MapOver
+from assay.tasks.pool.shards.receipt import forget
 from assay.tasks.settings import Settings
 from assay.tasks.spec.evaluation import Spec
 
@@ -64,7 +66,10 @@ def begin(
     """
     _check_store(store)
     if _begun_as(store, spec):
-        return open_evaluation(store, spec.name)
+        opened = open_evaluation(store, spec.name)
+        if opened.manifest.rows > PART_ROWS:
+            forget(store, spec.name)      # it may have been killed before it cleared up
+        return opened
     if desk is None:
         own_identity(Ledger(store, spec.name))
     where = desk if desk is not None else desk_of(store, spec)
