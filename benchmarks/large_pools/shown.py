@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assay.tasks.sources.files.listing import file_at
-from assay.tasks.sources.parquet_rows import parquet_batches
+from assay.tasks.sources.parquet.rows import parquet_batches
 from assay.tasks.sources.reader import read_rows
 
 COLUMNS = ["item_id", "title", "text"]

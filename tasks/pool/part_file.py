@@ -12,7 +12,6 @@ with row groups of 4,096 rows, texts compressed, 190, 77 and 17.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -84,31 +83,23 @@ class _Part:
         self._file, self._names = file, names
         self.groups: int = file.num_record_batches
 
-    @cached_property
-    def _places(self) -> list[tuple[Ints, pa.DataType]]:
-        """File and row of all rows."""
-        file, row, rows = self._source.T
-        within = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
-        return [(np.repeat(file, rows), pa.int32()), (np.repeat(row, rows) + within, pa.int64())]
-
     def whole(self) -> pa.Table:
         """All rows."""
-        return self._table(self._file.read_all(), slice(None))
+        return self._table(self._file.read_all(), 0)
 
     def some(self, groups: Sequence[int]) -> pa.Table:
         """The rows of these groups."""
         read = []
         for group in groups:
             rows = pa.Table.from_batches([self._file.get_batch(group)])
-            read.append(self._table(rows, slice(group * GROUP_ROWS, group * GROUP_ROWS + len(rows))))
+            read.append(self._table(rows, group * GROUP_ROWS))
         return pa.concat_tables(read) if read else pa.table({})
 
-    def _table(self, rows: pa.Table, here: slice) -> pa.Table:
+    def _table(self, rows: pa.Table, first: int) -> pa.Table:
         rows.validate(full=True)     # a changed offset may point anywhere
         found = {name: rows.column(name) for name in self._kept}
         if len(self._kept) < len(self._names):
-            places = [column_of(of_all[here], type) for of_all, type in self._places]
-            found |= zip(PROVENANCE, places, strict=True)
+            found |= zip(PROVENANCE, _places(self._source, first, len(rows)), strict=True)
         return pa.Table.from_arrays([found[name] for name in self._names], names=self._names)
 
 
@@ -127,6 +118,18 @@ def _runs(rows: pa.RecordBatch) -> list[list[int]]:
     runs = np.stack([file[starts], row[starts], np.diff([*starts, len(file)])], axis=1)
     found: list[list[int]] = runs.tolist()
     return found
+
+
+def _places(source: Ints, first: int, rows: int) -> tuple[pa.Array, pa.Array]:
+    """File and row of some rows that follow each other, the first of them and how many; source: as _runs."""
+    file, row, length = source.T
+    ends = np.cumsum(length)
+    low, high = (np.clip(bound, first, first + rows) for bound in (ends - length, ends))
+    here = high - low                # of each run, how many of these rows
+    begins = row + low - (ends - length)
+    within = np.arange(rows) - np.repeat(np.cumsum(here) - here, here)
+    rows_of_files = np.repeat(begins, here) + within
+    return column_of(np.repeat(file, here), pa.int32()), column_of(rows_of_files, pa.int64())
 
 
 @contextmanager

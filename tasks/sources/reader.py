@@ -24,8 +24,8 @@ from assay.tasks.sources.files.names import Format, format_of
 from assay.tasks.sources.files.protocol import SourceFile, changed_while_read
 from assay.tasks.sources.jsonl_rows import jsonl_batches
 from assay.tasks.sources.marks import Mark
-from assay.tasks.sources.parquet_picked import picked_batches
-from assay.tasks.sources.parquet_slices import sliced_batches
+from assay.tasks.sources.parquet.picked import picked_batches
+from assay.tasks.sources.parquet.slices import sliced_batches
 from assay.tasks.sources.partition_columns import partition_columns
 from assay.tasks.sources.values import as_text
 

@@ -25,7 +25,8 @@ from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.shards import cutting, receipt, together, work
 from assay.tasks.pool.shards.cutting import shards_of
-from assay.tasks.sources import jsonl_rows, marks, parquet_slices
+from assay.tasks.sources import jsonl_rows, marks
+from assay.tasks.sources.parquet import slices as parquet_slices
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 

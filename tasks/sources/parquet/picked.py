@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 from assay.tasks.sources.columns import check_columns
 from assay.tasks.sources.files.protocol import SourceFile, unreadable
 from assay.tasks.sources.nested import every_name
-from assay.tasks.sources.pages.columns_of_file import ColumnsOfFile, NotByPages, Page, pages
-from assay.tasks.sources.pages.small_file import small_file
-from assay.tasks.sources.parquet_rows import parquet_batches
+from assay.tasks.sources.parquet.columns_of_file import ColumnsOfFile, NotByPages, Page, pages
+from assay.tasks.sources.parquet.rows import parquet_batches
+from assay.tasks.sources.parquet.small_file import small_file
 
 _LONG_GROUP = 1 << 15       # rows; a shorter group is one batch
 _HEADER = 1 << 12           # bytes read at once where a header is

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from assay.tasks.sources.files.protocol import SourceFile
 from assay.tasks.sources.files.ranges import open_ranges
-from assay.tasks.sources.pages.columns_of_file import Column, Page
-from assay.tasks.sources.pages.compact_thrift import BINARY, I32, I64, LIST, STRUCT, Struct, written
+from assay.tasks.sources.parquet.columns_of_file import Column, Page
+from assay.tasks.sources.parquet.compact_thrift import BINARY, I32, I64, LIST, STRUCT, Struct, written
 
 _MAGIC = b"PAR1"
 

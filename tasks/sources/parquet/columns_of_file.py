@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from assay.tasks.sources.pages.compact_thrift import I32, I64, Struct, read_struct
+from assay.tasks.sources.parquet.compact_thrift import I32, I64, Struct, read_struct
 
 _MOST_FOOTER = 1 << 20       # bytes; reading a longer one takes longer than pages save
 _HEADERS = (1 << 10, 1 << 16, 1 << 22)    # bytes in which a header is looked for, one after the other

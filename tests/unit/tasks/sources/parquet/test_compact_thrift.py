@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.tasks.sources.pages.compact_thrift import (
+from assay.tasks.sources.parquet.compact_thrift import (
     BINARY,
     FALSE,
     I64,

@@ -1,6 +1,6 @@
 """Rows from the middle of a giant row group of Parquet, without those before them.
 
-The pages of each column that hold the rows are a small file by themselves (see tasks/sources/pages). Columns
+The pages of each column that hold the rows are a small file by themselves (see `small_file`). Columns
 have pages of different lengths, so each is read by itself, and their batches are put side by side.
 """
 
@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.tasks.sources.files.protocol import SourceFile
-from assay.tasks.sources.pages.columns_of_file import ColumnsOfFile, NotByPages, pages
-from assay.tasks.sources.pages.small_file import SmallFile, small_file
-from assay.tasks.sources.parquet_rows import parquet_batches
+from assay.tasks.sources.parquet.columns_of_file import ColumnsOfFile, NotByPages, pages
+from assay.tasks.sources.parquet.rows import parquet_batches
+from assay.tasks.sources.parquet.small_file import SmallFile, small_file
 
 _FAR = 1 << 16        # rows; to fewer, a row group is read from its start
 _HEADER = 1 << 12     # bytes read at once where the header of a page is

@@ -8,11 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.sources import parquet_picked, parquet_rows
 from assay.tasks.sources.files.listing import file_at
 from assay.tasks.sources.files.ranges import open_ranges
-from assay.tasks.sources.pages import columns_of_file
-from assay.tasks.sources.parquet_picked import picked_batches
+from assay.tasks.sources.parquet import columns_of_file
+from assay.tasks.sources.parquet import picked as parquet_picked
+from assay.tasks.sources.parquet import rows as parquet_rows
+from assay.tasks.sources.parquet.picked import picked_batches
 from assay.tasks.sources.reader import read_rows
 
 N = 3_000

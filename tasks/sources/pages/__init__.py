@@ -1,1 +1,0 @@
-"""Pages of Parquet files: found by their headers, and read without those before them."""
