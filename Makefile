@@ -57,7 +57,9 @@ mypy: setup
 imports: setup
 	$(BIN)/lint-imports
 
-test: lint label-studio
+# Label Studio comes over the network while the code is checked.
+test: setup
+	$(MAKE) --no-print-directory --output-sync -j 4 ruff mypy imports label-studio
 	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 # What takes minutes: the whole local stack, once, and each of Prefect's task runners.

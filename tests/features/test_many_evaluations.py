@@ -16,7 +16,7 @@ from assay.tasks.ledger.stores.local import LEFTOVER_SECONDS, LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 from benchmarks.recovery.many import begin_all, many_specs
 
-MANY, WORKERS = 200, 4
+MANY, WORKERS = 140, 4
 QUICK = {"budget": {"labels": 2}, "method": "passive"}
 
 
