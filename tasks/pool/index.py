@@ -7,7 +7,8 @@ and must hash to what was seen when the pool was frozen.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,9 @@ from assay.tasks.pool.shown import in_digits, shown_hashes
 from assay.tasks.sources.reader import read_rows
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
+
+_MANY_PARTS = 4    # that are worth threads
+_AT_ONCE = 8
 
 
 class PoolIndex:
@@ -53,13 +57,25 @@ class PoolIndex:
         for number in sorted(set(numbers.tolist())):
             of_part[number // PART_ROWS].append(number)
         found: dict[int, FrozenRow] = {}
-        part_keys = self._manifest.part_keys
-        for part, wanted in of_part.items():
-            in_part = [number % PART_ROWS for number in wanted]
-            read = read_part_rows(self._ledger.store, part_keys[part], in_part)
+        for wanted, read in zip(of_part.values(), self._read(of_part), strict=True):
             for number, values in zip(wanted, read.to_pylist(), strict=True):
                 found[number] = frozen_row(number, values, self._segments)
         return [found[number] for number in numbers.tolist()]
+
+    def _read(self, of_part: Mapping[int, Sequence[int]]) -> Iterator[pa.Table]:
+        """The rows of each part, numbered over the whole pool. Many parts are read at once: a store waits."""
+        part_keys = self._manifest.part_keys
+
+        def read(part: int) -> pa.Table:
+            return read_part_rows(
+                self._ledger.store, part_keys[part], [number % PART_ROWS for number in of_part[part]]
+            )
+
+        if len(of_part) < _MANY_PARTS:
+            yield from map(read, of_part)
+            return
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            yield from threads.map(read, of_part)
 
     def shown(self, spec: Spec, rows: Sequence[FrozenRow]) -> list[dict[str, str]]:
         """What people will see of these items: display column -> text, in the order of the spec.
