@@ -4,6 +4,7 @@
 installed, which takes longer than freezing a million rows.
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,11 @@ def missing_of(column: pa.Array) -> Bools:
         return np.ones(len(column), np.bool_)
     there = np.unpackbits(np.frombuffer(bits, np.uint8), count=column.offset + len(column), bitorder="little")
     return np.asarray(there[column.offset :] == 0)
+
+
+def value_counts(column: pa.Array | pa.ChunkedArray) -> Counter[str]:
+    """How many rows of a column of texts hold each value."""
+    return Counter({one["values"]: one["counts"] for one in pc.value_counts(column).to_pylist()})
 
 
 def filled(texts: pa.StringArray) -> pa.StringArray:

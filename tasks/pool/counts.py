@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-import pyarrow.compute as pc
-
+from assay.tasks.arrow import value_counts
 from assay.tasks.ledger.manifest import FrozenPart, Manifest
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.ledger.stores.travelling import Travelling
@@ -65,8 +64,7 @@ class _CountParts:
             values.append(checked_digest(table, key, said))
             found.append(predictions.counts(table))
             for name, counts in segments.items():
-                for entry in pc.value_counts(table.column(name)).to_pylist():
-                    counts[entry["values"]] += entry["counts"]
+                counts.update(value_counts(table.column(name)))
         return _Counted(
             values=tuple(values), predictions=reduce(PredictionCounts.plus, found), segments=segments
         )

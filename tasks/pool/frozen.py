@@ -20,7 +20,7 @@ from is left out, so the same predictions in another format, or cut into other f
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from math import isnan, nan
@@ -130,6 +130,22 @@ def frozen_row(number: int, values: dict[str, Any], segments: Sequence[str]) -> 
 
 def _numbers(packed: bytes | None, dtype: str) -> tuple[float, ...] | None:
     return None if packed is None else tuple(np.frombuffer(packed, dtype).tolist())
+
+
+def in_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Rows that come in batches, a part at a time, each in one piece; the last part may be smaller."""
+    waiting: list[pa.RecordBatch] = []
+    held = 0
+    for rows in batches:
+        waiting.append(rows)
+        held += rows.num_rows
+        while held >= PART_ROWS:
+            table = pa.Table.from_batches(waiting)
+            yield table.slice(0, PART_ROWS).combine_chunks()
+            waiting = table.slice(PART_ROWS).to_batches()
+            held -= PART_ROWS
+    if held:
+        yield pa.Table.from_batches(waiting).combine_chunks()
 
 
 def part_digests(table: pa.Table) -> tuple[str, str]:

@@ -7,15 +7,15 @@ from threading import Lock
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.arrow import value_counts
 from assay.tasks.ledger import codec, layout
 from assay.tasks.ledger.codec import DamagedRecord
 from assay.tasks.ledger.manifest import FrozenPart
 from assay.tasks.ledger.stores.travelling import Travelling
 from assay.tasks.pool.checked_rows import RowChecker
-from assay.tasks.pool.frozen import PART_ROWS, part_digests
+from assay.tasks.pool.frozen import in_parts, part_digests
 from assay.tasks.pool.part_file import part_bytes
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.predictions.mergeable_counts import PredictionCounts
@@ -111,22 +111,17 @@ class _Pass:
 
     def run(self) -> Iterator[int]:
         """Read, check and write everything; yields the rows written so far, after each part."""
-        waiting: list[pa.RecordBatch] = []
-        held = done = 0
+        done = 0
+        for part in in_parts(self._checked()):
+            self._write(part)
+            done += part.num_rows
+            yield done
+
+    def _checked(self) -> Iterator[pa.RecordBatch]:
         for batch in self._work.source.slices(self._shard.slices, self._checker.columns):
             rows = self._checker.check(batch)
             self._rows_of_file[batch.file] += rows.num_rows
-            waiting.append(rows)
-            held += rows.num_rows
-            while held >= PART_ROWS:
-                table = pa.Table.from_batches(waiting)
-                self._write(table.slice(0, PART_ROWS))
-                waiting = table.slice(PART_ROWS).to_batches()
-                held, done = held - PART_ROWS, done + PART_ROWS
-                yield done
-        if held:
-            self._write(pa.Table.from_batches(waiting))
-            yield done + held
+            yield rows
 
     def receipt(self, refused: str | None, ids: tuple[tuple[int, ...], ...] = ()) -> Receipt:
         """Of what was read so far."""
@@ -138,7 +133,6 @@ class _Pass:
         )
 
     def _write(self, table: pa.Table) -> None:
-        table = table.combine_chunks()
         blob = part_bytes(table)
         digest = layout.digest(blob)
         number = self._shard.first_part + len(self._parts)
@@ -156,8 +150,7 @@ class _Pass:
         counts = self._predictions.counts(table)
         self._counts = counts if self._counts is None else self._counts.plus(counts)
         for name, so_far in self._segments.items():
-            for entry in pc.value_counts(table.column(name)).to_pylist():
-                so_far[entry["values"]] += entry["counts"]
+            so_far.update(value_counts(table.column(name)))
             refuse_many_values(self._work.spec, name, so_far)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.tasks.arrow import value_counts
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.column_kinds import ColumnKind
-from assay.tasks.pool.frozen import PART_ROWS, part_digests
+from assay.tasks.pool.frozen import in_parts, part_digests
 from assay.tasks.sources.reader import Slice, Source
 from assay.tasks.sources.values import as_text
 from assay.tasks.spec.evaluation import Spec
@@ -32,33 +33,22 @@ class WindowRows:
 
     def parts(self) -> Iterator[pa.Table]:
         """The rows, a part at a time. Raises BadInput as freezing would."""
-        waiting: list[pa.RecordBatch] = []
-        held = 0
+        for part in in_parts(self._checked()):
+            self.digests.append(part_digests(part)[1])
+            yield part
+
+    def _checked(self) -> Iterator[pa.RecordBatch]:
         for batch in self._source.slices(self._slices, self._checker.columns):
             checked = self._checker.check(batch)
             self._count(batch.columns, checked)
-            waiting.append(checked)
-            held += checked.num_rows
-            while held >= PART_ROWS:
-                table = pa.Table.from_batches(waiting)
-                yield self._digested(table.slice(0, PART_ROWS))
-                waiting = table.slice(PART_ROWS).to_batches()
-                held -= PART_ROWS
-        if held:
-            yield self._digested(pa.Table.from_batches(waiting))
+            yield checked
 
     def _count(self, given: pa.RecordBatch, checked: pa.RecordBatch) -> None:
         self.rows += checked.num_rows
         for name, counts in self.segments.items():
-            for one in pc.value_counts(checked.column(name)).to_pylist():
-                counts[one["values"]] += one["counts"]
+            counts.update(value_counts(checked.column(name)))
         for name in self.missing:
             self.missing[name] += _without_value(given.column(self._checker.columns.index(name)))
-
-    def _digested(self, part: pa.Table) -> pa.Table:
-        part = part.combine_chunks()
-        self.digests.append(part_digests(part)[1])
-        return part
 
 
 def _without_value(values: pa.Array) -> int:

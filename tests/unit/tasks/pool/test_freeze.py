@@ -22,7 +22,7 @@ from assay.tasks.pool.counts import counts_of_frozen
 from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import frozen_parts
-from assay.tasks.pool.shards import cutting, receipt, together, work
+from assay.tasks.pool.shards import cutting, receipt, together
 from assay.tasks.pool.shards.duplicate_ids import first_duplicates
 from assay.tasks.pool.shards.id_hashes import id_hashes
 from assay.tasks.spec.evaluation import Spec
@@ -48,7 +48,7 @@ def frozen_columns(store, manifest) -> dict[str, list]:
 @pytest.fixture
 def small_parts(monkeypatch):
     """Parts of four rows, groups of two: the same code as for millions."""
-    for module in (frozen, work, together, cutting, receipt):
+    for module in (frozen, together, cutting, receipt):
         monkeypatch.setattr(module, "PART_ROWS", 4)
     monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
 

@@ -15,7 +15,7 @@ from assay.tasks.pool.cut import load_partition
 from assay.tasks.pool.cutting import frozen_shards, row_finder
 from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.index import PoolIndex
-from assay.tasks.pool.shards import together, work
+from assay.tasks.pool.shards import together
 
 ROWS = 30
 
@@ -24,7 +24,7 @@ ROWS = 30
 def small_parts(monkeypatch):
     """Shards of two parts, parts of eight rows and groups of two, so that thirty rows are many."""
     monkeypatch.setattr(frozen_shards, "SHARD_PARTS", 2)
-    for module in (frozen, work, together, pool_index):
+    for module in (frozen, together, pool_index):
         monkeypatch.setattr(module, "PART_ROWS", 8)
     monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
 

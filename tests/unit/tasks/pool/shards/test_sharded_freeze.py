@@ -37,7 +37,7 @@ POOL = {"segments": ["region"], "display": ["text"]}
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """Parts of four rows, two to a shard and three to one that is cut: the same code as for millions."""
-    for module in (frozen, work, together, cutting, receipt):
+    for module in (frozen, together, cutting, receipt):
         monkeypatch.setattr(module, "PART_ROWS", 4)
     monkeypatch.setattr(part_file, "GROUP_ROWS", 2)
     monkeypatch.setattr(cutting, "SHARD_ROWS", 8)
