@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtri, stdtrit
 
 from assay.evalcore.estimators.intervals import Interval
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Bools, Floats, Ints
 
 TOO_FEW = "too few labels"   # the kind of an interval that is the whole range for want of labels
@@ -60,7 +61,7 @@ def interval_of(
     safe = np.clip(np.nan_to_num((value - lowest) / span), 0.0, 1.0)
     spread = np.nan_to_num(variance, posinf=1e30) / span**2
     number = np.minimum(effective_number(safe, spread, labels.astype(np.float64), confidence), most)
-    unknown = ~np.isfinite(value) | (variance <= 0)
+    unknown = ~np.isfinite(value) | is_nothing(np.sqrt(np.maximum(variance, 0.0)), span)
     too_few = np.asarray((labels < FEWEST) | (number < FEWEST_EFFECTIVE) | unknown)
     ends = clopper_pearson(safe, np.where(too_few, 1.0, number), confidence)
     return Rated(

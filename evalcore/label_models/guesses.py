@@ -19,6 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Floats
 
 
@@ -108,7 +109,10 @@ class Regression(LabelModel):
             sxx = gram[..., :-1, :-1] / total[..., None, None] - mean_e[..., :, None] * mean_e[..., None, :]
             sxy = cross[..., :-1] / total[..., None] - mean_e * mean_l[..., None]
             syy = np.maximum(square / total - mean_l**2, 0.0)
-            slopes = self._shrunken(sxx, sxy, syy, n)
+            own = np.diagonal(gram, axis1=-2, axis2=-1)[..., :-1] / total[..., None]
+            spread = np.diagonal(sxx, axis1=-2, axis2=-1)
+            spread = np.where(is_nothing(spread, own), 0.0, np.sqrt(np.maximum(spread, 0.0)))
+            slopes = self._shrunken(sxx, sxy, syy, spread, n)
         weights[..., :-1] = slopes
         weights[..., -1] = mean_l - (slopes * mean_e).sum(axis=-1)
         return np.moveaxis(weights, 1, 2)
@@ -117,10 +121,12 @@ class Regression(LabelModel):
         """One a slope."""
         return guesses - 1.0
 
-    def _shrunken(self, sxx: Floats, sxy: Floats, syy: Floats, n: int) -> Floats:
-        """Slopes (R, d, p) of components whose second moments about the mean are these."""
+    def _shrunken(self, sxx: Floats, sxy: Floats, syy: Floats, spread: Floats, n: int) -> Floats:
+        """Slopes (R, d, p) of components whose second moments about the mean are these.
+
+        spread (R, d, p): the deviation of each guess, 0 where it is constant.
+        """
         p = sxy.shape[-1]
-        spread = np.sqrt(np.maximum(np.diagonal(sxx, axis1=-2, axis2=-1), 0.0))
         known = spread > 1e-9
         scale = np.where(known, spread, 1.0)
         r = np.where(known, sxy / scale, 0.0)

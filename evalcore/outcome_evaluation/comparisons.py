@@ -85,6 +85,7 @@ def _differences(question: Question, found: OutcomeEstimates, family: Sequence[i
 
 def _chance_above(value: Floats, interval: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
     """(R, Q) the chance that a difference is above 0: bisects the confidence at which it ends at 0."""
+    value = np.where(np.abs(value) < _SETTLED, 0.0, value)
     least, most = np.zeros(value.shape), np.ones(value.shape)
     for _ in range(_HALVINGS):
         middle = (least + most) / 2

@@ -11,6 +11,7 @@ from assay.evalcore.outcome_evaluation.price import MOST_NUMBERS, pull_variances
 from assay.evalcore.outcome_evaluation.state import Question, State
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_methods.state import OutcomeEstimates
+from assay.evalcore.rounding import OFF_TIES
 from assay.evalcore.types import Diagnostic, Floats
 
 ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance
@@ -93,7 +94,7 @@ def _present(
 def _heavy(largest: Floats | None, q: int) -> float | None:
     """The share of one label in the variance, where it is more than all the others'."""
     share = np.nan if largest is None else float(largest[0, q])
-    return share if share > 0.5 else None
+    return share if share > 0.5 + OFF_TIES else None     # of two labels alike, each has half
 
 
 def share_of_one_label(estimate: Estimate) -> float | None:

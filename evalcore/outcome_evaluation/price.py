@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.evalcore.outcome_evaluation.state import Question, State
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Floats
 
 MOST_NUMBERS = 12   # of a measure whose numbers get a price
@@ -31,6 +32,8 @@ def pull_variances(question: Question, state: State) -> Floats:
     known = question.cells.known / question.cells.n_items
     slopes = stack.slopes(np.concatenate([mean, known]), question.cells.known_sizes.tolist())
     pull = (loss - mean) @ slopes.T
+    size = (np.abs(loss) + np.abs(mean)) @ np.abs(slopes).T
+    pull = np.where(is_nothing(pull, size), 0.0, pull)
     return np.asarray(weight @ pull**2 / weight.sum())
 
 

@@ -37,6 +37,7 @@ from assay.evalcore.outcome_measures.counts import (
     split,
 )
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Bools, Floats
 
 There = Callable[[Floats, Floats], Bools]
@@ -65,11 +66,12 @@ def _of_means(there: There) -> tuple[Callable[[Floats], Floats], Callable[[Float
 
     def value(risk: Floats) -> Floats:
         p, r = mean_p(risk), mean_r(risk)
-        return np.where(p + r == 0, 0.0, 2 * p * r / np.where(p + r == 0, 1.0, p + r))
+        nothing = is_nothing(p + r, np.float64(1))
+        return np.where(nothing, 0.0, 2 * p * r / np.where(nothing, 1.0, p + r))
 
     def gradient(risk: Floats) -> Floats:
         p, r = mean_p(risk)[..., None], mean_r(risk)[..., None]
-        square = np.where(p + r == 0, 1.0, p + r) ** 2
+        square = np.where(is_nothing(p + r, np.float64(1)), 1.0, p + r) ** 2
         return np.asarray(2 * (r**2 * slope_p(risk) + p**2 * slope_r(risk)) / square)
 
     return value, gradient

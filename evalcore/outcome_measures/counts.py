@@ -20,6 +20,7 @@ import numpy as np
 
 from assay.evalcore.outcome_measures.base import Loss
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.rounding import OFF_TIES
 from assay.evalcore.types import Bools, Floats
 
 RateMargin: TypeAlias = Callable[[float], tuple[float, float, float, float]]
@@ -140,4 +141,4 @@ share = Rate(_share, lambda limit: (-limit, 0.0, 1.0, 0.0))
 
 def present(y: Floats, f: Floats, pool_size: int) -> Bools:
     """Classes that are predicted of some item, or are the label of half an item or more."""
-    return np.asarray((f > 0) | (y * pool_size >= 0.5))
+    return np.asarray((f > 0) | (y * pool_size >= 0.5 - OFF_TIES))

@@ -15,6 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import Loss, OutcomeMeasure
 from assay.evalcore.outcomes.base import Likely, OutcomeKind
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Array, Bools, Floats
 
 
@@ -190,7 +191,8 @@ class Stack:
             pull = sum(loss.of(items, phi) @ slopes[:, where].T for loss, where in other)
             total, squares = total + pull, squares + pull**2
         n = outcomes.shape[1]
-        return np.asarray(np.maximum(squares / n - (total / n) ** 2, 0.0))
+        variance = squares / n - (total / n) ** 2
+        return np.where(is_nothing(variance, squares / n), 0.0, np.maximum(variance, 0.0))
 
     def _spreads(
         self, items: Items, phis: Sequence[Floats], slope: Floats, counted: Sequence[bool]

@@ -12,7 +12,7 @@ Where the pool has more than one shard, nobody sorts all items: `cutting.edges` 
 and the cell of an item follows from its own group and s.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from assay.evalcore.outcome_methods.cutting.spreads import Expecting
 from assay.evalcore.outcome_methods.cutting.sums import Further, Summed, summed
 from assay.evalcore.outcome_methods.cutting.tallies import Keys
 from assay.evalcore.outcomes.items import Items
+from assay.evalcore.rounding import steady
 from assay.evalcore.types import Bools, Floats, Ints
 
 PASSIVE_SIZE = 0.3      # weight of an item beside its spread when a group is cut
@@ -48,6 +49,7 @@ def cut(
     by: group and score of items, and the pull that counts.  Every cell holds relevant items only, or
     irrelevant ones only.
     """
+    by = _Steady(by)
     if pool.n_shards > 1:
         edges = find_edges(pool, _Weighed(by), n_cells, PASSIVE_SIZE)
         return summed(pool, found, _ByEdges(by, edges), len(edges), further)
@@ -82,6 +84,17 @@ def numbered(found: Profile, n_cells: int) -> Ints:
 def _groups(found: Profile) -> Ints:
     """(n,) with irrelevant items in groups of their own."""
     return np.where(found.relevant, found.group, found.group + _IRRELEVANT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steady:
+    """Items that matter alike have the same score, however their sums were rounded."""
+
+    by: By
+
+    def __call__(self, stack: Stack, items: Items) -> Profile:
+        found = self.by(stack, items)
+        return replace(found, score=steady(found.score))
 
 
 @dataclass(frozen=True, slots=True)

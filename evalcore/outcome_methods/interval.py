@@ -19,8 +19,9 @@ that of the log odds as well, which reaches further away from a bound that is ne
 import numpy as np
 from scipy.special import stdtrit
 
-from assay.evalcore.outcome_methods.reading import Reading, sums
+from assay.evalcore.outcome_methods.reading import Reading, off_centre, sums
 from assay.evalcore.outcome_methods.state import SampleState
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Bools, Floats
 
 PRIOR = 3.0      # labels that the guessed variance of a group counts for
@@ -35,11 +36,8 @@ def variances(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """V, the degrees of freedom and the skewness of the error, each (R, Q), and what each label adds to the
     error (R, n, Q); slopes (R, Q, D)."""
-    pull = np.einsum("rnd,rqd->rnq", reading.residual, slopes)
-    centre = np.take_along_axis(
-        reading.by_group(reading.share[..., None] * pull), reading.group[..., None], axis=1
-    )
-    square = (pull - centre) ** 2
+    pull = off_centre(reading, slopes)
+    square = pull**2
     n_g = reading.by_group(np.ones_like(pull[..., :1]))
     within = reading.by_group(square)
     prior = scaled_prior(state, reading, within.sum(axis=1))
@@ -52,7 +50,7 @@ def variances(
     each = factor / np.maximum(n_g[..., 0], 1)
     terms = np.take_along_axis(each, reading.group, axis=1)[..., None] * square
     df = degrees_of_freedom(terms, state.n)
-    signed = np.take_along_axis(np.sqrt(each), reading.group, axis=1)[..., None] * (pull - centre)
+    signed = np.take_along_axis(np.sqrt(each), reading.group, axis=1)[..., None] * pull
     return v, df, skewness(signed), signed
 
 
@@ -108,8 +106,9 @@ def _one_bound(
     value: Floats, lower: Floats, upper: Floats, low: Floats, here: Bools
 ) -> tuple[Floats, Floats]:
     """The interval of the logarithm of value - low, where `here`."""
-    distance = np.where(here & (value > low), value - low, 1.0)
-    apply = here & (value > low)
+    # a value that is at its bound but for rounding has no logarithm either
+    apply = here & (value > low) & ~is_nothing(value - low, upper - lower)
+    distance = np.where(apply, value - low, 1.0)
     down = np.exp(-np.minimum((value - lower) / distance, FURTHEST))
     up = np.exp(np.minimum((upper - value) / distance, FURTHEST))
     first, last = value - distance * (1 - down), value + distance * (up - 1)

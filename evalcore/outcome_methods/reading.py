@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.evalcore.outcome_methods.state import SampleState
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Floats, Ints
 
 LEAST = 5.0    # labels of a group
@@ -138,7 +139,23 @@ def residuals(state: SampleState, weights: Floats, modelled: bool) -> Floats:
     if state.table is None:
         return np.zeros((len(weights), 0, state.stack.size))
     e = state.table.loss[state.item]
-    if modelled:
-        for b in range(weights.shape[1]):
-            e = e - weights[:, None, b] * state.table.guess[state.item, b]
-    return e
+    if not modelled:
+        return e
+    size = np.abs(e)
+    for b in range(weights.shape[1]):
+        told = weights[:, None, b] * state.table.guess[state.item, b]
+        e, size = e - told, size + np.abs(told)
+    return np.where(is_nothing(e, size), 0.0, e)
+
+
+def off_centre(reading: Reading, slopes: Floats) -> Floats:
+    """The pulls (R, n, Q) of the residuals, each from the mean of its group; slopes (R, Q, D).
+
+    0 where that is all that rounding leaves: labels that are all alike have no spread.
+    """
+    pull = np.einsum("rnd,rqd->rnq", reading.residual, slopes)
+    size = np.einsum("rnd,rqd->rnq", np.abs(reading.residual), np.abs(slopes))
+    centre = np.take_along_axis(
+        reading.by_group(reading.share[..., None] * pull), reading.group[..., None], axis=1
+    )
+    return np.where(is_nothing(pull - centre, size + np.abs(centre)), 0.0, pull - centre)

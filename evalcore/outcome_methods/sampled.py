@@ -20,7 +20,7 @@ from assay.evalcore.outcome_methods import tails
 from assay.evalcore.outcome_methods.base import OutcomeMethod
 from assay.evalcore.outcome_methods.composite import shrunken
 from assay.evalcore.outcome_methods.errors import errors
-from assay.evalcore.outcome_methods.reading import LEAST, Reading, read
+from assay.evalcore.outcome_methods.reading import LEAST, Reading, off_centre, read
 from assay.evalcore.outcome_methods.reported import bounds_of, nothing_yet, reported
 from assay.evalcore.outcome_methods.state import ItemWeights, OutcomeDesign, OutcomeEstimates, SampleState
 from assay.evalcore.types import Floats, Ints
@@ -107,6 +107,6 @@ class Sampled(OutcomeMethod):
         slopes = state.stack.slopes(risk, known)
         error = errors(state, reading, risk, slopes, exact)
         unbounded = np.isinf(bounds_of(state.stack)).any(axis=0)
-        pull = tails.off_centre(reading, slopes) if unbounded.any() else None
+        pull = off_centre(reading, slopes) if unbounded.any() else None
         largest = None if pull is None else np.where(unbounded, tails.largest_share(reading, pull), np.nan)
         return reported(state.stack, risk, known, error, exact, confidence, pull, largest)

@@ -15,6 +15,7 @@ and widened intervals of normal errors by 3 to 10%.
 import numpy as np
 
 from assay.evalcore.outcome_methods.reading import Reading
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Bools, Floats
 
 TAIL = 0.2       # the share of the pulls that the index rests on
@@ -23,22 +24,13 @@ STEEP = 1.5
 FURTHEST = 0.75
 
 
-def off_centre(reading: Reading, slopes: Floats) -> Floats:
-    """The pulls (R, n, Q) of the residuals, each from the mean of its group; slopes (R, Q, D)."""
-    pull = np.einsum("rnd,rqd->rnq", reading.residual, slopes)
-    centre = np.take_along_axis(
-        reading.by_group(reading.share[..., None] * pull), reading.group[..., None], axis=1
-    )
-    return np.asarray(pull - centre)
-
-
 def index(pull: Floats) -> Floats:
     """α̂ (R, Q) of the largest of pull (R, n, Q); infinite where too few are positive."""
     k = max(int(np.ceil(TAIL * pull.shape[1])), LEAST)
     if k >= pull.shape[1]:
         return np.full((pull.shape[0], pull.shape[2]), np.inf)
     largest = -np.sort(-pull, axis=1)[:, : k + 1]
-    there = largest[:, k] > 0
+    there = (largest[:, k] > 0) & ~is_nothing(largest[:, k], largest[:, 0])
     logs = np.log(np.where(largest > 0, largest, 1.0))
     mean = (logs[:, :k] - logs[:, k : k + 1]).mean(axis=1)
     return np.where(there & (mean > 0), 1 / np.where(mean > 0, mean, 1.0), np.inf)

@@ -14,6 +14,7 @@ from assay.evalcore.outcomes.item_pool import ItemPool
 from assay.evalcore.outcomes.items import Items
 from assay.evalcore.outcomes.joint import joint_predictions
 from assay.evalcore.outcomes.places import ByJoint, ByPrediction, Places
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Floats, Ints
 
 # of the supplied probabilities: flatter, as they are, sharper
@@ -119,8 +120,8 @@ class Classes(OutcomeKind):
 
     def variance(self, pull: Floats, phi: Floats) -> Floats:
         """Of one class out of K."""
-        mean = (phi * pull).sum(axis=1)
-        return np.asarray(np.maximum((phi * pull**2).sum(axis=1) - mean**2, 0.0))
+        mean, square = (phi * pull).sum(axis=1), (phi * pull**2).sum(axis=1)
+        return np.where(is_nothing(square - mean**2, square), 0.0, np.maximum(square - mean**2, 0.0))
 
     def expected(self, phi: Floats, function: Callable[[Floats], Floats]) -> Floats:
         """Σ_k φ_k function(value of k)."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.evalcore.outcomes.item_pool import ItemPool
 from assay.evalcore.outcomes.items import CHUNK, Items
+from assay.evalcore.rounding import steady
 from assay.evalcore.types import Floats, Ints
 
 MOST_GROUPS = 30
@@ -57,7 +58,7 @@ def joint_predictions(pool: ItemPool) -> Joint:
 def by_mean(sizes: Ints, totals: Floats) -> Ints:
     """The rank (G,) of each group by the mean spread of its items; sizes, totals (G,): items, spread."""
     rank = np.empty(len(sizes), np.int64)
-    rank[np.argsort(totals / np.maximum(sizes, 1), kind="stable")] = np.arange(len(sizes))
+    rank[np.argsort(steady(totals / np.maximum(sizes, 1)), kind="stable")] = np.arange(len(sizes))
     return rank
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from assay.evalcore.errors import BadInput
 from assay.evalcore.pool.cell_sums import CellSums, keys_of
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.rounding import first_largest
 from assay.evalcore.types import Array, Bools, Floats, Ints
 
 _MICRO = 512         # small clusters that stand for the items when a dendrogram is built
@@ -94,7 +95,7 @@ def kd_tree(features: Floats, *, branching: int = 2, depth: int = 8) -> FeatureC
             # equal values may have a variance that is not 0, by rounding
             variance = np.where(here.max(axis=0) > here.min(axis=0), here.var(axis=0), 0.0)
             if variance.max() > 0:
-                feature = int(np.argmax(variance))
+                feature = int(first_largest(variance))
                 values = here[:, feature]
                 level[node] = feature, _equal_steps(np.sort(values), branching)
                 branch[rows] = np.searchsorted(level[node][1], values, side="right")
@@ -118,7 +119,7 @@ class _Clusters:
         if self.means is not None:
             return np.asarray(self.leaf[self.means.predict(features)], np.int64)
         distinct, place = np.unique(features, axis=0, return_inverse=True)
-        nearest = [int(((self.centres - values) ** 2).sum(axis=1).argmin()) for values in distinct]
+        nearest = [int(first_largest(-((self.centres - values) ** 2).sum(axis=1))) for values in distinct]
         return np.asarray(self.leaf[np.array(nearest, np.int64)[place.ravel()]], np.int64)
 
 

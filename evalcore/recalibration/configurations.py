@@ -17,8 +17,7 @@ labels give it all the weight, and where they are not, none.  Smaller variances 
 pools, and do great harm on balanced ones, where it takes hundreds of labels to refute probabilities that are
 slightly off.
 
-The two roots are found by bisection to the last bit.  scipy's `brentq` agrees to 2e-15 and is three times as
-fast, but runs once a pool (a few ms), and another last bit changes every number after it.
+All roots are found by bisection to the last bit.
 """
 
 from dataclasses import dataclass
@@ -100,18 +99,54 @@ CONFIGURATIONS = (
 )
 
 
-def prior(shape: PoolShape, configuration: Configuration) -> tuple[Floats, Floats]:
-    """Mean μ (C,) and covariance K (C, C) of the log odds under one configuration."""
+def prior(shape: PoolShape, configuration: Configuration, modes: int) -> tuple[Floats, Floats]:
+    """Mean μ (C,) of the log odds under one configuration, and a factor Φ (C, 3 + M) of their covariance.
+
+    Φ Φᵀ is K with the rough remainder and the speckle kept in their M = min(modes, C) smoothest modes; all of
+    it where modes reaches C.  The columns are the level, the slope, the density correction and the modes, in
+    this order.
+    """
     mean = _mean(shape, configuration)
-    apart = np.abs(shape.place[:, None] - shape.place[None, :])
-    covariance = (
-        configuration.level_sd**2
-        + configuration.slope_sd**2 * np.outer(mean, mean)
-        + configuration.density_sd**2 * np.outer(shape.density, shape.density)
-        + configuration.rough_sd**2 * np.exp(-apart / SMOOTHNESS)
-        + configuration.speckle_sd**2 * np.eye(len(mean))
-    )
-    return mean, covariance
+    size, shapes = rough_modes(len(mean), modes)
+    variance = configuration.rough_sd**2 * size + configuration.speckle_sd**2
+    factor = np.column_stack([
+        np.full(len(mean), configuration.level_sd),
+        configuration.slope_sd * mean,
+        configuration.density_sd * shape.density,
+        shapes * np.sqrt(variance),
+    ])
+    return mean, factor
+
+
+def rough_modes(n_cells: int, modes: int) -> tuple[Floats, Floats]:
+    """The largest eigenvalues (M,), falling, of exp(−|t_c − t_c'| / ℓ), and their eigenvectors (C, M).
+
+    The matrix is that of an autoregression of order one, ρ^|c − c'| (Kac, Murdock & Szegő 1953): its
+    eigenvectors are cosines and sines around the middle cell, in turn, of frequencies θ_k in
+    [(k − 1) π / C, k π / (C + 1)], and its eigenvalues (1 − ρ²) / (1 − 2 ρ cos θ_k + ρ²).  So they are the
+    same on every machine, order and sign included, which a numerical eigenbasis is not: what follows from
+    draws in it would turn with a rounding.
+    """
+    rho = np.exp(-1 / (SMOOTHNESS * n_cells))
+    number = np.arange(1, min(modes, n_cells) + 1)
+    even = number % 2 == 1
+
+    def off(theta: Floats) -> Floats:
+        """Σ ρ^|c − c'| v_c' is a multiple of v where this is 0; it falls, or rises, through its only root."""
+        outer, inner = theta * (n_cells + 1) / 2, theta * (n_cells - 1) / 2
+        return np.where(even, np.cos(outer) - rho * np.cos(inner), np.sin(outer) - rho * np.sin(inner))
+
+    low, high = (number - 1) * np.pi / n_cells, number * np.pi / (n_cells + 1)
+    rising = off(high) > 0
+    for _ in range(60):
+        middle = (low + high) / 2
+        below = (off(middle) > 0) != rising
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    theta = (low + high) / 2
+    phase = np.outer(np.arange(n_cells) - (n_cells - 1) / 2, theta)
+    wave = np.where(even, np.cos(phase), np.sin(phase))
+    size = (1 - rho**2) / (1 - 2 * rho * np.cos(theta) + rho**2)
+    return size, wave / np.sqrt((wave**2).sum(axis=0))
 
 
 def _mean(shape: PoolShape, configuration: Configuration) -> Floats:

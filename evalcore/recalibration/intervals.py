@@ -7,28 +7,35 @@ from scipy.special import expit, logit
 
 from assay.evalcore.types import Floats
 
+BLUR = 0.05             # half of the window of a quantile, as a share of its tail
 LEAST_SHARE = 1e-6      # of a measure's range: no end is stretched from nearer to its bounds
 
 
 def weighted_quantiles(draws: Floats, weight: Floats, levels: Sequence[float]) -> Floats:
     """Quantiles (R, levels) of draws (R, S) with weight (R, S), which sums to 1 in each row.
 
+    A quantile is the mean of the quantile function between (1 - BLUR) and (1 + BLUR) times the tail's share.
+    A single order statistic would jump to the next draw where a weight differs by a rounding, and depend on
+    the order of draws that are equal but for one.
     Draws without a value (NaN) are left out and the rest reweighted; NaN where none has one.
     """
     known = np.isfinite(draws)
     weight = np.where(known, weight, 0.0)
-    order = np.argsort(np.where(known, draws, np.inf), axis=1)
-    sorted_draws = np.take_along_axis(draws, order, axis=1)
-    sorted_weight = np.take_along_axis(weight, order, axis=1)
-    total = sorted_weight.sum(axis=1, keepdims=True)
-    reach = (np.cumsum(sorted_weight, axis=1) - 0.5 * sorted_weight) / np.where(total > 0, total, 1.0)
+    order = np.argsort(np.where(known, draws, np.inf), axis=1, kind="stable")
+    sorted_draws = np.take_along_axis(np.where(known, draws, 0.0), order, axis=1)
+    total = weight.sum(axis=1, keepdims=True)
+    above = np.cumsum(np.take_along_axis(weight, order, axis=1), axis=1) / np.where(total > 0, total, 1.0)
+    below = np.concatenate([np.zeros_like(total), above[:, :-1]], axis=1)
     last = np.maximum(known.sum(axis=1) - 1, 0)
-    columns = [
-        np.take_along_axis(
-            sorted_draws, np.minimum((reach < level).sum(axis=1), last)[:, None], axis=1
-        )[:, 0]
-        for level in levels
-    ]
+    columns = []
+    for level in levels:
+        reach = BLUR * min(level, 1 - level)
+        share = np.clip(np.minimum(above, level + reach) - np.maximum(below, level - reach), 0.0, None)
+        at = np.minimum((above < level).sum(axis=1), last)[:, None]
+        # measured from the draw in the middle: where all are alike, the quantile is exactly what they are
+        middle = np.take_along_axis(sorted_draws, at, axis=1)
+        away = (share * (sorted_draws - middle)).sum(axis=1) / np.maximum(share.sum(axis=1), 1e-300)
+        columns.append(middle[:, 0] + away)
     return np.where(total > 0, np.stack(columns, axis=1), np.nan)
 
 

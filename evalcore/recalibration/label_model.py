@@ -1,9 +1,9 @@
 """The label model: a mixture of Gaussian processes over cells, and its Laplace fits.
 
 f_c = logit p_c, p_c the chance that an item of cell c is positive.  Configuration h writes f = μ_h + Φ_h β
-with β ~ N(0, I): Φ_h holds the leading eigenvectors of K_h, scaled by the roots of their eigenvalues.  The
-likelihood is Π_c Binomial(k_c | n_c, p_c); that the cells were chosen adaptively can be ignored, because the
-choice depended on earlier labels only.
+with β ~ N(0, I), Φ_h Φ_hᵀ = K_h but for what is too rough to matter (`configurations.prior`).  The likelihood
+is Π_c Binomial(k_c | n_c, p_c); that the cells were chosen adaptively can be ignored, because the choice
+depended on earlier labels only.
 
     H  configurations   R  repeats   C  cells   m  basis functions
 
@@ -21,8 +21,8 @@ from assay.evalcore.recalibration.configurations import Configuration, prior
 from assay.evalcore.recalibration.shape import PoolShape
 from assay.evalcore.types import Bools, Floats
 
-BASIS = 28               # leading eigenvectors kept
-CONVERGED = 1e-4         # largest entry of the last Newton step: quadratic, so the error is about its square
+MODES = 25               # of the rough remainder: the next one holds less than a hundredth of its variance
+CONVERGED = 1e-7         # largest entry of the last Newton step: quadratic, so the error is about its square
 MAX_STEPS = 60
 MAX_HALVINGS = 30
 
@@ -60,17 +60,8 @@ class Fit:
 
 
 def label_model(shape: PoolShape, configurations: Sequence[Configuration]) -> LabelModel:
-    """Factor the prior of each configuration; costs O(C³) once."""
-    means, bases = [], []
-    for configuration in configurations:
-        mean, covariance = prior(shape, configuration)
-        values, vectors = np.linalg.eigh(covariance)
-        lead = np.argsort(values)[::-1][: min(BASIS, len(values))]
-        vectors = vectors[:, lead]
-        # an eigenvector's sign is arbitrary: the entry of largest magnitude is made positive
-        top = np.take_along_axis(vectors, np.argmax(np.abs(vectors), axis=0)[None], axis=0)
-        means.append(mean)
-        bases.append(vectors * np.sign(top) * np.sqrt(np.maximum(values[lead], 0.0)))
+    """The prior of each configuration, and its factor."""
+    means, bases = zip(*(prior(shape, c, MODES) for c in configurations), strict=True)
     return LabelModel(
         shape=shape,
         names=tuple(c.name for c in configurations),

@@ -27,6 +27,7 @@ from scipy.linalg.lapack import dtrtrs
 
 from assay.evalcore.recalibration.contamination import Contamination, hidden_share
 from assay.evalcore.recalibration.label_model import Fit, LabelModel
+from assay.evalcore.rounding import OFF_TIES
 from assay.evalcore.types import Bools, Floats, Ints
 
 LARGEST_EXCESS = 6.0     # cap on the log weight of a draw over that of the mode
@@ -91,7 +92,8 @@ def _shared_out(log_evidence: Floats, draws: int) -> Ints:
     share = np.exp(np.where(alive, behind, -np.inf))
     share = (1 - EVEN_DRAWS) * share / share.sum(axis=1, keepdims=True)
     share += EVEN_DRAWS * alive / alive.sum(axis=1, keepdims=True)
-    ends = np.round(np.cumsum(share, axis=1) * (draws // 2))
+    # configurations are often alike before any label, which puts shares on halves: a rounding must not decide
+    ends = np.floor(np.cumsum(share, axis=1) * (draws // 2) + (0.5 + OFF_TIES))
     ends[:, -1] = draws // 2
     return np.asarray(2 * np.diff(ends, axis=1, prepend=0.0), dtype=np.int64)
 
@@ -246,7 +248,8 @@ def finite_counts(post: Posterior, left: Floats, predicted: Floats, rng: np.rand
     mean = np.matmul(post.rate, weighted[:, :, None])[..., 0]
     squares = np.matmul(post.rate**2, weighted[:, :, None])[..., 0]
     share = np.clip(squares / np.maximum(mean, 1e-300), 1e-9, 1.0)
-    trials = np.ceil(np.minimum(mean / share, 1e15)).astype(np.int64)
+    # one cell, or cells alike, give a whole number of items: a rounding must not make it one more
+    trials = np.ceil(np.minimum(mean / share, 1e15) * (1 - OFF_TIES)).astype(np.int64)
     chance = np.clip(mean / np.maximum(trials, 1), 0.0, 1.0)
     drawn = rng.binomial(trials, chance)
     return np.asarray(np.minimum(drawn, weighted.sum(axis=1)[:, None]), dtype=np.float64)

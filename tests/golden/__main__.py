@@ -1,9 +1,15 @@
-"""Make golden.json again, on purpose: `PYTHONPATH=tests python -m golden`, and say in the commit why."""
+"""Make golden.json again, on purpose: `PYTHONPATH=tests python -m golden`, and say in the commit why.
+
+With a path, the answers go there: `python -m golden FILE [BEGINNING]`, those whose names begin so.  The same
+under another kernel of BLAS or without some instructions (`tests/recovery`) tells what follows a rounding.
+"""
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 
+from golden.answers import plain
 from golden.cases import cases
 from golden.platform_tag import platform_tag
 from threadpoolctl import threadpool_limits
@@ -11,13 +17,14 @@ from threadpoolctl import threadpool_limits
 GOLDEN = Path(__file__).with_name("golden.json")
 
 
-def main() -> None:
+def main(path: Path = GOLDEN, beginning: str = "") -> None:
     """Run every case and write what came out."""
-    with tempfile.TemporaryDirectory() as folder, threadpool_limits(limits=1):
-        answers = {name: case() for name, case in cases(Path(folder)).items()}
-    GOLDEN.write_text(json.dumps({"platform": platform_tag(), "cases": answers}, indent=1) + "\n")
-    print(f"wrote {len(answers)} cases to {GOLDEN}")
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(limits=1 if path == GOLDEN else None):
+        named = cases(Path(folder))
+        answers = {name: plain(case()) for name, case in named.items() if name.startswith(beginning)}
+    path.write_text(json.dumps({"platform": platform_tag(), "cases": answers}, indent=1) + "\n")
+    print(f"wrote {len(answers)} cases to {path}")
 
 
 if __name__ == "__main__":
-    main()
+    main(*(map(Path, sys.argv[1:2])), *sys.argv[2:3])

@@ -4,15 +4,17 @@ import platform
 from importlib.metadata import version
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 
 def platform_tag() -> dict[str, str]:
-    """Versions of the numerical libraries and the vector instructions that NumPy found."""
+    """Versions of the numerical libraries, the kernels of BLAS, and the instructions that NumPy found."""
     features: dict[str, bool] = np._core._multiarray_umath.__cpu_features__
     return {
         "machine": platform.machine(),
         "numpy": np.__version__,
         "scipy": version("scipy"),
         "scikit-learn": version("scikit-learn"),
+        "blas": " ".join(sorted({str(one.get("architecture")) for one in threadpool_info()})),
         "features": " ".join(sorted(name for name, found in features.items() if found)),
     }

@@ -30,6 +30,7 @@ from assay.evalcore.design.round import Design, EstimateArrays
 from assay.evalcore.methods.low_shot.plug_in import PlugIn, PlugInState, without_interval
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.pool.top_domain import from_the_top
+from assay.evalcore.rounding import first_largest
 from assay.evalcore.types import Floats, Ints
 
 
@@ -87,7 +88,7 @@ class Herding(PlugIn):
         for step in range(int(np.where(enough, size, 0).max(initial=0))):
             active = enough & (step < size)
             gain = np.where(here - counts > 0, target - embedded / (n + 1)[:, None] - ties, -np.inf)
-            best = np.argmax(gain, axis=1)
+            best = first_largest(gain)
             counts[rows[active], best[active]] += 1
             embedded = embedded + np.where(active[:, None], kernel[best], 0.0)
             n = n + active

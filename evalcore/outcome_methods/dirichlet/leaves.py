@@ -28,6 +28,7 @@ from assay.evalcore.outcome_methods.cutting.profile import Beforehand, Profile, 
 from assay.evalcore.outcome_methods.cutting.sums import Assign, Summed
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.items import Items, together
+from assay.evalcore.rounding import first_largest
 from assay.evalcore.types import Floats, Ints
 
 LEAVES = 256        # about so many
@@ -96,7 +97,7 @@ class _Places:
         group, score = np.zeros(len(items), np.int64), np.zeros(len(items))
         for where, piece in items.chunks():
             phi = expected_phi(stack.kind, piece, self.found.first)
-            group[where] = piece.prediction[:, 0] if piece.systems else phi.argmax(axis=1)
+            group[where] = piece.prediction[:, 0] if piece.systems else first_largest(phi)
             score[where] = np.take_along_axis(phi, group[where][:, None], axis=1)[:, 0]
         return group, score
 
