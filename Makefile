@@ -18,7 +18,7 @@ JOBS ?= 2
 # Data and generated credentials of `make up`.
 ASSAY_LOCAL ?= .local
 
-.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost large-pools docs links connectors label-studio up down lock clean
+.PHONY: setup demo test test-slow lint ruff mypy imports bench monitoring reproduce certify recovery recovery-long ledger-cost large-pools processors docs links connectors label-studio up down lock clean
 
 setup: $(VENV)/.installed
 
@@ -131,6 +131,10 @@ recovery-long: label-studio
 	$(BIN)/python -m benchmarks.recovery faults --times 3
 	$(BIN)/python -m benchmarks.recovery many
 	$(BIN)/python -m benchmarks.recovery page
+
+# Every golden case under every kernel of BLAS and set of instructions that can be chosen here. Minutes.
+processors: setup
+	PYTHONPATH=tests $(BIN)/python -m golden.kernels .cache/processors
 
 # What a round and a list of many evaluations cost the store: docs/ledger-cost.md.
 ledger-cost: setup

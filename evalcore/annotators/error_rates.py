@@ -29,6 +29,7 @@ from scipy.stats import beta
 
 from assay.evalcore.annotators.dawid_skene import dawid_skene
 from assay.evalcore.annotators.votes import UNKNOWN, Votes
+from assay.evalcore.rounding import OFF_TIES
 from assay.evalcore.types import Bools, Floats, Ints
 
 DRAWS, BURN_IN = 1000, 200
@@ -109,7 +110,7 @@ def _gibbs(votes: Votes, truth: Ints, group: Ints, hidden: Bools, rng: np.random
     start = dawid_skene(votes.where(np.ones(len(votes.item), np.bool_)), truth) if _all_voted(votes) else None
     counts = votes.counts
     chance = counts[:, 1] / np.maximum(counts.sum(axis=1), 1) if start is None else start.truth[:, 1]
-    z = np.where(truth != UNKNOWN, truth, (chance > 0.5).astype(np.int64))
+    z = np.where(truth != UNKNOWN, truth, (chance > 0.5 + OFF_TIES).astype(np.int64))
     rates = _rates(_said(votes, z), None, rng)
     kept = np.empty((DRAWS, *rates.shape))
     members = [hidden & (group == g) for g in (0, 1)]

@@ -116,6 +116,8 @@ def fit(tree: DirichletTree, labelled: Ints, joint: Floats) -> Floats:
     """Run EM from `joint` (R, K, L) until it settles; labelled (R, C, K) counts by cell and label.
 
     Returns the new joint.  Each repeat stops on its own, so its result does not depend on its neighbours.
+    The result lies between the last two steps, at the place where the change would have met the tolerance: a
+    rounding that decides whether there is one step more changes nothing.
     """
     observed = np.zeros_like(joint)
     for c, slot in enumerate(tree.slot):                               # two cells may share a slot
@@ -123,16 +125,17 @@ def fit(tree: DirichletTree, labelled: Ints, joint: Floats) -> Floats:
     missing = tree.slot_size - observed.sum(axis=1)
     result = joint.copy()
     active = np.arange(len(joint))
-    before = np.full(len(joint), -np.inf)
+    before, change_before = np.full(len(joint), -np.inf), np.full(len(joint), np.inf)
     branches = _branches(tree, len(joint))
     for _ in range(tree.max_steps):
-        result[active], objective = _em_step(
-            tree, branches, observed[active], missing[active], result[active]
-        )
+        last = result[active]
+        result[active], objective = _em_step(tree, branches, observed[active], missing[active], last)
         with np.errstate(invalid="ignore"):
             change = np.abs((objective - before[active]) / objective)
-        before[active] = objective
         going_on = ~(change < tree.tolerance)
+        share = np.where(going_on, 1.0, _past(tree.tolerance, change_before[active], change))[:, None, None]
+        result[active] = last + share * (result[active] - last)
+        before[active], change_before[active] = objective, change
         if going_on.all():
             continue
         active = active[going_on]
@@ -140,6 +143,14 @@ def fit(tree: DirichletTree, labelled: Ints, joint: Floats) -> Floats:
             break
         branches = _branches(tree, len(active))
     return result
+
+
+def _past(tolerance: float, before: Floats, after: Floats) -> Floats:
+    """The share (R,) of a step after which a change that falls by a factor would meet the tolerance."""
+    high, low = np.log(np.maximum(before, tolerance)), np.log(np.clip(after, 1e-300, tolerance))
+    known = np.isfinite(high) & (high > low)
+    share = np.divide(high - np.log(tolerance), high - low, out=np.ones(len(after)), where=known)
+    return np.clip(share, 0.0, 1.0)
 
 
 def posterior(tree: DirichletTree, counts: Floats) -> Floats:

@@ -69,8 +69,6 @@ def _recomputed(result: "Verification") -> str:
 
 
 def _print(result: "Verification") -> None:
-    from assay.flows.verify.ledger import REMEDY
-
     state = "finished" if result.finished else "not finished"
     if result.evaluation.startswith(layout.MONITORS_PREFIX):
         state = "monitor"
@@ -87,7 +85,7 @@ def _print(result: "Verification") -> None:
     )
     if result.seal:
         click.echo(f"  seal {result.seal}")
-    if not result.verified:
-        click.echo(f"  what to do: {REMEDY}")
+    if result.remedy:
+        click.echo(f"  what to do: {result.remedy}")
     for note in result.notes:
         click.echo(f"  note: {note}")

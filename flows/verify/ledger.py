@@ -11,7 +11,7 @@ Nothing is written, no desk is asked, no source is read: a copy of the ledger is
 still running is verified as far as it goes.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,10 +37,16 @@ from assay.tasks.ledger.stores.protocol import Store, StoreUnreachable
 from assay.tasks.pool.mapping import MapOver
 from assay.tasks.settings import Settings
 
-REMEDY = (
-    "put the keys named back from a copy of the ledger (an earlier version of the object, a backup), remove "
-    "those that do not belong there, and verify again; never edit a key. Where no copy has them, begin anew"
+CHANGED = (
+    "put {keys} back from a copy of the ledger (an earlier version of the object, a backup), remove those that "
+    "do not belong there, and verify again; never edit a key. Where no copy has them, begin anew"
 )
+AS_SEALED = (
+    "the bytes of {keys} are as they were sealed, and say something else than what is computed now. Either "
+    "another version of Assay or of a library computed them: the notes name it; verify with the versions of "
+    "then. Or somebody wrote the key and its seal anew: the digest of the seal that you noted tells (--seal)"
+)
+_LISTED = 3     # keys named in a remedy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +61,7 @@ class Verification:
     keys: int                               # in the ledger
     keys_checked: int                       # of them, compared with a digest
     seal: str | None                        # digest of the newest seal
+    as_sealed: frozenset[str] = frozenset()   # keys that recompute to something else, their bytes as sealed
     differences: tuple[Difference, ...]     # sorted by key
     notes: tuple[str, ...]
 
@@ -62,6 +69,13 @@ class Verification:
     def verified(self) -> bool:
         """Nothing differs."""
         return not self.differences
+
+    @property
+    def remedy(self) -> str | None:
+        """What to do, by what may have happened to the keys that differ; None where nothing differs."""
+        keys = {found.key for found in self.differences}
+        parts = ((CHANGED, keys - self.as_sealed), (AS_SEALED, keys & self.as_sealed))
+        return "; ".join(text.format(keys=_named(some)) for text, some in parts if some) or None
 
     def to_json(self) -> VerificationJson:
         """What `--json` prints."""
@@ -78,7 +92,8 @@ class Verification:
             "seal": self.seal,
             "differences": differences,
             "notes": list(self.notes),
-            "remedy": None if self.verified else REMEDY,
+            "as_sealed": sorted(self.as_sealed),
+            "remedy": self.remedy,
         }
 
 
@@ -102,6 +117,7 @@ def verify(
     found.expect(seal, among, layout.seal(name, max(found.rounds, 1)))
     retried(check_beside)(found)
     retried(check_desk)(found)
+    fitting = found.checked - found.damaged
     with chosen_workers(Settings().freeze_runner) as workers:
         rounds, labels, revisions = _recompute(found, workers, told)
     return Verification(
@@ -113,6 +129,7 @@ def verify(
         keys=len(found.keys),
         keys_checked=len(found.checked),
         seal=found.last_seal,
+        as_sealed=frozenset(found.damaged & fitting),
         differences=tuple(sorted(found.differences)),
         notes=tuple(found.notes),
     )
@@ -151,6 +168,12 @@ def _recompute(
     if not found.differences:   # alerts follow from all of it
         retried(check_told)(opened, check.folded.looks, found)
     return check.closed, check.labels, revisions.checked
+
+
+def _named(keys: Collection[str]) -> str:
+    """A few of the keys, and how many more there are."""
+    more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
+    return ", ".join(sorted(keys)[:_LISTED]) + more
 
 
 def _note_versions(opened: Opened, found: Integrity) -> None:

@@ -17,6 +17,7 @@ class VerificationJson(TypedDict):
     keys: int                        # in the ledger
     keys_checked: int                # of them, compared with a digest
     seal: str | None                 # digest of the newest seal
+    as_sealed: list[str]             # keys that differ although their bytes are as they were sealed
     differences: list[Difference]
     notes: list[str]
     remedy: str | None               # what to do; null where nothing differs

@@ -1,7 +1,7 @@
 """Make golden.json again, on purpose: `PYTHONPATH=tests python -m golden`, and say in the commit why.
 
 With a path, the answers go there: `python -m golden FILE [BEGINNING]`, those whose names begin so.  The same
-under another kernel of BLAS or without some instructions (`tests/recovery`) tells what follows a rounding.
+under other kernels of BLAS (`golden.kernels`) tells what follows a rounding.
 """
 
 import json

@@ -1,4 +1,11 @@
-"""What a check of a ledger found: a key, and how it differs from what it should be."""
+"""What a check of a ledger found: a key, and how it differs from what it should be.
+
+Sealed bytes are compared exactly.  Numbers that are recomputed are compared to TOLERANCE.  Processors, vector
+units and kernels of BLAS round differently; nothing that is stored follows a rounding (`evalcore.rounding`),
+and on every kernel that the tests can set recomputed numbers agree to 1e-8 of themselves.  TOLERANCE leaves a
+factor of a hundred for processors and libraries that were never tried, and is a thousandth of the last digit
+that a report prints.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from assay.evalcore.plurals import plural
 
-TOLERANCE = 1e-9    # relative, and absolute below 1
+TOLERANCE = 1e-6    # relative, and absolute below 1
 _LISTED = 4         # differences written out in one sentence
 
 

@@ -1,0 +1,62 @@
+"""The same answers on every processor: other kernels of BLAS, other vector instructions, other threads.
+
+Kernels are chosen for a process by its environment, so each runs in a process of its own.  `make processors`
+runs every golden case under all of them; here are the ones that are furthest from this machine.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from golden.answers import differences
+from golden.kernels import KERNELS, environment_of
+
+OLDEST = "oldest"    # SSE3 alone, and a C library without fused multiplication
+
+pytestmark = pytest.mark.skipif(not KERNELS, reason="kernels can be chosen on x86-64 only")
+
+
+def run(kernel: str | None, *args: str) -> str:
+    """What `python -m` of these prints under a kernel; None: as this machine is."""
+    done = subprocess.run(
+        [sys.executable, "-m", *args], env=environment_of(kernel), capture_output=True, text=True,
+        check=False, timeout=500,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize(("made", "verified"), [(None, OLDEST), (OLDEST, None)])
+def test_a_ledger_made_on_one_processor_verifies_on_another(tmp_path, made, verified):
+    run(made, "golden.ledgers", "make", str(tmp_path))
+    found = json.loads(run(verified, "golden.ledgers", "verify", str(tmp_path)))
+    assert len(found) == 11
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+def test_an_evaluation_goes_on_elsewhere_as_it_would_have_here(tmp_path):
+    here, moved = tmp_path / "here", tmp_path / "moved"
+    for folder in (here, moved):
+        folder.mkdir()
+    expected = json.loads(run(None, "golden.ledgers", "whole", str(here)))
+    run(None, "golden.ledgers", "half", str(moved))
+    found = json.loads(run(OLDEST, "golden.ledgers", "finish", str(moved)))
+    assert len(found) == 3
+    assert [*differences(expected, found, same_platform=False)] == []
+
+
+@pytest.mark.parametrize("beginning", ["two classes", "number", "live/restaurant/recalibrated"])
+def test_the_golden_file_holds_on_the_oldest_processor(tmp_path, beginning):
+    if beginning.startswith("live"):
+        from doubles.pools import pools_folder
+
+        pools_folder()    # skips where the pools are not there
+    path = tmp_path / "answers.json"
+    run(OLDEST, "golden", str(path), beginning)
+    golden = json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text())["cases"]
+    found = json.loads(path.read_text())["cases"]
+    assert found
+    wrong = [*differences({name: golden[name] for name in found}, found, same_platform=False)]
+    assert wrong[:5] == []

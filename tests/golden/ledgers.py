@@ -1,0 +1,122 @@
+"""Ledgers made, continued or verified by one process: `python -m golden.ledgers STEP FOLDER`.
+
+Run under one kernel of BLAS and then under another, it tells whether a ledger holds on both.  The steps:
+
+    make     evaluations of every kind, to their end, and a monitor
+    verify   these; prints what differs
+    half     one round of evaluations whose answers are told by the caller
+    finish   the other rounds of these; prints the answers
+    whole    all their rounds; prints the answers
+"""
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from doubles import outcomes, small_pool, systems
+from doubles.classes import spec_of_classes, write_pool
+from doubles.stream import after
+from doubles.stream_of_classes import a_monitor_of_classes, write_classes
+from golden.answers import of_evaluation, plain
+
+from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import begin
+from assay.flows.monitor.registry import register
+from assay.flows.monitor.tick import tick
+from assay.flows.verify.ledger import verify
+from assay.flows.verify.monitor import verify_monitor
+from assay.tasks.desks.caller.desk import CallerDesk
+from assay.tasks.ledger import open_store
+from assay.tasks.ledger.stores.protocol import Store
+from assay.tasks.spec.evaluation import Spec
+
+TOLD = ("small-recalibrated", "classes-auto", "number-auto")   # evaluations whose answers are told
+
+
+def specs(folder: Path) -> dict[str, dict[str, Any]]:
+    """Every evaluation by name, its pool in a folder of its own."""
+    found: dict[str, dict[str, Any]] = {}
+    for method in ("recalibrated", "dirichlet-tree", "bernoulli-online"):
+        found[f"small-{method}"] = small_pool.spec_json(
+            *small_pool.write_small_pool(folder / "small"), method=method
+        )
+    curve = small_pool.spec_json(
+        *small_pool.write_small_pool(folder / "curve"), method="auto",
+        measure=["roc_auc", {"name": "pr_curve", "at": [0, 0.6]}, "f1"],
+    )
+    del curve["pool"]["segments"]
+    found["curve"] = curve
+    for method in ("auto", "dirichlet-tree"):
+        own = folder / "classes"
+        own.mkdir(exist_ok=True)
+        write_pool(own)
+        found[f"classes-{method}"] = spec_of_classes(own, method=method)
+    for kind, write in outcomes.WRITERS.items():
+        own = folder / kind
+        own.mkdir(exist_ok=True)
+        write(own)
+        found[f"{kind}-auto"] = outcomes.spec_of(kind, own)
+    own = folder / "systems"
+    own.mkdir(exist_ok=True)
+    systems.write_models(own)
+    found["systems"] = systems.spec_of_systems(own)
+    return {name: {**data, "name": name} for name, data in found.items()}
+
+
+def make(folder: Path, store: Store) -> None:
+    for data in specs(folder).values():
+        begin(store, Spec.from_json(data))
+        advance(store, data["name"])
+    days = folder / "days"
+    days.mkdir()
+    write_classes(days, 3)
+    monitor = a_monitor_of_classes(days)
+    register(store, monitor)
+    tick(store, monitor.name, now=after(3))
+
+
+def half(folder: Path, store: Store) -> None:
+    known = specs(folder)
+    for name in TOLD:
+        begin(store, Spec.from_json({**known[name], "desk": {"kind": "caller"}}))
+        advance(store, name)
+        _tell(folder, store, name)
+        advance(store, name)
+
+
+def finish(folder: Path, store: Store) -> None:
+    """Prints the answers."""
+    for name in TOLD:
+        while advance(store, name).state != "finished":
+            _tell(folder, store, name)
+    print(json.dumps({name: plain(of_evaluation(store, name)) for name in TOLD}))
+
+
+def whole(folder: Path, store: Store) -> None:
+    half(folder, store)
+    finish(folder, store)
+
+
+def check(folder: Path, store: Store) -> None:
+    found = [*(verify(store, name) for name in specs(folder)), verify_monitor(store, "animals")]
+    print(json.dumps({
+        one.evaluation: [f"{d.key}: {d.difference}" for d in one.differences] for one in found
+    }))
+
+
+def _tell(folder: Path, store: Store, name: str) -> None:
+    spec = Spec.from_json({**specs(folder)[name], "desk": {"kind": "caller"}})
+    with (folder / name.partition("-")[0] / "labels.csv").open(newline="", encoding="utf-8") as opened:
+        labels = {row["item_id"]: row["label"] for row in csv.DictReader(opened)}
+    desk = CallerDesk(store, evaluation=name, answers=spec.labels.answers)
+    number = name.startswith("number")
+    asked = [one.item.item_id for one in desk.ask()]
+    desk.tell({item: float(labels[item]) if number else labels[item] for item in asked})
+
+
+if __name__ == "__main__":
+    where = Path(sys.argv[2])
+    step = {"make": make, "verify": check, "half": half, "finish": finish, "whole": whole}[sys.argv[1]]
+    step(where, open_store(f"file://{where}/ledger"))
