@@ -38,8 +38,8 @@ from assay.tasks.pool.mapping import MapOver
 from assay.tasks.settings import Settings
 
 CHANGED = (
-    "put {keys} back from a copy of the ledger (an earlier version of the object, a backup), remove those that "
-    "do not belong there, and verify again; never edit a key. Where no copy has them, begin anew"
+    "put {keys} back from a copy of the ledger (an earlier version of the object, a backup), remove what "
+    "does not belong there, and verify again; never edit a key. Where no copy has them, begin anew"
 )
 AS_SEALED = (
     "the bytes of {keys} are as they were sealed, and say something else than what is computed now. Either "

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,24 @@ def test_a_changed_ledger_fails_loudly_and_names_the_key(assay):
     assert any("recomputed 6" in d["difference"] for d in said["differences"])
     assert "from a copy of the ledger" in said["remedy"]
     assert said["remedy"] in assay("verify", "small")[1]
+    assert said["as_sealed"] == []
     assert said["seal"] == noted
+
+
+def test_what_other_code_computed_is_told_from_what_was_changed(assay, monkeypatch):
+    from assay.flows.record import fold
+
+    def otherwise(self, *args):
+        return replace(as_before(self, *args), labels=7)
+
+    as_before = fold.Fold.estimate
+    monkeypatch.setattr(fold.Fold, "estimate", otherwise)
+    code, out, _ = assay("verify", "small", "--json")
+    said = json.loads(out)
+    assert code == 1
+    assert said["as_sealed"] == [d["key"] for d in said["differences"]]
+    assert "are as they were sealed" in said["remedy"]
+    assert "from a copy of the ledger" not in said["remedy"]
 
 
 def test_it_tells_how_many_rounds_are_recomputed(assay):
