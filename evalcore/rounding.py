@@ -30,6 +30,6 @@ def first_largest(x: Floats, axis: int = -1) -> Ints:
     return np.asarray(np.argmax(np.round(x / np.where(size > 0, size, 1.0), _DIGITS), axis=axis))
 
 
-def is_nothing(x: Floats, terms: Floats) -> Bools:
+def is_nothing(x: Floats | float, terms: Floats | float) -> Bools:
     """Whether x is 0 but for rounding; terms: how large what was added up and taken off is."""
     return np.asarray(np.abs(x) <= _NOTHING * np.abs(terms))

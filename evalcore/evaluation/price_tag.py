@@ -22,6 +22,7 @@ from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
 from assay.evalcore.evaluation.unseen import unseen_bound
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.pool.cells import Cells
+from assay.evalcore.rounding import is_nothing
 from assay.evalcore.types import Diagnostic, Floats, Ints
 
 T = TypeVar("T", float, bool, str)
@@ -139,7 +140,8 @@ def _random_labels(
         counts[f] = np.array([1.0, 0.0]) * cells.size[cells.prediction == f].sum()
     if not isfinite(float(measure.of_confusion(counts))):
         return None, f"among the labels so far, {measure.undefined_when}"
-    if half_width <= 0 or unit_variance(measure, counts / counts.sum(), cells.n_items) <= 0:
+    deviation = max(unit_variance(measure, counts / counts.sum(), cells.n_items), 0.0) ** 0.5
+    if is_nothing(np.array([half_width, deviation]), measure.bounds[1] - measure.bounds[0]).any():
         return None, "the labels show no error yet, so the error of random sampling cannot be told"
     needed = random_sampling_equivalent(measure, counts, cells.n_items, 1, confidence, half_width)
     return needed.labels_needed, None

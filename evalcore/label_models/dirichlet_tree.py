@@ -150,7 +150,7 @@ def _past(tolerance: float, before: Floats, after: Floats) -> Floats:
     high, low = np.log(np.maximum(before, tolerance)), np.log(np.clip(after, 1e-300, tolerance))
     known = np.isfinite(high) & (high > low)
     share = np.divide(high - np.log(tolerance), high - low, out=np.ones(len(after)), where=known)
-    return np.clip(share, 0.0, 1.0)
+    return np.asarray(np.clip(share, 0.0, 1.0))
 
 
 def posterior(tree: DirichletTree, counts: Floats) -> Floats:

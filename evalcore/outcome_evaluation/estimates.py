@@ -11,7 +11,7 @@ from assay.evalcore.outcome_evaluation.price import MOST_NUMBERS, pull_variances
 from assay.evalcore.outcome_evaluation.state import Question, State
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
 from assay.evalcore.outcome_methods.state import OutcomeEstimates
-from assay.evalcore.rounding import OFF_TIES
+from assay.evalcore.rounding import OFF_TIES, is_nothing
 from assay.evalcore.types import Diagnostic, Floats
 
 ONE_LABEL = "share_of_one_label"   # a diagnostic: one label makes this share of the variance
@@ -116,7 +116,10 @@ def _price(
         return PriceTag(
             random_labels=None, random_labels_reason="the interval is still the measure's whole range"
         )
-    labels, reason = random_labels(pull_variance, (ends[1] - ends[0]) / 2, items, question.confidence)
+    half_width = (ends[1] - ends[0]) / 2
+    if is_nothing(half_width, abs(ends[0]) + abs(ends[1])):
+        pull_variance = 0.0
+    labels, reason = random_labels(pull_variance, half_width, items, question.confidence)
     return PriceTag(random_labels=labels, random_labels_reason=reason)
 
 

@@ -66,12 +66,12 @@ def _of_means(there: There) -> tuple[Callable[[Floats], Floats], Callable[[Float
 
     def value(risk: Floats) -> Floats:
         p, r = mean_p(risk), mean_r(risk)
-        nothing = is_nothing(p + r, np.float64(1))
+        nothing = is_nothing(p + r, 1.0)
         return np.where(nothing, 0.0, 2 * p * r / np.where(nothing, 1.0, p + r))
 
     def gradient(risk: Floats) -> Floats:
         p, r = mean_p(risk)[..., None], mean_r(risk)[..., None]
-        square = np.where(is_nothing(p + r, np.float64(1)), 1.0, p + r) ** 2
+        square = np.where(is_nothing(p + r, 1.0), 1.0, p + r) ** 2
         return np.asarray(2 * (r**2 * slope_p(risk) + p**2 * slope_r(risk)) / square)
 
     return value, gradient

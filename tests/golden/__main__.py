@@ -22,7 +22,8 @@ def main(path: Path = GOLDEN, beginning: str = "") -> None:
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(limits=1 if path == GOLDEN else None):
         named = cases(Path(folder))
         answers = {name: plain(case()) for name, case in named.items() if name.startswith(beginning)}
-    path.write_text(json.dumps({"platform": platform_tag(), "cases": answers}, indent=1) + "\n")
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items())
+    path.write_text(f'{{"platform": {json.dumps(platform_tag())},\n"cases": {{\n{lines}\n}}}}\n')
     print(f"wrote {len(answers)} cases to {path}")
 
 
