@@ -15,6 +15,6 @@ def platform_tag() -> dict[str, str]:
         "numpy": np.__version__,
         "scipy": version("scipy"),
         "scikit-learn": version("scikit-learn"),
-        "blas": " ".join(sorted({str(one.get("architecture")) for one in threadpool_info()})),
+        "blas": " ".join(sorted({one["architecture"] for one in threadpool_info() if "architecture" in one})),
         "features": " ".join(sorted(name for name, found in features.items() if found)),
     }
