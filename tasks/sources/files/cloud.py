@@ -10,10 +10,9 @@ given such a condition, so here, and for Google's too, the version is compared a
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, BinaryIO
 
-from assay.evalcore.errors import AssayError, BadInput, needs
+from assay.evalcore.errors import AssayError, BadInput, missing_extra, needs
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
 from assay.tasks.quiet_libraries import quiet_libraries
 from assay.tasks.sources.files.names import fixed_part, hidden, in_folder, is_glob
@@ -120,12 +119,15 @@ def _below(files: Any, name: str) -> list[Mapping[str, Any]]:
 
 def _filesystem(scheme: str) -> Any:
     storage = SCHEMES[scheme]
-    with needs(storage.extra, f"predictions in {scheme}://"):
-        import_module(storage.package)
+    what = f"predictions in {scheme}://"
+    with needs(storage.extra, what):
         import fsspec
 
     quiet_libraries()
-    return fsspec.filesystem(scheme, use_listings_cache=False)  # fsspec keeps one for each thread
+    try:
+        return fsspec.filesystem(scheme, use_listings_cache=False)  # fsspec keeps one for each thread
+    except ImportError:
+        raise missing_extra(storage.extra, what, storage.package) from None
 
 
 def _file(files: Any, scheme: str, info: Mapping[str, Any]) -> CloudFile:
