@@ -149,7 +149,7 @@ EVERY   := $(addprefix --extra ,service demo mlflow prometheus otel dask)   # bu
 lock: setup
 	$(BIN)/$(COMPILE) --universal requirements/bootstrap.in -o requirements/bootstrap.txt
 	$(BIN)/$(COMPILE) --universal --group dev $(EVERY) pyproject.toml -o requirements/constraints.txt
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 -c requirements/constraints.txt pyproject.toml -o requirements/light.txt
+	$(BIN)/$(COMPILE) --universal -c requirements/constraints.txt pyproject.toml -o requirements/light.txt
 	$(BIN)/$(COMPILE) requirements/label-studio.in -o requirements/label-studio.txt
 
 clean:
