@@ -48,7 +48,7 @@ def connected(uri: str) -> Any:
     mlflow = library()
     if uri.startswith(("http://", "https://")):
         _reach(uri)
-    with refusals():
+    with refusals(), needs("service", "databases of MLflow"):   # its SQLAlchemy and Alembic
         return mlflow.MlflowClient(tracking_uri=uri)
 
 

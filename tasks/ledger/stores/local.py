@@ -36,7 +36,7 @@ LEFTOVER_SECONDS = 24 * 3600  # no writer takes this long: an older temporary fi
 _ATTEMPTS = 5
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
+_NO_LINKS = (errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
 _NO_SUCH_VALUE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
