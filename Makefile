@@ -22,10 +22,10 @@ ASSAY_LOCAL ?= .local
 
 setup: $(VENV)/.installed
 
-$(VENV)/.installed: constraints.txt requirements/bootstrap.txt pyproject.toml
+$(VENV)/.installed: requirements/constraints.txt requirements/bootstrap.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --require-hashes -r requirements/bootstrap.txt
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r constraints.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/constraints.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -145,11 +145,16 @@ ledger-cost: setup
 large-pools: setup
 	PYTHONPATH=tests:. $(BIN)/python -m benchmarks.large_pools
 
-# Recompile the pins. Registry addresses stay out of the files.
+# Recompile the pins. Registry addresses stay out of the files. `make lock UPGRADE=` adds what pyproject.toml asks for
+# anew, and leaves the versions as they are.
+UPGRADE ?= --upgrade
+COMPILE := uv pip compile -q --generate-hashes --no-header --no-annotate --python-version 3.11 $(UPGRADE)
+EVERY   := $(addprefix --extra ,service demo mlflow prometheus otel dask)   # but for what needs a cloud, or Ray
 lock: setup
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --upgrade requirements/bootstrap.in -o requirements/bootstrap.txt
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --upgrade --group dev pyproject.toml -o constraints.txt
-	$(BIN)/uv pip compile -q --generate-hashes --no-header --no-annotate --python-version 3.11 --upgrade requirements/label-studio.in -o requirements/label-studio.txt
+	$(BIN)/$(COMPILE) --universal requirements/bootstrap.in -o requirements/bootstrap.txt
+	$(BIN)/$(COMPILE) --universal --group dev $(EVERY) pyproject.toml -o requirements/constraints.txt
+	$(BIN)/$(COMPILE) --universal -c requirements/constraints.txt pyproject.toml -o requirements/light.txt
+	$(BIN)/$(COMPILE) requirements/label-studio.in -o requirements/label-studio.txt
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

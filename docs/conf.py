@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 project = "Assay"
 author = "The developers of Assay"
-version = release = installed("assay")
+version = release = installed("assay-evaluation")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_click"]
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parents[1] / ".cache" / "notebooks")

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, needs
 from assay.evalcore.pool.cell_sums import CellSums, keys_of
 from assay.evalcore.pool.cells import Cells
 from assay.evalcore.rounding import first_largest
@@ -130,13 +130,14 @@ def clusters(features: Floats, *, branching: int = 2, depth: int = 8, seed: int 
     of their centres (scipy) is cut into `branching` groups, and each group again, `depth` times.  An item
     has the leaf of the nearest centre.  Raises BadInput as `kd_tree` does.
     """
-    from sklearn.cluster import MiniBatchKMeans
-
     _refuse_tree(branching, depth)
     scale = _Scale.of(_finite(features))
     features = scale.scaled(features)
     centres, means = np.unique(features, axis=0), None
     if len(centres) > _MICRO:
+        with needs("scikit-learn", f"clusters of more than {_MICRO} different items"):
+            from sklearn.cluster import MiniBatchKMeans
+
         means = MiniBatchKMeans(_MICRO, random_state=seed, n_init=1, batch_size=4096).fit(features)
         centres = means.cluster_centers_
     leaf: Ints = np.zeros(len(centres), np.int64)

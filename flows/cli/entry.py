@@ -10,6 +10,7 @@ import sys
 from types import FrameType
 
 from assay.flows.cli.interrupted import INTERRUPTED, SAFE
+from assay.tasks.operating_system import print_as_utf8
 
 
 def main() -> None:
@@ -19,6 +20,7 @@ def main() -> None:
     second thread mostly waits for the first.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    print_as_utf8()
     sys.unraisablehook = _again_if_interrupted
     try:
         from assay.flows.cli.main import run_command_line

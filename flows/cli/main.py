@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.evalcore.errors import AssayError
+from assay.evalcore.errors import DISTRIBUTION, AssayError
 from assay.flows.cli.commands import Commands
 from assay.flows.cli.interrupted import INTERRUPTED, SAFE
 from assay.flows.cli.output import print_json
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("-v", "--verbose", is_flag=True, help="Log to standard error what is being done.")
-@click.version_option(package_name="assay", prog_name="assay")
+@click.version_option(package_name=DISTRIBUTION, prog_name="assay")
 def assay(verbose: bool) -> None:
     """How good is the model, and how sure are we? With as few human labels as possible.
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
-from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.errors import AssayError, BadInput, needs
 from assay.flows.alerts.delivery import deliver
 from assay.flows.evaluation.advance import advance
 from assay.flows.listen.figures import Figures, is_loopback
@@ -183,7 +183,9 @@ def serve(
     register      the address under which desks reach us; None: nothing is registered
     ready         told the port, once requests are answered
     """
-    import uvicorn
+    with needs("service", "receivers of webhooks"):
+        import fastapi  # noqa: F401
+        import uvicorn
 
     from assay.flows.listen.connections import PunctualProtocol
 

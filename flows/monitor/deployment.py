@@ -9,7 +9,7 @@ ledger; the deployment only says when to look.
 import os
 from typing import Any
 
-from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.errors import AssayError, BadInput, needs
 from assay.tasks.spec.monitor import MonitorSpec
 
 FLOW = "assay-monitor"
@@ -27,7 +27,8 @@ def deploy_monitor(spec: MonitorSpec, store: str) -> str:
 
     Raises NotDeployed without a server, BadInput for a schedule Prefect does not take.
     """
-    from prefect.settings import PREFECT_API_URL
+    with needs("service", "monitors that a server schedules"):
+        from prefect.settings import PREFECT_API_URL
 
     if not PREFECT_API_URL.value():
         raise NotDeployed(

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TypeAlias, TypeVar
 
-from assay.evalcore.errors import AssayError, Unreachable
-from assay.flows.workers.protocol import NotInstalled, Promised, Started, Workers
+from assay.evalcore.errors import AssayError, MissingExtra, Unreachable
+from assay.flows.workers.protocol import Promised, Started, Workers
 from assay.tasks.freeze_runner import SETTING
 
 A = TypeVar("A")
@@ -28,7 +28,7 @@ class WorkersDied(AssayError):
 
 
 # There is nobody who could do the work; nothing is wrong with what it is done on.
-NO_WORKERS = (WorkersDied, NotInstalled, Unreachable)
+NO_WORKERS = (WorkersDied, MissingExtra, Unreachable)
 
 
 class OnWorkers:

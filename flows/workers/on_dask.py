@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-from assay.evalcore.errors import Unreachable
-from assay.flows.workers.protocol import Kind, Started, TaskRunner, not_installed
+from assay.evalcore.errors import Unreachable, needs
+from assay.flows.workers.protocol import Kind, Started, TaskRunner
 from assay.tasks.freeze_runner import SETTING, Runner
 
+NEED = f"{SETTING}: clusters of Dask"
 _PATIENCE = 15    # seconds until the scheduler has to answer
 # Of our own cluster. A killed worker is started again. Dask gives it 15 seconds, and then goes on without it
 # for good: too short on a busy machine, where a freeze waited for ever once each worker had been killed.
@@ -49,10 +50,8 @@ class Dask(Kind):
     @contextmanager
     def task_runner(self) -> Iterator[TaskRunner]:
         """See Kind.task_runner."""
-        try:
+        with needs(self.word, NEED):
             from prefect_dask.task_runners import DaskTaskRunner
-        except ImportError:
-            raise not_installed(self.word) from None
         with (
             self._cluster() as (client, lost),
             DaskTaskRunner(address=client.scheduler.address) as runner,
@@ -62,13 +61,11 @@ class Dask(Kind):
     @contextmanager
     def _cluster(self) -> Iterator[tuple[Any, tuple[type[BaseException], ...]]]:
         """Who reaches the cluster, and what says that a worker died."""
-        try:
+        with needs(self.word, NEED):
             from dask import config
             from distributed import CancelledError, Client, KilledWorker
             from distributed.comm.core import CommClosedError
             from distributed.scheduler import NoWorkerError
-        except ImportError:
-            raise not_installed(self.word) from None
         with config.set({} if self._address else _OF_OURS), self._client(Client) as client:
             yield client, (KilledWorker, NoWorkerError, CancelledError, CommClosedError)
 

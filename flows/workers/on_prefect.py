@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import Context, copy_context
 from typing import Any
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, needs
 from assay.flows.workers.protocol import Kind, Promised, Started, TaskRunner, Workers
 from assay.tasks.freeze_runner import SETTING
 
@@ -31,9 +31,10 @@ class Prefect(Workers):
     @contextmanager
     def started(self) -> Iterator[Started]:
         """See Workers.started."""
-        from prefect import task
-        from prefect.cache_policies import NO_CACHE
-        from prefect.settings import PREFECT_API_URL
+        with needs("service", f"{SETTING}: tasks of Prefect"):
+            from prefect import task
+            from prefect.cache_policies import NO_CACHE
+            from prefect.settings import PREFECT_API_URL
 
         if not PREFECT_API_URL.value():
             raise BadInput(

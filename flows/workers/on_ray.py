@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from socket import create_connection
 from typing import Any
 
-from assay.evalcore.errors import Unreachable
-from assay.flows.workers.protocol import Kind, Started, TaskRunner, not_installed
+from assay.evalcore.errors import Unreachable, needs
+from assay.flows.workers.protocol import Kind, Started, TaskRunner
 from assay.tasks.freeze_runner import SETTING, Runner
 
+NEED = f"{SETTING}: clusters of Ray"
 _PATIENCE = 15    # seconds until the head node has to answer
 
 
@@ -44,10 +45,8 @@ class Ray(Kind):
     @contextmanager
     def task_runner(self) -> Iterator[TaskRunner]:
         """See Kind.task_runner."""
-        try:
+        with needs(self.word, NEED):
             from prefect_ray import RayTaskRunner
-        except ImportError:
-            raise not_installed(self.word) from None
         with self._cluster() as (_, lost), RayTaskRunner() as runner:    # it uses the cluster that is there
             yield TaskRunner(runner, lost, lambda future: future.wrapped_future.future().done())
 
@@ -57,10 +56,8 @@ class Ray(Kind):
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # work that asks for no graphics card is left alone, as later versions of Ray do
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        try:
+        with needs(self.word, NEED):
             import ray
-        except ImportError:
-            raise not_installed(self.word) from None
         ours = not ray.is_initialized()
         if ours:
             self._connect(ray)

@@ -6,8 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from assay.evalcore.errors import BadInput
-from assay.tasks.freeze_runner import SETTING, Runner
+from assay.tasks.freeze_runner import Runner
 
 
 class Promised(Protocol):
@@ -64,12 +63,3 @@ class Kind(Workers):
     @abstractmethod
     def task_runner(self) -> AbstractContextManager[TaskRunner]:
         """The same workers as Prefect starts them. Raises BadInput, Unreachable."""
-
-
-class NotInstalled(BadInput):
-    """The library of a cluster is not there."""
-
-
-def not_installed(word: str) -> NotInstalled:
-    """The error for a cluster whose library is not there."""
-    return NotInstalled(f"{SETTING}: {word} is not installed here: pip install 'assay[{word}]'")

@@ -13,8 +13,10 @@ key ever holds one: what went wrong is told as a status or the kind of an error.
 import inspect
 import os
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
+from assay.evalcore.errors import missing_extra
 from assay.evalcore.types import JsonObject
 from assay.tasks.alerts.alert import Alert
 from assay.tasks.alerts.outbox import Channel, NotDelivered
@@ -32,9 +34,13 @@ def open_channels(
 ) -> list[Channel]:
     """The channels of a spec, or the default one: ASSAY_ALERTS, if it is set. Nothing is sent yet."""
     if alerts is not None and alerts.channels:
-        return [channel for choice in alerts.channels for channel in _open(choice, environment)]
-    addresses = environment.get(DEFAULT_VARIABLE, "").split()
-    return _at(addresses, DEFAULT, "info")
+        opened = [channel for choice in alerts.channels for channel in _open(choice, environment)]
+    else:
+        opened = _at(environment.get(DEFAULT_VARIABLE, "").split(), DEFAULT, "info")
+    if find_spec("apprise") is None:
+        problem = str(missing_extra("service", "alerts", "apprise"))
+        return [NoChannel(one.name, one.min_severity, problem) for one in opened]
+    return opened
 
 
 def message(alert: Alert, owner: str) -> str:

@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
+from assay.tasks.operating_system import NOT_INHERITED, NOT_WAITING
+
 VARIABLE = "ASSAY_EFFECT_LOG"
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC   # NONBLOCK: of a pipe
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NOT_WAITING | NOT_INHERITED   # a pipe may have no reader
 
 P = ParamSpec("P")
 T = TypeVar("T")

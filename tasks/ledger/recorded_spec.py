@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from assay.evalcore.errors import DISTRIBUTION
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.record import find_record, get_record, put_record
 
-_DECIDE_NUMBERS = ("assay", "numpy", "scipy", "pyarrow")
+_DECIDE_NUMBERS = {"assay": DISTRIBUTION, "numpy": "numpy", "scipy": "scipy", "pyarrow": "pyarrow"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,4 +48,5 @@ def find_spec(ledger: Ledger) -> RecordedSpec | None:
 
 def versions() -> dict[str, str]:
     """Of everything whose version may decide a last digit, as installed now."""
-    return {"python": platform.python_version()} | {name: version(name) for name in _DECIDE_NUMBERS}
+    installed = {name: version(package) for name, package in _DECIDE_NUMBERS.items()}
+    return {"python": platform.python_version()} | installed

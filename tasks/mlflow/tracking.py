@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx
-
-from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.errors import AssayError, BadInput, needs
 from assay.tasks.addresses import refuse_secrets
 
 FROM_ENVIRONMENT = "env"
@@ -25,10 +23,9 @@ class MlflowRefused(AssayError):
 def library() -> Any:
     """The package `mlflow`. Raises BadInput where it is not installed."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    try:
+    with needs("mlflow", "runs and traces of MLflow"):
+        import httpx  # noqa: F401
         import mlflow
-    except ImportError:
-        raise BadInput("MLflow needs its package: pip install 'assay[mlflow]'") from None
     return mlflow
 
 
@@ -51,12 +48,14 @@ def connected(uri: str) -> Any:
     mlflow = library()
     if uri.startswith(("http://", "https://")):
         _reach(uri)
-    with refusals():
+    with refusals(), needs("service", "databases of MLflow"):   # its SQLAlchemy and Alembic
         return mlflow.MlflowClient(tracking_uri=uri)
 
 
 def _reach(uri: str) -> None:
     """Any answer will do: MLflow's client tries for minutes where there is none."""
+    import httpx
+
     try:
         httpx.get(uri, timeout=_SECONDS)
     except httpx.HTTPError as error:

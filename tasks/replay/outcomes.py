@@ -135,7 +135,7 @@ def _receive(pool: OutcomePool, request: OutcomeRequest, method: str) -> None:
 
 def _run_block(index: int, size: int) -> OutcomeTrace:
     """A block of repeats; linear algebra keeps to one thread, so it rounds alike everywhere."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     request, method, prepared = _here[0]
     with threadpool_limits(limits=1):

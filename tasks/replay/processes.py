@@ -6,13 +6,11 @@ Linear algebra is held to one thread everywhere, in this process too: threads wo
 for the cores, and another number of threads may round differently.
 """
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, fields
 from multiprocessing import active_children, get_context
-from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from typing import Any
 
 from assay.evalcore.errors import BadArgument
@@ -22,6 +20,7 @@ from assay.evalcore.replay.pool import Annotators
 from assay.evalcore.replay.run import run_block
 from assay.evalcore.replay.trace import Trace
 from assay.evalcore.types import Ints
+from assay.tasks.operating_system import available_processors, interrupts_held
 from assay.tasks.replay.request import ReplayRequest
 
 # blocks from which on the default is a process per processor: a process takes seconds to start
@@ -61,7 +60,7 @@ def run_blocks(work: Sequence[Block], processes: int | None = None) -> Iterator[
     """
     if processes is not None and processes < 1:
         raise BadArgument("processes", f"must be at least 1, got {processes}")
-    wished = processes or (len(os.sched_getaffinity(0)) if len(work) >= _WORTH_STARTING else 1)
+    wished = processes or (available_processors() if len(work) >= _WORTH_STARTING else 1)
     workers = min(wished, len(work))
     if workers == 1:
         yield from ((block, run_here(block)) for block in work)
@@ -71,11 +70,8 @@ def run_blocks(work: Sequence[Block], processes: int | None = None) -> Iterator[
     before = set(active_children())
     try:
         # Ctrl-C reaches the processes of a terminal all at once: theirs is held back, and this one ends them
-        held = pthread_sigmask(SIG_BLOCK, {SIGINT})
-        try:
+        with interrupts_held():
             running = {executor.submit(run_here, block): block for block in work}
-        finally:
-            pthread_sigmask(SIG_SETMASK, held)
         for future in as_completed(running):
             yield running[future], future.result()
     except KeyboardInterrupt:
@@ -89,7 +85,7 @@ def run_blocks(work: Sequence[Block], processes: int | None = None) -> Iterator[
 
 def run_here(block: Block) -> BlockRun:
     """Run a block in this process."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     request = block.request
     with threadpool_limits(limits=1):

@@ -6,7 +6,7 @@ Where they go is said by OpenTelemetry's own variables, such as OTEL_EXPORTER_OT
 from collections.abc import Sequence
 from typing import Any
 
-from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.errors import AssayError, needs
 from assay.tasks.telemetry.figures import Sample, by_family
 
 TIMEOUT = 10.0   # seconds
@@ -17,14 +17,10 @@ class FiguresNotSent(AssayError):
 
 
 def send(found: Sequence[Sample]) -> None:
-    """Send the figures. Raises BadInput without the extra, and FiguresNotSent."""
-    try:
+    """Send the figures. Raises MissingExtra, and FiguresNotSent."""
+    with needs("otel", "figures for OpenTelemetry"):
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
         from opentelemetry.sdk.metrics.export import MetricExportResult
-    except ImportError:
-        raise BadInput(
-            "figures for OpenTelemetry need its SDK and exporter: pip install 'assay[otel]'"
-        ) from None
     exporter = OTLPMetricExporter(timeout=TIMEOUT)
     try:
         result = exporter.export(metrics_of(found), timeout_millis=TIMEOUT * 1000)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.errors import AssayError, needs
 from assay.tasks.telemetry.figures import Family, Sample, by_family
 
 
@@ -13,19 +13,19 @@ class FiguresNotWritten(AssayError):
 
 
 def exposition(found: Sequence[Sample]) -> bytes:
-    """Prometheus's text format. Raises BadInput without the extra."""
+    """Prometheus's text format. Raises MissingExtra."""
     return bytes(_library().generate_latest(_registry(found)))
 
 
 def content_type() -> str:
-    """Of `exposition`. Raises BadInput without the extra."""
+    """Of `exposition`. Raises MissingExtra."""
     return str(_library().CONTENT_TYPE_LATEST)
 
 
 def write_textfile(found: Sequence[Sample], file: Path) -> None:
     """Write the figures for the textfile collector: replaced whole, so no half-written file is ever read.
 
-    Raises BadInput without the extra, and FiguresNotWritten.
+    Raises MissingExtra, and FiguresNotWritten.
     """
     library = _library()
     try:
@@ -66,10 +66,6 @@ class _Collector:
 
 
 def _library() -> Any:
-    try:
+    with needs("prometheus", "figures for Prometheus"):
         import prometheus_client
-    except ImportError:
-        raise BadInput(
-            "figures for Prometheus need the package prometheus-client: pip install 'assay[prometheus]'"
-        ) from None
     return prometheus_client

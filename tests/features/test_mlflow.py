@@ -257,4 +257,4 @@ def test_what_is_wrong_is_said_and_no_secret_repeated(place, called, monkeypatch
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     assert "MLFLOW_TRACKING_URI is not set" in refused("env")
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    assert "pip install 'assay[mlflow]'" in refused(URI)
+    assert "pip install 'assay-evaluation[mlflow]'" in refused(URI)

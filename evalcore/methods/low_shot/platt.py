@@ -9,17 +9,19 @@ import warnings
 
 import numpy as np
 
+from assay.evalcore.errors import needs
 from assay.evalcore.types import Floats, Ints
 
 
 def platt_rates(score: Floats, labelled: Ints) -> Floats:
     """Platt's curve (C,) at score (C,), fitted to labelled (C, 2): items by label."""
+    with needs("scikit-learn", "Platt's curves"):   # also without labels: said before any is bought
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+
     negatives, positives = labelled.sum(axis=0)
     if not (negatives and positives):
         return np.full(len(score), (positives + 1) / (negatives + positives + 2))
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
-
     high, low = (positives + 1) / (positives + 2), 1 / (negatives + 2)
     # a label y with target t is t parts of a positive and 1 - t of a negative
     weight = np.concatenate([

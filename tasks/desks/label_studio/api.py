@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import httpx
 import tenacity
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, needs
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address, checked_token
 from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
@@ -45,8 +45,9 @@ class LabelStudioApi:
 
     def __init__(self, url: str, token: str, *, timeout: float = 60.0, read_attempts: int = 4) -> None:
         """`url` as in the spec; `timeout` in seconds for one reply. Nothing is sent yet."""
-        from label_studio_sdk import LabelStudio
-        from label_studio_sdk.core.api_error import ApiError
+        with needs("label-studio", "desks in Label Studio"):
+            from label_studio_sdk import LabelStudio
+            from label_studio_sdk.core.api_error import ApiError
 
         quiet_libraries()
         self.url = checked_address(url)

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
+from assay.evalcore.errors import needs
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
 from assay.tasks.desks.label_studio.page.fields import IMPORT_BYTES
 from assay.tasks.desks.protocol import Desk, DeskRefused
@@ -51,7 +52,8 @@ class LabelStudioKind(DeskKind):
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
         """See DeskKind.opened."""
-        from assay.tasks.desks.label_studio.desk import LabelStudioDesk
+        with needs("label-studio", "desks in Label Studio"):
+            from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 
         return LabelStudioDesk(
             self._api(resources), evaluation=labelling.evaluation, answers=labelling.answers,
@@ -70,8 +72,9 @@ class LabelStudioKind(DeskKind):
     def _api(
         self, resources: Resources, *, timeout: float = 60.0, read_attempts: int = 4
     ) -> "LabelStudioApi":
-        from assay.tasks.desks.label_studio.api import LabelStudioApi
-        from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
+        with needs("label-studio", "desks in Label Studio"):
+            from assay.tasks.desks.label_studio.api import LabelStudioApi
+            from assay.tasks.desks.label_studio.replies import TOKEN_VARIABLE
 
         token = resources.environment.get(TOKEN_VARIABLE, "").strip()
         if not token:

@@ -18,6 +18,7 @@ from assay.tasks.ledger.stores.key_check import is_key
 from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.ledger.stores.s3 import S3Store
+from assay.tasks.operating_system import path_in_file_address
 
 ACCEPTED = "s3://bucket/prefix, file:///absolute/folder, file://./relative/folder, or the path of a folder"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//)?")
@@ -52,7 +53,7 @@ def open_store(url: str) -> Store:
 def _file(rest: str, url: str) -> Store:
     if not rest.startswith(("/", "./", "../")) and rest not in (".", ".."):
         raise BadInput(f"{url!r} names another machine; the address may be {ACCEPTED}")
-    path = unquote(rest)
+    path = path_in_file_address(unquote(rest))
     if "\0" in path:
         raise BadInput("the address of the store has a NUL character in it")
     return LocalStore(Path(path), url=url)

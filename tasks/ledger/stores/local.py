@@ -5,7 +5,7 @@ whole or not at all, and fails if the key exists: that is the exclusive creation
 rename would overwrite the winner). The folder is flushed too, or a power cut could forget the link.
 
     <root>/.temporary/<random>    being written, or left behind by a crash; never a key, swept after a day
-    <root>/<key>                  a value; its file is read-only
+    <root>/<key>                  a value; its file is read-only (not on Windows)
 
 A key cannot be a folder of another key. Every process that writes must see the same file system.
 """
@@ -30,12 +30,13 @@ from assay.tasks.ledger.stores.key_check import (
     is_key,
 )
 from assay.tasks.ledger.stores.protocol import BadKey, KeyMissing, StoreError, StoreUnreachable
+from assay.tasks.operating_system import flush_folder, write_durably
 
 LEFTOVER_SECONDS = 24 * 3600  # no writer takes this long: an older temporary file was left by a crash
 _ATTEMPTS = 5
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
+_NO_LINKS = (errno.EPERM, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
 _NO_SUCH_VALUE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
@@ -58,7 +59,7 @@ class LocalStore:
                     self._make_folder(path.parent)
                     if not path.exists() and self._create(path, blob):
                         return blob
-                    _flush_folder(path.parent)  # the winner may have been cut off before its own flush
+                    flush_folder(path.parent)  # the winner may have been cut off before its own flush
                     return path.read_bytes()
         raise StoreError(f"{self.url}: others created and discarded {key!r} {_ATTEMPTS} times; try again")
 
@@ -113,7 +114,7 @@ class LocalStore:
         with self._explained("discard", key):
             try:
                 path.unlink()
-                _flush_folder(path.parent)
+                flush_folder(path.parent)
             except (FileNotFoundError, NotADirectoryError):   # somebody else discarded it, or what it was in
                 return
             if key.count("/") > 1:
@@ -153,7 +154,7 @@ class LocalStore:
             os.mkdir(self._temporaries)
         temporary = self._temporaries / uuid.uuid4().hex
         try:
-            _write(temporary, blob)
+            write_durably(temporary, blob, read_only=True)
             try:
                 os.link(temporary, path)
             except FileExistsError:
@@ -165,7 +166,7 @@ class LocalStore:
                         f"({error.strerror}), so a key cannot be created exclusively; use a local disk, or s3://bucket/prefix"
                     ) from error
                 raise
-            _flush_folder(path.parent)
+            flush_folder(path.parent)
             return True
         finally:
             temporary.unlink(missing_ok=True)
@@ -186,7 +187,7 @@ class LocalStore:
             if not folder.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
         try:
-            _flush_folder(folder.parent)
+            flush_folder(folder.parent)
         except PermissionError:
             if below_root:  # above, the folders are not ours: we may have no right to open them
                 raise
@@ -216,7 +217,7 @@ class LocalStore:
 
     def _explain(self, error: OSError, doing: str, key: str) -> AssayError:
         what = f"{self.url}: cannot {doing} {key!r}"
-        if doing == "read" and isinstance(error, _NO_SUCH_VALUE):
+        if doing == "read" and (isinstance(error, _NO_SUCH_VALUE) or os.path.isdir(self._path(key))):
             return KeyMissing(f"{self.url}: there is nothing under {key!r}")
         if isinstance(error, NotADirectoryError | IsADirectoryError):
             return BadKey(f"{what}: one key cannot be a folder of another ({error.filename})")
@@ -235,29 +236,6 @@ class LocalStore:
                 "choose another store"
             )
         return StoreError(f"{what}: {error.strerror or error} (under {self.root})")
-
-
-def _write(path: Path, blob: bytes) -> None:
-    """Create path with these bytes, on the disk when this returns; read-only, for it never changes."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
-    try:
-        rest = memoryview(blob)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # some file systems cannot flush a folder
-            raise
-    finally:
-        os.close(descriptor)
 
 
 def _is_forbidden(folder: Path) -> bool:

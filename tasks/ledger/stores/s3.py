@@ -23,7 +23,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.evalcore.errors import AssayError
+from assay.evalcore.errors import AssayError, needs
 from assay.tasks.effects.retrying import retrying
 from assay.tasks.ledger.stores.key_check import (
     check_discardable,
@@ -222,7 +222,8 @@ class S3Store:
             return self._client
 
     def _explained(self, call: Callable[[], T], operation: str, key: str = "") -> T:
-        from botocore.exceptions import BotoCoreError, ClientError
+        with needs("s3", "stores in S3"):
+            from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             return call()

@@ -126,4 +126,4 @@ def _keep(folder: Path, name: str, scores: Floats) -> None:
         return
     written = folder / f"{name}-{uuid4().hex}"
     scores.astype(SCORE, copy=False).tofile(written)
-    written.rename(folder / name)
+    written.replace(folder / name)   # another process may have been quicker

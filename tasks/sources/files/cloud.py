@@ -1,7 +1,7 @@
 """Files in Google Cloud Storage (gs://) and Azure Blob Storage (az://), listed and read with fsspec.
 
-The packages that speak to them are extras: `pip install assay[gcs]` and `pip install assay[azure]`. They find
-endpoints and credentials in their own environment variables. `memory://`, fsspec's own, serves tests.
+The packages that speak to them are the extras `gcs` and `azure`. They find endpoints and credentials in their
+own environment variables. `memory://`, fsspec's own, serves tests.
 
 An object is read by ranges. Google's are read from the generation that was listed. Azure's client cannot be
 given such a condition, so here, and for Google's too, the version is compared again when all is read.
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from assay.evalcore.errors import AssayError, BadInput
+from assay.evalcore.errors import AssayError, BadInput, missing_extra, needs
 from assay.tasks.ledger.stores.protocol import StoreUnreachable
 from assay.tasks.quiet_libraries import quiet_libraries
 from assay.tasks.sources.files.names import fixed_part, hidden, in_folder, is_glob
@@ -118,16 +118,16 @@ def _below(files: Any, name: str) -> list[Mapping[str, Any]]:
 
 
 def _filesystem(scheme: str) -> Any:
-    import fsspec
+    storage = SCHEMES[scheme]
+    what = f"predictions in {scheme}://"
+    with needs(storage.extra, what):
+        import fsspec
 
     quiet_libraries()
-    storage = SCHEMES[scheme]
     try:
         return fsspec.filesystem(scheme, use_listings_cache=False)  # fsspec keeps one for each thread
     except ImportError:
-        raise BadInput(
-            f"{scheme}:// needs the package {storage.package}: pip install 'assay[{storage.extra}]'"
-        ) from None
+        raise missing_extra(storage.extra, what, storage.package) from None
 
 
 def _file(files: Any, scheme: str, info: Mapping[str, Any]) -> CloudFile:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.operating_system import path_in_file_address, with_slashes
 from assay.tasks.sources.files.names import fixed_part, hidden, in_folder, is_glob
 from assay.tasks.sources.files.protocol import changed_while_read, unreadable
 
@@ -58,13 +59,15 @@ class LocalFile:
 
 def list_local(source: str) -> list[LocalFile]:
     """The files a source means, sorted by path."""
-    source = os.path.expanduser(source.removeprefix("file://"))
+    if source.startswith("file://"):
+        source = path_in_file_address(source.removeprefix("file://"))
+    source = with_slashes(os.path.expanduser(source))
     path = Path(source)
     if path.is_file():
         return [LocalFile.at(source)]
     if path.is_dir():
         names = (p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file())
-        return [LocalFile.at(os.path.join(source, name)) for name in sorted(in_folder(names))]
+        return [LocalFile.at(with_slashes(os.path.join(source, name))) for name in sorted(in_folder(names))]
     if path.exists():
         raise BadInput(
             f"pool.source: {source}: a pipe, a socket or a device, which cannot be read twice; write the "
@@ -73,5 +76,5 @@ def list_local(source: str) -> list[LocalFile]:
     if not is_glob(source):
         return []
     fixed = len(fixed_part(source))
-    names = (name for name in glob(source, recursive=True) if not hidden(name[fixed:]))
+    names = (name for name in map(with_slashes, glob(source, recursive=True)) if not hidden(name[fixed:]))
     return [LocalFile.at(name) for name in sorted(names) if os.path.isfile(name)]

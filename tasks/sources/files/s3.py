@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, needs
 from assay.tasks.effects.retrying import retrying
 from assay.tasks.ledger.stores.s3_errors import BrokenReply, configured_endpoint, explain
 from assay.tasks.quiet_libraries import quiet_libraries
@@ -53,7 +53,8 @@ def _client(environment: tuple[str | None, ...]) -> "S3Client":
 @contextmanager
 def _explained(path: str, operation: str) -> Iterator[None]:
     """Library errors stop here: their text may quote the request."""
-    from botocore.exceptions import BotoCoreError, ClientError
+    with needs("s3", "predictions in S3"):
+        from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         yield

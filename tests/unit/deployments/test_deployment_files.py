@@ -53,7 +53,7 @@ def test_kustomization_lists_every_manifest_and_pins_our_image():
     kustomization = yaml.safe_load((DEPLOYMENTS / "kubernetes" / "kustomization.yaml").read_text())
     assert {*kustomization["resources"], "kustomization.yaml"} == {path.name for path in MANIFESTS}
     (image,) = kustomization["images"]
-    assert image["newTag"] == version("assay")
+    assert image["newTag"] == version("assay-evaluation")
 
 
 def test_no_pod_runs_as_root_or_without_probes_limits_and_pinned_images():
@@ -172,7 +172,8 @@ def test_liveness_of_the_receiver_is_told_on_a_port_of_its_own():
 def test_compose_publishes_on_the_loopback_and_keeps_secrets_in_files():
     found = compose()
     for name, service in found["services"].items():
-        assert service["image"] == f"assay:{version('assay')}" or PINNED.fullmatch(service["image"]), name
+        ours = f"assay:{version('assay-evaluation')}"
+        assert service["image"] == ours or PINNED.fullmatch(service["image"]), name
         assert not service["user"].startswith("0"), name
         assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}, name
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name

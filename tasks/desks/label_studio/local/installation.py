@@ -4,7 +4,6 @@ Each of the two is built under an exclusive `flock`, which the kernel drops when
 only once its last file is in place: a build that was killed is thrown away and made again.
 """
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -21,6 +20,7 @@ from assay.tasks.desks.label_studio.local.process import (
     start_on_a_free_port,
     stop,
 )
+from assay.tasks.operating_system import WINDOWS
 
 # Hashed pins, where this is a checkout of the repository; the folders are reached through links.
 REQUIREMENTS = Path(__file__).resolve().parents[4] / "requirements" / "label-studio.txt"
@@ -34,6 +34,11 @@ def install(cache: Path | None = None, say: Callable[[str], None] = lambda _line
     say: told of the steps that take minutes, before each.
     """
     home = (cache or _default_cache()) / f"label-studio-{VERSION}"
+    if WINDOWS:
+        raise LocalLabelStudioError(
+            "Assay starts a Label Studio of its own on Linux and macOS only; start one yourself, and put "
+            "its address into desk.url"
+        )
     try:
         home.mkdir(parents=True, exist_ok=True)
         with _exclusive(home / "install.lock"):
@@ -57,7 +62,9 @@ def _default_cache() -> Path:
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[None]:
-    with path.open("w") as lock:
+    import fcntl  # not on Windows
+
+    with path.open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -13,9 +13,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
+from assay.evalcore.errors import AssayError, needs
 
-from assay.evalcore.errors import AssayError
+with needs("label-studio", "desks in Label Studio"):
+    import httpx
 
 VERSION = "1.23.2"
 EMAIL = "admin@example.com"

@@ -32,7 +32,7 @@ def test_others_are_started_by_nobody_until_they_are_needed(asked):
 def test_a_missing_extra_is_named(monkeypatch, kind, library):
     monkeypatch.setitem(sys.modules, library, None)
     workers = kind(Runner(kind.word))
-    with pytest.raises(BadInput, match=rf"pip install 'assay\[{kind.word}\]'"), workers.started():
+    with pytest.raises(BadInput, match=rf"pip install 'assay-evaluation\[{kind.word}\]'"), workers.started():
         pass
 
 

@@ -127,5 +127,5 @@ def test_a_collector_that_refuses_is_an_error(collector):
 ])
 def test_without_the_extra_the_remedy_is_named(monkeypatch, package, ask, extra):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(BadInput, match=rf"assay\[{extra}\]"):
+    with pytest.raises(BadInput, match=rf"assay-evaluation\[{extra}\]"):
         ask()

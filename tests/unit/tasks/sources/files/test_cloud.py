@@ -103,7 +103,8 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(monkeypatch, s
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(BadInput) as caught:
         list_files(f"{scheme}://bucket/p.csv")
-    assert f"{scheme}:// needs the package {package}: pip install 'assay[{extra}]'" in str(caught.value)
+    command = f"pip install 'assay-evaluation[{extra}]'"
+    assert f"{scheme}:// need the package {package}: {command}" in str(caught.value)
 
 
 @pytest.fixture

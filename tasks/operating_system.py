@@ -1,0 +1,88 @@
+"""What Linux, macOS and Windows do differently. Nothing else in the core asks which one it is.
+
+Beyond the core, a Label Studio of this machine is started on Linux and macOS only (desks/label_studio/local).
+"""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+WINDOWS = os.name == "nt"
+_EVERYBODY_READS = 0o444
+_AS_BYTES = getattr(os, "O_BINARY", 0)       # Windows: or each line feed would become two bytes
+NOT_INHERITED = getattr(os, "O_CLOEXEC", 0)   # flags of os.open, where there are such
+NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
+_CANNOT_FLUSH = (errno.EINVAL, errno.EOPNOTSUPP)   # some file systems cannot flush a folder
+
+
+def write_durably(path: Path, blob: bytes, *, read_only: bool) -> None:
+    """Create a file with these bytes, on the disk when this returns. FileExistsError if there is one.
+
+    read_only   nobody may write to it. Not on Windows, where a read-only file could not be removed again
+    """
+    mode = _EVERYBODY_READS if read_only and not WINDOWS else 0o666   # less what the umask forbids
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOT_INHERITED | _AS_BYTES
+    descriptor = os.open(path, flags, mode)
+    try:
+        rest = memoryview(blob)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def flush_folder(folder: Path) -> None:
+    """Force the names in a folder to the disk, where the system can: Windows opens no folder."""
+    as_folder = getattr(os, "O_DIRECTORY", None)
+    if as_folder is None:
+        return
+    descriptor = os.open(folder, os.O_RDONLY | as_folder | NOT_INHERITED)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _CANNOT_FLUSH:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def available_processors() -> int:
+    """How many this process may use; on macOS and Windows, how many there are."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits until the end, for this thread and the processes that it starts. Not on Windows."""
+    mask = getattr(signal, "pthread_sigmask", None)
+    if mask is None:
+        yield
+        return
+    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        mask(signal.SIG_SETMASK, before)
+
+
+def path_in_file_address(rest: str) -> str:
+    """What follows `file://`, as a path: on Windows `/C:/pools` is C:/pools."""
+    return rest[1:] if WINDOWS and rest[:1] == "/" and rest[2:3] == ":" else rest
+
+
+def with_slashes(path: str) -> str:
+    """A path as Python and we split it: with slashes, where Windows would write backslashes."""
+    return path.replace("\\", "/") if WINDOWS else path
+
+
+def print_as_utf8() -> None:
+    """Pipes and files get UTF-8, as terminals do: on Windows, else the alphabet of the region, without ≥."""
+    for stream in (sys.stdout, sys.stderr):
+        if WINDOWS and stream is not None and not os.environ.get("PYTHONIOENCODING"):
+            stream.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
