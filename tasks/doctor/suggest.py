@@ -4,6 +4,7 @@ import math
 
 import yaml
 
+from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.doctor.class_names import ClassNames
 from assay.tasks.doctor.roles import Question, Roles
@@ -13,6 +14,7 @@ from assay.tasks.sources.files.names import trial_name
 _PRECISE = 0.1        # half-width of a measure of numbers, as a share of their spread
 _NARROW = 0.05        # of other measures
 _LABELS = 500
+_BATCH = 25
 
 
 def suggest_spec(
@@ -30,14 +32,16 @@ def suggest_spec(
     known = roles.label is not None and found.rows > 0 and not found.missing_labels
     labels, measures = _labels_and_measures(roles, found, classes)
     half_width = _rounded(_PRECISE * spread) if roles.outcome == "number" else _NARROW
+    budget = max(min(_LABELS, found.total), 1)
+    within_reach = budget >= least_budget(_BATCH)     # else all that there is, is asked
     spec: JsonObject = {
         "name": trial_name(source),
         "pool": _pool(source, roles, threshold, labels),
         "labels": labels,
         "measure": measures,
-        "target": {"half_width": half_width, "confidence": 0.95},
-        "budget": {"labels": max(min(_LABELS, found.total), 1)},
-        "batch_size": 25,
+        "target": {"half_width": half_width, "confidence": 0.95} if within_reach else {"confidence": 0.95},
+        "budget": {"labels": budget},
+        "batch_size": _BATCH,
         "method": "auto",
         "desk": _desk(source, roles) if known else {"kind": "folder", "path": "./labelling"},
         "store": "./assay-ledger",
