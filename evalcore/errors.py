@@ -3,6 +3,9 @@
 A message says what was wrong, where (file, column, field), and what to do about it.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class AssayError(Exception):
     """Something went wrong that the message explains; nothing was half-written."""
@@ -33,3 +36,20 @@ class BadArgument(BadInput):
 
     def __str__(self) -> str:
         return f"{self.argument}: {self.problem}"
+
+
+def nearest(name: str, known: Iterable[str], what: str) -> str:
+    """`did you mean 'f1'?` for `F1`, `f1_score` and `f-1`; all of the known ones where none is near.
+
+    what: what they are, in the plural
+
+    >>> nearest("auc", ["f1", "roc_auc"], "measures")
+    "did you mean 'roc_auc'?"
+    >>> nearest("speed", ["f1", "roc_auc"], "measures")
+    'known measures: f1, roc_auc'
+    """
+    listed = list(known)
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_").removesuffix("_score")
+    inside = [one for one in listed if plain and plain in one.split("_")[-1:]]
+    near = [plain] if plain in listed else inside or get_close_matches(plain, listed, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known {what}: {', '.join(listed)}"

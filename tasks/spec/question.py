@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.measures.registry import measure
+from assay.evalcore.measures.registry import measure, names
 from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
-from assay.evalcore.outcome_measures.registry import of_scores, outcome_measure
+from assay.evalcore.outcome_measures.registry import FAMILIES, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.numbers import Numbers
@@ -50,6 +50,9 @@ class MeasureChoice(Part):
     @model_validator(mode="after")
     def _exists(self) -> "MeasureChoice":
         """Of two classes, or of several; which of the two it has to be is checked with the labels."""
+        known = sorted({*names(), *(name for _, name in FAMILIES)})
+        if self.name not in known:
+            raise wrong(f"unknown measure {self.name!r}; {nearest(self.name, known, 'measures')}")
         try:
             self.of_two_classes()
         except BadInput as error:
