@@ -12,16 +12,25 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from pydantic import TypeAdapter, ValidationError
+
 from assay.evalcore.errors import BadInput
 from assay.evalcore.evaluation.stopping import least_budget
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import JsonObject
 from assay.face.frames import Source
+from assay.tasks.sources.values import as_text
 from assay.tasks.spec.consistency import never_met
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.labels.classes import Grades, TwoClasses
+from assay.tasks.spec.labels.kinds import Compared, Labels
 from assay.tasks.spec.measure_text import named_measure, written_measure
+from assay.tasks.spec.question import MeasureChoice
 
 Column = Any
 """The name of a column, or its values: an array, a Series, a list."""
@@ -45,6 +54,7 @@ _OF_SPEC = {      # argument -> key, of those with another name in a spec
     "outcome": "labels", "measures": "measure", "limit": "threshold", "target": "target", "budget": "budget",
 }
 _DEFAULTS = {"method": "auto", "seed": 0, "batch_size": BATCH_SIZE}   # what a spec takes for not said
+_LABELS: TypeAdapter[Any] = TypeAdapter(Labels)
 _LISTED = ("show", "segments", "features", "thresholds")
 
 
@@ -157,6 +167,45 @@ def labels_of(outcome: Any) -> JsonObject:
     return {"classes": [str(name) for name in names]}
 
 
+@dataclass(frozen=True, kw_only=True)
+class KnownOutcome:
+    """What labels are, where there are labels: of `replay` and `estimate`."""
+
+    reader: str                              # how columns of it are read: a key of `READERS`
+    kind: OutcomeKind | None = None          # None: the classes, grades or tags that occur
+    spellings: Mapping[str, str] = field(default_factory=dict)   # of two classes and of grades
+    positive: str | None = None              # the positive class of two
+
+    def column(self, name: str, values: pa.Array) -> pa.Array:
+        """A column in the words of the outcome. Raises BadInput for what is none of them."""
+        if self.kind is None or self.reader in ("number", "tags"):
+            return values
+        texts = [None if one is None else self.spellings.get(one, one) for one in as_text(values).to_pylist()]
+        strange = next((one for one in texts if one is not None and one not in self.kind.parts), None)
+        if strange is not None:
+            names = self.kind.parts[::-1] if self.positive else self.kind.parts     # the positive one first
+            raise BadInput(f"column {name!r}: {strange!r} is none of the classes {', '.join(names)}")
+        return pa.array(texts, pa.string())
+
+
+def known_outcome(outcome: Any) -> KnownOutcome:
+    """What labels are by the argument; None and a kind alone leave the names to the labels. Raises BadInput."""
+    if outcome is None or (isinstance(outcome, str) and outcome in KINDS):
+        return KnownOutcome(reader=outcome or "classes")
+    if isinstance(outcome, str):
+        raise BadInput(f"outcome: {outcome!r} is neither a list of classes nor one of {', '.join(KINDS)}")
+    try:
+        form = _LABELS.validate_python(Compared(labels_of(outcome)))
+    except ValidationError as error:
+        said = "; ".join(one["msg"] for one in error.errors())
+        raise BadInput(f"outcome: {said}") from None
+    reader = {"number": "number", "tags": "tags", "preference": "preference"}.get(form.task, "classes")
+    return KnownOutcome(
+        reader="grades" if isinstance(form, Grades) else reader, kind=form.outcome,
+        spellings=form.spellings, positive=form.positive if isinstance(form, TwoClasses) else None,
+    )
+
+
 def systems_of(systems: Mapping[str, Any]) -> JsonObject:
     """Systems as a spec has them.
 
@@ -170,11 +219,17 @@ def measures_as_written(measures: Any) -> list[str]:
     """Measures as `assay replay` takes them: fbeta(2). Raises BadInput."""
     if measures is None:
         raise BadInput("measures: name at least one, such as measures=['f1']")
-    return [
+    written = [
         one if isinstance(one, str) else
         written_measure(str(one.get("name")), {key: _plain(value) for key, value in one.items() if key != "name"})
         for one in listed(measures)
     ]
+    try:
+        for one in written:
+            MeasureChoice.check_name(named_measure(one)[0])
+    except BadInput as error:
+        raise BadInput(f"measures: {error}") from None
+    return written
 
 
 def _in_spec(measure: Any) -> Any:

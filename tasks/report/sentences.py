@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assay.evalcore.evaluation.stopping import MIN_LABELS
 from assay.evalcore.measures.registry import named
-from assay.tasks.report import comparison, wording
+from assay.tasks.report import comparison, price, wording
 from assay.tasks.report.data import EstimateRow, ExtensionRow, Moved, ReportData, Undecided
 
 _INTERVALS = {
@@ -164,6 +164,18 @@ def headline(data: ReportData) -> str:
     return (
         f"{said} estimated at {wording.value(row)}, with a {wording.percent(row.confidence)} interval of "
         f"{wording.interval(row)}, {based}."
+    )
+
+
+def in_a_line(row: EstimateRow) -> str:
+    """`f1: 0.891, 95% interval 0.842 to 0.932; wide interval 0.6 to 0.94`."""
+    name = f"{row.what} in {row.segment}" if row.segment else row.what
+    if row.lower is None or row.upper is None or row.interval == "exact":
+        return f"{name}: {wording.value(row)}{', exact' if row.interval == 'exact' else ''}"
+    beside = price.wide(row)
+    return (
+        f"{name}: {wording.value(row)}, {wording.percent(row.confidence)} interval {wording.interval(row)}"
+        + (f"; wide interval {beside}" if beside else "")
     )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
-from assay.evalcore.errors import BadInput, nearest
+from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.measures.base import Measure
 from assay.evalcore.measures.registry import measure, names
 from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
@@ -50,9 +50,10 @@ class MeasureChoice(Part):
     @model_validator(mode="after")
     def _exists(self) -> "MeasureChoice":
         """Of two classes, or of several; which of the two it has to be is checked with the labels."""
-        known = sorted({*names(), *(name for _, name in FAMILIES)})
-        if self.name not in known:
-            raise wrong(f"unknown measure {self.name!r}; {nearest(self.name, known, 'measures')}")
+        try:
+            self.check_name(self.name)
+        except UnknownName as error:
+            raise wrong(str(error)) from None
         try:
             self.of_two_classes()
         except BadInput as error:
@@ -60,6 +61,13 @@ class MeasureChoice(Part):
             if None not in reasons:
                 raise wrong(str(reasons[-1] if of_scores(self.name) else error)) from None
         return self
+
+    @staticmethod
+    def check_name(name: str) -> None:
+        """Raise UnknownName where there is no such measure of any kind of outcome."""
+        known = sorted({*names(), *(one for _, one in FAMILIES)})
+        if name not in known:
+            raise UnknownName(f"unknown measure {name!r}; {nearest(name, known, 'measures')}")
 
     def _why_not(self, kind: OutcomeKind) -> str | None:
         """Why there is no such measure of this kind of outcome; None where there is."""
