@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 
 from assay.evalcore.errors import BadInput
-from assay.face.frames import default_backend, frame_of
+from assay.face.frames import default_backend, frame_of, index_of
 
 _LISTS = ("judge", "show", "segments")    # a list there is one of columns
 
@@ -54,12 +54,11 @@ class _Columns:
         return self._one(f"{argument}[{key!r}]", key if argument == "systems" else f"{argument}_{key}", value)
 
     def _one(self, argument: str, column: str, value: Any) -> Any:
-        if value is None or isinstance(value, str | bytes | int | float | bool) or not hasattr(value, "__len__"):
+        if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
             return value
         if getattr(value, "ndim", 1) != 1:
             raise BadInput(
-                f"{argument}: has {value.ndim} dimensions; give one column, or a mapping from each class to its "
-                "column"
+                f"{argument}: has {value.ndim} dimensions; give one column, or {{class: column}}"
             )
         while column in self._taken:
             column += "_given"
@@ -73,7 +72,7 @@ class _Columns:
             return self._data
         if isinstance(self._data, str | Path):
             argument, _ = next(iter(self.values.values()))
-            raise BadInput(f"{argument}: holds values, and a file's columns are named; give a name, or a frame")
+            raise BadInput(f"{argument}: holds values, and columns of a file are named; give a name")
         rows = {len(value) for _, value in self.values.values()}
         if self._data is not None:
             rows.add(len(self._data))
@@ -86,7 +85,7 @@ class _Columns:
 
     def _of_pandas(self) -> Any:
         """A pandas frame, where there is an index to go by; None where there is none."""
-        index = None if self._data is None else nw.maybe_get_index(nw.from_native(self._data, eager_only=True))
+        index = None if self._data is None else index_of(self._data)
         found: dict[str, Any] = {}
         for column, (argument, value) in self.values.items():
             own = index_of_series(value)

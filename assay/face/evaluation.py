@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+
 from assay.evalcore.errors import BadInput
 from assay.face.arrays import with_columns
 from assay.face.frames import (
@@ -105,7 +107,8 @@ class Evaluation:
         Of two answers that are compared the label is A, B or tie as they are shown, or the name of one.
 
         Args:
-            answers: a frame with the columns `item_id` and `label`, or {item_id: label}; None for an item that
+            answers: a frame with the columns `item_id` and `label`, or {item_id: label}; None for an item
+            that
                 cannot be decided.
             annotator: tells people apart where several answer an item.
 
@@ -258,34 +261,34 @@ def begin(
         data: a frame (pandas, polars, pyarrow); the path or address of a file with predictions; the path of a
             spec (.yaml), or a spec as a mapping; or nothing, where the columns are given themselves.
         outcome: what a label is. Two names: the positive and the negative class. More names: classes of equal
-            standing. Numbers: grades, from the lowest. "number": any number. Anything else as under `labels`
-            in a spec, such as {"tags": ["war", "arts"]} or {"number": {"min": 0}}.
-        measures: one or several: "f1", "recall(cat)", "fbeta(2)", or {"name": "fbeta", "beta": 2}. The first
-            drives what is asked.
+            standing. Numbers: grades, from the lowest. `"number"`: any number. Anything else as under
+            `labels` in a spec, such as `{"tags": ["war", "arts"]}` or `{"number": {"min": 0}}`.
+        measures: one or several: `"f1", "recall(cat)", "fbeta(2)"`, or `{"name": "fbeta", "beta": 2}`. The
+            first drives what is asked.
         prediction: column of predictions.
         score: column of numbers, the higher the more likely positive.
         probability: column of probabilities of the positive class, or of the confidence in the prediction; of
-            several classes {"prefix": "p_"} or {class: column}.
+            several classes `{"prefix": "p_"}` or `{class: column}`.
         threshold: the score, or probability, from which on an item is predicted positive; instead of
             `prediction`.
         judge: columns that guess the label, but of two classes.
         cluster: column that names what items come together in.
-        systems: the systems to compare: {name: column of predictions}, or {name: {"score": column,
-            "threshold": 0.5}}.
+        systems: the systems to compare: `{name: column of predictions}`, or
+            `{name: {"score": column, "threshold": 0.5}}`.
         baseline: the system that others are compared with; the first unless said.
-        pairs: "all": every two systems are compared.
+        pairs: `"all"`: every two systems are compared.
         thresholds: of the score, a system each.
         features: columns of numbers, for methods that cut by features.
         id: column that names the items.
         show: columns that are shown to whoever answers; no other leaves the frame.
-        show_as: how one is shown: {"picture": "image"}.
+        show_as: how one is shown: `{"picture": "image"}`.
         segments: columns that split the pool; measures are estimated in each part too.
-        target: the half-width of the interval at which it stops, or {"variance": 0.0004}; 0.05, or none where
-            the budget is too small for any.
+        target: the half-width of the interval at which it stops, or `{"variance": 0.0004}`; 0.05, or none
+            where the budget is too small for any.
         confidence: of the intervals.
-        budget: the most labels it may buy, or {"labels": 500, "audit": 50}; 500, or every row of a smaller
+        budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller
             frame.
-        limit: what the first measure must keep, for the verdict: {"min": 0.8}, {"max": 0.1} or both.
+        limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
         method: how items are chosen.
         drive: the measures that the choice of items serves.
         batch_size: items in a round.
@@ -375,13 +378,19 @@ def _spec(data: Any) -> Spec | None:
     return None
 
 
-def _answers(frame: Any) -> dict[str, Any]:
-    table, _ = table_of(frame)
-    for column in ("item_id", "label"):
-        if column not in table.column_names:
-            raise BadInput(f"the answers have no column {column!r}; give a frame with item_id and label")
-    items, labels = (table.column(name).to_pylist() for name in ("item_id", "label"))
-    return dict(zip(items, labels, strict=True))
+def _answers(answers: Any) -> dict[Any, Any]:
+    """Item -> label, of a frame of both. Raises BadInput."""
+    try:
+        frame = nw.from_native(answers, eager_only=True)
+    except TypeError:
+        raise BadInput(
+            f"answers: a {type(answers).__name__} is neither a frame with item_id and label nor a mapping"
+        ) from None
+    for column in (ROW, "label"):
+        if column not in frame.columns:
+            raise BadInput(f"answers: there is no column {column!r}; give a frame with item_id and label")
+    labels, _ = table_of(frame.select("label").to_native())
+    return dict(zip(frame[ROW].to_list(), labels.column("label").to_pylist(), strict=True))
 
 
 def _spelled(label: Any, spellings: Mapping[str, str]) -> Any:

@@ -20,7 +20,7 @@ class Bar:
     value: float
     lower: float | None
     upper: float | None
-    wide: tuple[float | None, float | None] | None = None
+    wide: tuple[float, float] | None = None
 
 
 def bars_figure(title: str, bars: Sequence[Bar], confidence: str = "", notes: Sequence[str] = ()) -> Figure:

@@ -1,8 +1,9 @@
 """Frames in and out: whatever narwhals takes (pandas, polars, pyarrow), or the path of a file.
 
-A frame becomes a Parquet file, because a pool is a file. Its items are named by its own index where it has one
-(pandas), else by the number of the row; what is given back has the type that it came with. Frames that are
-given back are of the kind that was given; without one, pandas, polars or pyarrow, the first that is installed.
+A frame becomes a Parquet file, because a pool is a file. Its items are named by its own index where it has
+one (pandas), else by the number of the row; what is given back has the type that it came with. Frames that
+are given back are of the kind that was given; without one, pandas, polars or pyarrow, the first that is
+installed.
 """
 
 import hashlib
@@ -94,7 +95,7 @@ def as_source(data: Any, id: str | None, *, keep: bool) -> Source:
     if isinstance(data, str | Path):
         return Source(path=str(data), id=id or ROW, backend=default_backend())
     table, backend = table_of(data)
-    columns, index = tuple(table.column_names), _index_of(data)
+    columns, index = tuple(table.column_names), index_of(data)
     if id is not None and id not in columns:
         raise BadInput(f"id: the frame has no column {id!r}; it has {', '.join(columns)}")
     if id is not None or ROW in columns:
@@ -121,7 +122,7 @@ def table_of(data: Any) -> tuple[pa.Table, str]:
             f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, a path, or the "
             "columns themselves: prediction=..., score=..."
         ) from None
-    backend, index = frame.implementation.name.lower(), _index_of(data)
+    backend, index = frame.implementation.name.lower(), index_of(data)
     try:
         table = (frame if index is None else nw.maybe_reset_index(frame)).to_arrow()
         for name in [] if index is None else index.names:
@@ -155,13 +156,13 @@ def ids_of_file(path: str, column: str) -> Callable[[str], Any]:
     return str
 
 
-def _index_of(data: Any) -> Any:
+def index_of(data: Any) -> Any:
     """The index of a pandas frame; None for one of another library."""
     return nw.maybe_get_index(nw.from_native(data, eager_only=True))
 
 
 def _named_rows(index: Any, rows: int) -> tuple[Sequence[Any], pa.Array]:
-    """The ids of rows that no column names, in their own type and as a column of the pool. Raises BadInput."""
+    """The ids of rows that no column names, in their own type and as a column. Raises BadInput."""
     if index is None:
         return range(rows), pa.array(range(rows), pa.int64())
     remedy = "name a column with id=..., or number the rows: frame.reset_index(drop=True)"

@@ -1,4 +1,4 @@
-"""An evaluation in one call, labelled by whoever knows the labels: a function, a Series, a mapping, a column."""
+"""An evaluation in one call, labelled by whoever knows: a function, a Series, a mapping, a column."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -69,46 +69,46 @@ def evaluate(
 
     A *column* is its name, or the values themselves: an array, a Series or a list with one for each row.
     Items are named by the frame's own index (pandas), by the column under `id`, by a column `item_id`, or by
-    the number of the row: a frame that is shuffled, filtered or split gives the answers that belong to its rows.
-    With `store=` the evaluation is durable: interrupted, the same call goes on where it was. With the same seed
-    and name the numbers are those of the command line.
+    the number of the row: a frame that is shuffled, filtered or split gives the answers that belong to its
+    rows. With `store=` the evaluation is durable: interrupted, the same call goes on where it was. With the
+    same seed and name the numbers are those of the command line.
 
     Args:
         data: a frame (pandas, polars, pyarrow); the path or address of a file with predictions; the path of a
             spec (.yaml), or a spec as a mapping; or nothing, where the columns are given themselves.
         oracle: whoever knows the labels. A function of an item's row, which is a dictionary of the frame's
-            columns and `item_id`. A mapping from item id to label. A pandas Series, which goes by its index, an
-            array or a list with a label for each row. The name of a column. None is for an item that cannot be
-            decided.
+            columns and `item_id`. A mapping from item id to label. A pandas Series, which goes by its index,
+            an array or a list with a label for each row. The name of a column. None is for an item that
+            cannot be decided.
         outcome: what a label is. Two names: the positive and the negative class. More names: classes of equal
-            standing. Numbers: grades, from the lowest. "number": any number. Anything else as under `labels`
-            in a spec, such as {"tags": ["war", "arts"]} or {"number": {"min": 0}}.
-        measures: one or several: "f1", "recall(cat)", "fbeta(2)", or {"name": "fbeta", "beta": 2}. The first
-            drives what is asked.
+            standing. Numbers: grades, from the lowest. `"number"`: any number. Anything else as under
+            `labels` in a spec, such as `{"tags": ["war", "arts"]}` or `{"number": {"min": 0}}`.
+        measures: one or several: `"f1", "recall(cat)", "fbeta(2)"`, or `{"name": "fbeta", "beta": 2}`. The
+            first drives what is asked.
         prediction: column of predictions.
         score: column of numbers, the higher the more likely positive.
         probability: column of probabilities of the positive class, or of the confidence in the prediction; of
-            several classes {"prefix": "p_"} or {class: column}.
+            several classes `{"prefix": "p_"}` or `{class: column}`.
         threshold: the score, or probability, from which on an item is predicted positive; instead of
             `prediction`.
         judge: columns that guess the label, but of two classes.
         cluster: column that names what items come together in.
-        systems: the systems to compare: {name: column of predictions}, or {name: {"score": column,
-            "threshold": 0.5}}.
+        systems: the systems to compare: `{name: column of predictions}`, or
+            `{name: {"score": column, "threshold": 0.5}}`.
         baseline: the system that others are compared with; the first unless said.
-        pairs: "all": every two systems are compared.
+        pairs: `"all"`: every two systems are compared.
         thresholds: of the score, a system each.
         features: columns of numbers, for methods that cut by features.
         id: column that names the items.
         show: columns that are shown to whoever answers.
-        show_as: how one is shown: {"picture": "image"}.
+        show_as: how one is shown: `{"picture": "image"}`.
         segments: columns that split the pool; measures are estimated in each part too.
-        target: the half-width of the interval at which it stops, or {"variance": 0.0004}; 0.05, or none where
-            the budget is too small for any.
+        target: the half-width of the interval at which it stops, or `{"variance": 0.0004}`; 0.05, or none
+            where the budget is too small for any.
         confidence: of the intervals.
-        budget: the most labels it may buy, or {"labels": 500, "audit": 50}; 500, or every row of a smaller
+        budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller
             frame.
-        limit: what the first measure must keep, for the verdict: {"min": 0.8}, {"max": 0.1} or both.
+        limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
         method: how items are chosen.
         drive: the measures that the choice of items serves.
         batch_size: items in a round.
@@ -168,8 +168,8 @@ def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
         return _of_series(oracle, by_index, evaluation)
     if not hasattr(oracle, "__len__") or getattr(oracle, "ndim", 1) != 1:
         raise BadInput(
-            "oracle: give a function of an item's row, a mapping from item id to label, a Series or an array of "
-            "labels, or the name of a column"
+            "oracle: give a function of an item's row, a mapping from item id to label, a Series or an array "
+            "of labels, or the name of a column"
         )
     if source is None or source.table is None:
         raise BadInput("oracle: labels in order go with a frame; give a mapping from item id to label")
@@ -194,7 +194,7 @@ def _of_series(series: Any, index: Any, evaluation: Evaluation) -> _Label:
     """
     source = evaluation.source
     if not index.is_unique:
-        raise BadInput("oracle: the Series' index has a value more than once; give a unique index, or an array")
+        raise BadInput("oracle: the Series' index has a value twice; give a unique index, or an array")
     labels = dict(zip(index.tolist(), values_of(series), strict=True))
     if source is None or source.index is None or list(source.index) == list(source.ids):
         return lambda one: _looked_up(labels, evaluation, one)

@@ -84,7 +84,10 @@ def estimate(
     table, backend = table_of(labelled)
     predicted = _predictions(table, named)
     what = known_outcome(outcome)
-    spoken = {name: what.column(name, _column(table, name, gaps=what.reader == "tags")) for name in (named["label"], *predicted.values())}
+    spoken = {
+        name: what.column(name, _column(table, name, gaps=what.reader == "tags"))
+        for name in (named["label"], *predicted.values())
+    }
     kind = what.kind or READERS[what.reader].kind("the frame", spoken, [])
     written = measures_as_written(measures)
     weights = _weights(table, named["weight"], pool_size, by_name=isinstance(weight, str))
@@ -119,7 +122,7 @@ def _predictions(table: pa.Table, named: Mapping[str, Any]) -> dict[str, str]:
     found = {}
     for name, system in systems_of(named["systems"]).items():
         column = system.get("prediction") if isinstance(system, Mapping) and len(system) == 1 else None
-        if column is None:
+        if not isinstance(column, str):
             raise BadInput(f"systems: {name!r} needs a column of predictions: systems={{{name!r}: column}}")
         found[name] = column
     return found
@@ -135,7 +138,8 @@ def _of_systems(
         if first.system is None or not systems:
             return [(first, None, None)]
         others = [
-            outcome_measure(name, kind, pool_size, system=at, options=options) for at in range(1, len(systems))
+            outcome_measure(name, kind, pool_size, system=at, options=options)
+            for at in range(1, len(systems))
         ]
     except BadInput as error:
         raise BadInput(f"measures: {error}") from None

@@ -1,4 +1,4 @@
-"""From the arguments of `begin`, `evaluate`, `replay` and `estimate` to what is asked: one meaning in all four.
+"""From the arguments of `begin`, `evaluate`, `replay` and `estimate` to what is asked: one meaning in all.
 
     outcome    two names: the positive class and the negative one; more names: classes; numbers: grades from
                the lowest; "number"; a mapping, as under `labels` in a spec
@@ -64,7 +64,7 @@ def spec_of(source: Source, asked: Mapping[str, Any]) -> Spec:
         name: _plain(value) for name, value in asked.items()
         if value is not None and value != _DEFAULTS.get(name, ())
     }
-    pool = {"source": source.path, "id": source.id}
+    pool: dict[str, Any] = {"source": source.path, "id": source.id}
     for name, key in OF_POOL.items():
         if name in given and name != "id" and given[name] != ():
             pool[key] = listed(given[name]) if name in _LISTED else given[name]
@@ -101,8 +101,10 @@ def _goals(source: Source, given: Mapping[str, Any]) -> JsonObject:
     target = given.get("target")
     if target is None:
         labels, size = budget.get("labels"), given.get("batch_size", BATCH_SIZE)
-        whole = isinstance(labels, int) and isinstance(size, int) and size > 0
-        target = {"half_width": HALF_WIDTH} if whole and labels >= least_budget(size) else {}
+        if isinstance(labels, int) and isinstance(size, int) and size > 0 and labels >= least_budget(size):
+            target = {"half_width": HALF_WIDTH}
+        else:
+            target = {}
     elif not isinstance(target, Mapping):
         target = {"half_width": target}
     confidence = given["confidence"]
@@ -120,7 +122,7 @@ def _check_goals(source: Source, spec: Spec) -> None:
         spec.target, spec.budget, spec.batch_size, known=spec.knows_labels
     )
     if never:
-        raise BadInput(f"budget: {never}")
+        raise BadInput(f"budget {never}")
 
 
 def _affordable(source: Source) -> int:
@@ -154,8 +156,8 @@ def labels_of(outcome: Any) -> JsonObject:
         return {"number": {}}
     if outcome in KINDS:
         raise BadInput(
-            f"outcome: there are no labels yet to say which {outcome} there are; list them, the positive class "
-            "first where there are two"
+            f"outcome: there are no labels yet to say which {outcome} there are; list them, the positive "
+            "class first where there are two"
         )
     if outcome is None or isinstance(outcome, str):
         raise BadInput("outcome: list the classes, the positive one first: outcome=['spam', 'ham']")
@@ -189,7 +191,7 @@ class KnownOutcome:
 
 
 def known_outcome(outcome: Any) -> KnownOutcome:
-    """What labels are by the argument; None and a kind alone leave the names to the labels. Raises BadInput."""
+    """What labels are; None and a kind alone leave the names to the labels. Raises BadInput."""
     if outcome is None or (isinstance(outcome, str) and outcome in KINDS):
         return KnownOutcome(reader=outcome or "classes")
     if isinstance(outcome, str):
@@ -221,7 +223,7 @@ def measures_as_written(measures: Any) -> list[str]:
         raise BadInput("measures: name at least one, such as measures=['f1']")
     written = [
         one if isinstance(one, str) else
-        written_measure(str(one.get("name")), {key: _plain(value) for key, value in one.items() if key != "name"})
+        written_measure(one["name"], {key: _plain(value) for key, value in one.items() if key != "name"})
         for one in listed(measures)
     ]
     try:
@@ -269,6 +271,7 @@ def in_python(text: str) -> str:
     text = re.sub(r"\$\.(target|budget|pool\.systems)", lambda found: found[1].removeprefix("pool."), text)
     text = re.sub(r"\$\.threshold\b", "limit", text)
     text = text.replace("$.pool ", "the columns: ").replace("$.", "")
+    text = re.sub(r"(measures\[\d+\]) (unknown|measure|no) ", r"\1: \2 ", text)
     return re.sub(r"\blabels: (\{[^}]*\})", r"outcome=\1", text)
 
 

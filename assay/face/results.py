@@ -1,7 +1,7 @@
-"""What evaluations, estimates and replays say: frozen values that print, convert to frames, and draw themselves.
+"""What evaluations, estimates and replays say: frozen values that print, become frames, draw themselves.
 
-An estimate is the record that reports are made of (`assay.tasks.report.EstimateRow`), and every form of it here
-has the numbers, the rounding, the wide interval and the warnings that the page and the terminal have.
+An estimate is the record that reports are made of (`assay.tasks.report.EstimateRow`), and every form of it
+here has the numbers, the rounding, the wide interval and the warnings that the page and the terminal have.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,8 +33,8 @@ _COLUMNS = (      # of a frame of estimates
 class Estimate(EstimateRow):
     """One measure, of one system, class and segment, with its interval.
 
-    `value` is None where the measure is undefined, and `undefined_reason` then says why. `lower` and `upper` are
-    the ends of the interval, at `confidence`.
+    `value` is None where the measure is undefined, and `undefined_reason` then says why. `lower` and `upper`
+    are the ends of the interval, at `confidence`.
     """
 
     @property
@@ -88,14 +88,14 @@ class Estimate(EstimateRow):
 class Estimates:
     """Some estimates, the first measure first.
 
-    `print` gives `summary()`; `estimates["f1"]` is the estimate of a measure, `estimates["accuracy", "a"]` that
-    of a system, `estimates["accuracy", "b", "a"]` the difference of b from a, `estimates["recall", "cat"]` that
-    of a class.
+    `print` gives `summary()`; `estimates["f1"]` is the estimate of a measure, `estimates["accuracy", "a"]`
+    that of a system, `estimates["accuracy", "b", "a"]` the difference of b from a, `estimates["recall",
+    "cat"]` that of a class.
     """
 
     estimates: tuple[Estimate, ...]
-    backend: str                     # the library of its frames
-    notes: tuple[str, ...] = field(default=(), compare=False)   # what stands beside the first estimate
+    backend: str                     #: the library of its frames
+    notes: tuple[str, ...] = field(default=(), compare=False)   #: what stands beside the first estimate
 
     @property
     def value(self) -> float | None:
@@ -169,11 +169,11 @@ class Estimates:
         from assay.face.figures import Bar, bars_figure, shown
 
         bars = [
-            Bar(label=one.title, value=one.value, lower=one.lower, upper=one.upper,
-                wide=None if price.wide(one) is None else (one.wide_lower, one.wide_upper))
+            Bar(label=one.title, value=one.value, lower=one.lower, upper=one.upper, wide=_wide(one))
             for one in self.estimates if one.value is not None
         ]
-        return shown(bars_figure(self.title, bars, _confidence(self.estimates), [*self.notes, *self.warnings]))
+        below = [*self.notes, *self.warnings]
+        return shown(bars_figure(self.title, bars, _confidence(self.estimates), below))
 
     def _repr_html_(self) -> str:
         wide = any(price.wide(one) for one in self.estimates)
@@ -197,14 +197,14 @@ class Result(Estimates):
     """Where an evaluation stands, finished or not."""
 
     evaluation: str
-    state: str                       # waiting, open or finished
-    stopped_by: str | None           # half_width, variance, budget or pool; None while it is not finished
-    verdict: str | None              # ok, breach or inconclusive; None without a limit
-    labels: int                      # bought so far
-    rounds: int                      # closed
+    state: str                       #: waiting, open or finished
+    stopped_by: str | None           #: half_width, variance, budget or pool; None while it is not finished
+    verdict: str | None              #: ok, breach or inconclusive; None without a limit
+    labels: int                      #: bought so far
+    rounds: int                      #: closed
     method: str
-    json: StandingJson               # all of it, as `--json` prints it
-    store: Store = field(repr=False, compare=False)   # where its record is
+    json: StandingJson               #: all of it, as `--json` prints it
+    store: Store = field(repr=False, compare=False)   #: where its record is
 
     @property
     def title(self) -> str:
@@ -306,6 +306,10 @@ def _key(one: Estimate) -> tuple[Any, ...]:
     """What it is looked up by."""
     of = (one.system, one.versus, one.class_name, one.segment, one.at)
     return (one.measure, *(part for part in of if part is not None))
+
+
+def _wide(one: Estimate) -> tuple[float, float] | None:
+    return None if one.wide_lower is None or one.wide_upper is None else (one.wide_lower, one.wide_upper)
 
 
 def _confidence(estimates: Sequence[Estimate]) -> str:

@@ -61,8 +61,8 @@ def replay(
     """Simulate methods on labelled predictions: errors, coverage, and labels to a narrow interval.
 
     Args:
-        data: a frame (pandas, polars, pyarrow), or the path of a file; or nothing, where the columns are given
-            themselves, as arrays or Series.
+        data: a frame (pandas, polars, pyarrow), or the path of a file; or nothing, where the columns are
+            given themselves, as arrays or Series.
         label: column of true labels.
         outcome: what a label is, as for `evaluate`; two classes as the labels have them (1 and 0, true and
             false, two names of which the positive one has the higher scores) if left out. A kind alone
@@ -92,7 +92,8 @@ def replay(
     Example:
         >>> import assay, pyarrow
         >>> rows = range(400)
-        >>> mails = pyarrow.table({"score": [i / 400 for i in rows], "prediction": [int(i > 300) for i in rows],
+        >>> mails = pyarrow.table({"score": [i / 400 for i in rows],
+        ...                        "prediction": [int(i > 300) for i in rows],
         ...                        "label": [int(i % 7 == 0 or i > 250) for i in rows]})
         >>> found = assay.replay(mails, methods=["auto", "passive"], budgets=[50], repeats=4)
         >>> found.to_dict()["n"]
@@ -121,7 +122,7 @@ def replay(
         result = run_replay(found, asked, pool_name=named, processes=processes)
         return Replay(result=result, backend=source.backend)
     if divergence:
-        raise BadArgument("divergence", f"is for measures of two classes with a score, not for {written[0]!r} here")
+        raise BadArgument("divergence", f"is for measures of two classes with a score, not {written[0]!r}")
     request = OutcomeRequest(measures=tuple(written), systems=tuple(systems or ()), **shared)
     any_kind = pool.of_any_kind() if not pool.two_classes else pool.told(
         lambda path: of_two_classes(
@@ -171,13 +172,14 @@ class _Labelled:
             raise BadInput("threshold: needs two classes, and a column under `score` or `probability`")
         if self._given["prediction"] is not None:
             raise BadInput("threshold: makes predictions, and `prediction` names some; leave one out")
-        names = ("1", "0") if self.positive is None or self._what.kind is None else self._what.kind.parts[::-1]
+        kind = self._what.kind
+        names = ("1", "0") if self.positive is None or kind is None else kind.parts[::-1]
         self._columns["prediction"] = pc.if_else(pc.greater_equal(scored, threshold), *names)
 
     def told(self, read: Any) -> Any:
         """What is read of the table that two classes make."""
         if self._given["judge"] is not None:
-            raise BadInput("judge: guesses other labels than two classes; give it as `score` or `probability`")
+            raise BadInput("judge: guesses labels but of two classes; give it as `score` or `probability`")
         if "prediction" not in self._columns:
             raise BadInput("prediction: name the column of predictions, or give a threshold of the score")
         return self._read_as(self._columns, read)

@@ -3,8 +3,8 @@
 A target is met only under these conditions: at least MIN_LABELS labels, both outcomes seen, a positive
 variance (a variance of zero only says that the error is unknown), and the target met at two looks in a row,
 because looking after every round and stopping at the first lucky one breaks coverage.  A pool whose every
-label is known needs none of that: its value is exact.  `least_budget` says which budgets are too small for any
-target; specs, forecasts, the doctor and the Python face read the rule there.
+label is known needs none of that: its value is exact.  `least_budget` says which budgets are too small for
+any target; specs, forecasts, the doctor and the Python face read the rule there.
 """
 
 from collections.abc import Sequence

@@ -60,14 +60,15 @@ def forecast_in_words(found: Forecast, budget: int | None = None) -> str:
     most = f"the budget of {labels}" if found.horizon == budget else f"the {labels} that were simulated"
     if found.labels is None and targets and found.horizon < least_budget(1):
         return (
-            f"{what} cannot be met within {most}: {RULE}; give a budget of at least {MIN_LABELS} and one round "
-            "more"
+            f"{what} cannot be met within {most}: {RULE}; give a budget of at least {MIN_LABELS} and one "
+            "round more"
         )
     if found.labels is None:
         return f"{what} probably takes more than {most}; the chance to get there is {found.share:.0%}"
     again = f", {found.more:,} more than now" if found.labels_now else ""
     sure = words_of_range(found.low, found.high, found.horizon)
-    floor = f"; no target is met with fewer than {MIN_LABELS}" if targets and found.labels_now < MIN_LABELS else ""
+    early = targets and found.labels_now < MIN_LABELS
+    floor = f"; no target is met with fewer than {MIN_LABELS}" if early else ""
     return f"{what} takes about {plural(found.labels, 'label')}{again}, with 80% chance {sure}{floor}"
 
 

@@ -207,7 +207,8 @@ def _rests_on_few(row: EstimateRow) -> bool:
 def _few_labels(rows: Sequence[EstimateRow]) -> str:
     """What was measured: docs/concepts.md."""
     labels = wording.plural(min(row.labels for row in rows), "label", "labels")
-    said = f"With {labels}, intervals are less sure than the {wording.percent(rows[0].confidence)} they are named for"
+    named = wording.percent(rows[0].confidence)
+    said = f"With {labels}, intervals are less sure than the {named} they are named for"
     if any(row.versus for row in rows):
         said += "; nominal 95% intervals of a difference held it in 78% of trials at 25 labels, in 90% at 50"
     return f"{said}. Buy {MIN_LABELS} or more before you rely on one."
