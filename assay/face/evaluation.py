@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report.data import ReportData
 from assay.tasks.settings import Settings
-from assay.tasks.spec.evaluation import Spec, load_spec
+from assay.tasks.spec.evaluation import Spec, asked_spec, load_spec
 
 
 class Evaluation:
@@ -325,6 +326,7 @@ def begin(
     del asked["data"]
     written = _spec(data)
     if written is not None:
+        _refuse_beside_a_spec(asked)
         where = open_store(store or written.store or Settings().store)
         return Evaluation(where, begin_spec(where, written).name)
     data, columns = with_columns(data, {name: asked[name] for name in COLUMNS})
@@ -372,10 +374,17 @@ def _of_frame(source: Source) -> Iterator[None]:
 def _spec(data: Any) -> Spec | None:
     """The spec that `data` is, or None if it is predictions."""
     if isinstance(data, Mapping) and "pool" in data:
-        return Spec.from_json(data, origin="assay")
+        return asked_spec(data, "the spec")
     if isinstance(data, str | Path) and Path(data).suffix in (".yaml", ".yml"):
         return load_spec(Path(data))
     return None
+
+
+def _refuse_beside_a_spec(asked: Mapping[str, Any]) -> None:
+    """Raise BadInput for an argument that would change nothing: a spec says everything but the store."""
+    for name, one in signature(begin).parameters.items():
+        if name not in ("data", "store") and asked[name] is not one.default:
+            raise BadInput(f"{name}: is given beside a spec, which says all; leave it out, or change the spec")
 
 
 def _answers(answers: Any) -> dict[Any, Any]:

@@ -18,7 +18,8 @@ from assay.evalcore.evaluation.estimates import Estimate
 MIN_LABELS = 100
 LOOKS_IN_A_ROW = 2
 
-RULE = f"a target is met at {LOOKS_IN_A_ROW} looks in a row, with {MIN_LABELS} labels or more at each"
+_TIMES = {2: "two", 3: "three"}[LOOKS_IN_A_ROW]
+RULE = f"a target is met at {_TIMES} looks in a row, with {MIN_LABELS} labels or more at each"
 
 StopReason = Literal["half_width", "variance", "budget", "pool"]
 Verdict = Literal["ok", "breach", "inconclusive"]

@@ -211,8 +211,8 @@ def _few_labels(rows: Sequence[EstimateRow]) -> str:
     said = f"With {labels}, intervals are less sure than the {named} they are named for"
     if any(row.versus for row in rows):
         said += (
-            "; nominal 95% intervals of a difference held it in 78% of trials at 25 labels, in 90% at 50, and "
-            "in fewer where random sampling meets systems that differ on few items"
+            "; nominal 95% intervals of a difference held it in 78% of trials at 25 labels, in 90% at 50, "
+            "and in fewer where random sampling meets systems that differ on few items"
         )
     return f"{said}. Buy {MIN_LABELS} or more before you rely on one."
 

@@ -262,10 +262,15 @@ def load_spec(path: Path) -> Spec:
             f"{path}: this is the spec of a monitor, which watches a stream: `assay monitor {path}` "
             f"schedules it, and `assay monitor {path} --once` does what is due now"
         )
-    spec = Spec.from_json(data, origin=str(path))
+    return asked_spec(data, str(path))
+
+
+def asked_spec(data: Mapping[str, Any], origin: str) -> Spec:
+    """What somebody asks for: as `Spec.from_json`, and BadInput for a target that can never be met."""
+    spec = Spec.from_json(data, origin)
     never = never_met(spec.target, spec.budget, spec.batch_size, known=spec.knows_labels)
     if never:
-        raise BadInput(f"{path}: $.budget.labels {never}")
+        raise BadInput(f"{origin}: $.budget.labels {never}")
     return spec
 
 

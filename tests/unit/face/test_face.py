@@ -144,7 +144,12 @@ def test_a_file_and_a_spec_are_taken_too(mails, tmp_path, monkeypatch):
         "pool": {"source": "m.parquet", "id": "key", "prediction": "predicted", "score": "score"},
         "target": {"half_width": 0.05}, "budget": {"labels": 25}, "desk": {"kind": "caller"},
     }
+    with pytest.raises(BadInput, match=r"budget\.labels is 25, with which no target can be met"):
+        assay.evaluate(spec, oracle=labels, store="ledger")
+    del spec["target"]
     assert assay.evaluate(spec, oracle=labels, store="ledger").labels == 25
+    with pytest.raises(BadInput, match="measures: is given beside a spec"):
+        assay.begin(spec, measures=["f1"])
 
 
 @pytest.mark.parametrize(("change", "message"), [

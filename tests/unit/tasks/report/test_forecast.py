@@ -56,8 +56,8 @@ def test_a_horizon_that_is_not_the_budget_is_what_was_simulated():
 def test_a_budget_in_which_no_target_can_be_met_is_told_with_the_rule():
     told = forecast_in_words(a_forecast(labels=None, share=0.0, horizon=100, goal=Goal(half_width=0.1)), 100)
     assert told == (
-        "± 0.1 cannot be met within the budget of 100 labels: a target is met at 2 looks in a row, with 100 "
-        "labels or more at each; give a budget of at least 100 and one round more"
+        "± 0.1 cannot be met within the budget of 100 labels: a target is met at two looks in a row, with "
+        "100 labels or more at each; give a budget of at least 100 and one round more"
     )
 
 
