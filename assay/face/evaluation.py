@@ -384,7 +384,7 @@ def _refuse_beside_a_spec(asked: Mapping[str, Any]) -> None:
     """Raise BadInput for an argument that would change nothing: a spec says everything but the store."""
     for name, one in signature(begin).parameters.items():
         if name not in ("data", "store") and asked[name] is not one.default:
-            raise BadInput(f"{name}: is given beside a spec, which says all; leave it out, or change the spec")
+            raise BadInput(f"{name}: is given beside a spec, which says all; leave it out")
 
 
 def _answers(answers: Any) -> dict[Any, Any]:

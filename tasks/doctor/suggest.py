@@ -4,12 +4,12 @@ import math
 
 import yaml
 
-from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.doctor.class_names import ClassNames
 from assay.tasks.doctor.roles import Question, Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.sources.files.names import trial_name
+from assay.tasks.spec.goals import target_within
 
 _PRECISE = 0.1        # half-width of a measure of numbers, as a share of their spread
 _NARROW = 0.05        # of other measures
@@ -33,13 +33,12 @@ def suggest_spec(
     labels, measures = _labels_and_measures(roles, found, classes)
     half_width = _rounded(_PRECISE * spread) if roles.outcome == "number" else _NARROW
     budget = max(min(_LABELS, found.total), 1)
-    within_reach = budget >= least_budget(_BATCH)     # else all that there is, is asked
     spec: JsonObject = {
         "name": trial_name(source),
         "pool": _pool(source, roles, threshold, labels),
         "labels": labels,
         "measure": measures,
-        "target": {"half_width": half_width, "confidence": 0.95} if within_reach else {"confidence": 0.95},
+        "target": target_within(half_width, budget, _BATCH),
         "budget": {"labels": budget},
         "batch_size": _BATCH,
         "method": "auto",

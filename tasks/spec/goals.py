@@ -4,6 +4,8 @@ from math import ceil
 
 from pydantic import Field, model_validator
 
+from assay.evalcore.evaluation.stopping import least_budget
+from assay.evalcore.types import JsonObject
 from assay.tasks.schema import Finite, Part, wrong
 
 
@@ -28,6 +30,12 @@ class Target(Part):
     def given(self) -> bool:
         """Whether there is one."""
         return self.half_width is not None or self.variance is not None
+
+
+def target_within(half_width: float, budget: int, batch_size: int) -> JsonObject:
+    """The target of a spec that is suggested: none where the budget is too small for any."""
+    within = budget >= least_budget(batch_size)
+    return {"half_width": half_width, "confidence": 0.95} if within else {"confidence": 0.95}
 
 
 class Budget(Part):
