@@ -27,6 +27,7 @@ from assay.face.question import (
     Column,
     Measures,
     Outcome,
+    check_columns,
     in_python,
     spec_of,
 )
@@ -331,6 +332,7 @@ def begin(
         return Evaluation(where, begin_spec(where, written).name)
     data, columns = with_columns(data, {name: asked[name] for name in COLUMNS})
     source = as_source(data, columns["id"], keep=store is not None)
+    check_columns(source, columns)
     spec = spec_of(source, asked | columns)
     place: Store = MemoryStore() if store is None else open_store(store)
     with _of_frame(source):

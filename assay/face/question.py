@@ -11,7 +11,7 @@ A column is its name, or the values themselves (`assay.face.arrays`).
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, nearest
 from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import JsonObject
@@ -136,6 +136,31 @@ def _named(data: Mapping[str, Any]) -> str:
     content.pop("freeze_runner", None)
     text = json.dumps(content, sort_keys=True, default=str)
     return f"evaluation-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def check_columns(source: Source, columns: Mapping[str, Any]) -> None:
+    """Raise BadInput naming the argument whose column a frame does not have."""
+    if source.table is None:
+        return
+    there = source.columns
+    for argument, given in columns.items():
+        for name in _names_in(argument, given):
+            if name not in there:
+                raise BadInput(
+                    f"{argument}: the frame has no column {name!r}; {nearest(name, there, 'columns')}"
+                )
+
+
+def _names_in(argument: str, given: Any) -> Iterator[str]:
+    """The columns that an argument names: in a list, by class, by system."""
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, Mapping):
+        for key, one in given.items():
+            if argument != "probability" or set(given) != {"prefix"}:
+                yield from _names_in("" if key != "probability" else key, one)
+    elif isinstance(given, list | tuple):
+        yield from (one for one in given if isinstance(one, str))
 
 
 def labels_of(outcome: Any) -> JsonObject:
@@ -255,13 +280,18 @@ _CALLED = {f"pool.{key}": name for name, key in OF_POOL.items()} | {
 } | {key: name for name, key in _OF_SPEC.items()}
 
 
+_NAMES = "|".join([*OF_POOL, *_OF_SPEC, *_DEFAULTS])
+_VERBS = r"(?:is|are|must|has|have|lists?|needs?|names?|applies|cannot|lacks?|and|belongs?|takes)\b"
+
+
 def in_python(text: str) -> str:
     """What is said of the keys of a spec, said of the arguments of `begin`.
 
     >>> in_python("$.pool.display names 'x'; give pool.probability or `measure`")
     "show names 'x'; give probability or `measures`"
     """
-    text = re.sub(r"\$\.labels[.\w]*", "outcome", text)
+    text = re.sub(r"\$\.labels\.(\w+)", r"outcome['\1']", text).replace("$.labels", "outcome")
+    text = re.sub(r"^pool\.source:", "data:", text)
     for key, name in _CALLED.items():
         text = re.sub(rf"\$\.{re.escape(key)}(?![\w.])", name, text)
         if "." in key:
@@ -271,7 +301,7 @@ def in_python(text: str) -> str:
     text = re.sub(r"\$\.(target|budget|pool\.systems)", lambda found: found[1].removeprefix("pool."), text)
     text = re.sub(r"\$\.threshold\b", "limit", text)
     text = text.replace("$.pool ", "the columns: ").replace("$.", "")
-    text = re.sub(r"(measures\[\d+\]) (unknown|measure|no) ", r"\1: \2 ", text)
+    text = re.sub(rf"(?m)^(\s*(?:{_NAMES})[\[\]'\w.]*) (?!{_VERBS})", r"\1: ", text)
     return re.sub(r"\blabels: (\{[^}]*\})", r"outcome=\1", text)
 
 

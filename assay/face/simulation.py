@@ -1,13 +1,14 @@
 """Replays from Python: what would each method have said, on predictions whose labels are known?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadArgument, BadInput
+from assay.evalcore.errors import BadArgument, BadInput, UnknownName
 from assay.evalcore.outcome_replay.pool import OutcomePool
 from assay.face.arrays import with_columns
 from assay.face.frames import ROW, Source, as_source
@@ -18,6 +19,7 @@ from assay.face.question import (
     KnownOutcome,
     Measures,
     Outcome,
+    check_columns,
     known_outcome,
     listed,
     measures_as_written,
@@ -106,6 +108,7 @@ def replay(
     named = str(data) if isinstance(data, str | Path) else "the frame"
     data, columns = with_columns(data, given)
     source = as_source(data, None, keep=False)
+    check_columns(source, {name: columns[name] for name in ("judge", "systems")})
     pool = _Labelled(source, named, known_outcome(outcome), columns, whole=outcome is None)
     pool.set_predictions(threshold)
     written = measures_as_written(measures)
@@ -119,7 +122,8 @@ def replay(
             measures=tuple(map(NamedMeasure.written, written)), divergence=divergence, **shared
         )
         found = pool.told(lambda path: read_labelled_pool(path, positive=pool.positive))
-        result = run_replay(found, asked, pool_name=named, processes=processes)
+        with _naming_arguments():
+            result = run_replay(found, asked, pool_name=named, processes=processes)
         return Replay(result=result, backend=source.backend)
     if divergence:
         raise BadArgument("divergence", f"is for measures of two classes with a score, not {written[0]!r}")
@@ -129,8 +133,18 @@ def replay(
             path, read_labelled_pool(path, positive=pool.positive), None if cluster is None else "cluster"
         )
     )
-    result = run_outcome_replay(any_kind, request, pool_name=named)
+    with _naming_arguments():
+        result = run_outcome_replay(any_kind, request, pool_name=named)
     return Replay(result=result, backend=source.backend)
+
+
+@contextmanager
+def _naming_arguments() -> Iterator[None]:
+    """A method or a measure that there is none of is said of the argument that names it."""
+    try:
+        yield
+    except UnknownName as error:
+        raise BadInput(f"{'methods' if ' method ' in str(error) else 'measures'}: {error}") from None
 
 
 class _Labelled:
