@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from doubles.specs import within_reach
 
-from assay.evalcore.evaluation.stopping import least_budget
 from assay.evalcore.methods.registry import METHODS
 from assay.tasks.spec.evaluation import Spec
 
@@ -44,14 +44,15 @@ def spec_json(predictions: Path, labels: Path, **changes: Any) -> dict[str, Any]
         },
         "labels": {"positive": "match", "negative": "no match"},
         "measure": ["f1", "precision"],
+        "target": {"half_width": 0.01},
         "budget": {"labels": 60},
         "batch_size": 20,
         "method": "dirichlet-tree",   # the quickest of those that auto may mean
         "desk": {"kind": "simulated", "labels": str(labels)},
         "seed": 3,
     } | changes
-    if data["budget"]["labels"] >= least_budget(data["batch_size"]):
-        data.setdefault("target", {"half_width": 0.01})     # a smaller budget meets none, and files say so
+    if "target" not in changes:
+        data = within_reach(data)
     named = METHODS.get(data["method"].partition(":")[0])
     if "pool" not in changes and named is not None and named.capabilities.whole_pool_only:
         del data["pool"]["segments"]
