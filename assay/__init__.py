@@ -41,6 +41,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
+    if name == "__version__":
+        return import_module("assay.tasks.ledger.recorded_spec").versions()["assay"]
     if name == "errors":
         return import_module("assay.errors")
     if name not in _HOMES:

@@ -3,8 +3,9 @@
 A message says what was wrong, where (file, column, field), and what to do about it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 
 DISTRIBUTION = "assay-evaluation"   # what `pip install` calls us
 
@@ -62,3 +63,20 @@ def needs(extra: str, what: str) -> Iterator[None]:
 def missing_extra(extra: str, what: str, package: str) -> MissingExtra:
     """The error of `needs`, for those who look for a package without importing it."""
     return MissingExtra(f"{what} need the package {package}: pip install '{DISTRIBUTION}[{extra}]'")
+
+
+def nearest(name: str, known: Iterable[str], what: str) -> str:
+    """`did you mean 'f1'?` for `F1`, `f1_score` and `f-1`; all of the known ones where none is near.
+
+    what: what they are, in the plural
+
+    >>> nearest("auc", ["f1", "roc_auc"], "measures")
+    "did you mean 'roc_auc'?"
+    >>> nearest("speed", ["f1", "roc_auc"], "measures")
+    'known measures: f1, roc_auc'
+    """
+    listed = list(known)
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_").removesuffix("_score")
+    inside = [one for one in listed if plain and plain in one.split("_")[-1:]]
+    near = [plain] if plain in listed else inside or get_close_matches(plain, listed, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known {what}: {', '.join(listed)}"

@@ -1,16 +1,39 @@
 """An evaluation in the hands of its caller: ask for the items that wait, tell the answers, read estimates."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+
 from assay.evalcore.errors import BadInput
-from assay.face.frames import Source, as_source, default_backend, frame_of, table_of
-from assay.face.question import spec_of
+from assay.face.arrays import with_columns
+from assay.face.frames import (
+    ROW,
+    Source,
+    as_source,
+    default_backend,
+    frame_of,
+    ids_of_file,
+    table_of,
+)
+from assay.face.question import (
+    BATCH_SIZE,
+    COLUMNS,
+    CONFIDENCE,
+    Column,
+    Measures,
+    Outcome,
+    check_columns,
+    in_python,
+    spec_of,
+)
 from assay.face.results import Estimate, Result, result_of
 from assay.flows.evaluation.advance import advance
+from assay.flows.evaluation.begin import NameTaken
 from assay.flows.evaluation.begin import begin as begin_spec
 from assay.flows.evaluation.extend import extend
 from assay.flows.record.opened import desk_of, open_evaluation
@@ -22,7 +45,7 @@ from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.report.data import ReportData
 from assay.tasks.settings import Settings
-from assay.tasks.spec.evaluation import Spec, load_spec
+from assay.tasks.spec.evaluation import Spec, asked_spec, load_spec
 
 
 class Evaluation:
@@ -43,24 +66,39 @@ class Evaluation:
         """The most labels it may buy."""
         return open_evaluation(self._store, self._name).rule.budget
 
+    @property
+    def source(self) -> Source | None:
+        """The frame or file that it began with in this process; None where it was loaded."""
+        return self._source
+
     def row(self, waiting: WaitingItem) -> dict[str, Any]:
         """All that this object may know of an item: its row of the frame, else its id and shown columns."""
         known = self._source.row(waiting.item.item_id) if self._source else {}
-        return known or {"item_id": waiting.item.item_id, **waiting.item.shown}
+        return known or {ROW: self.own_id(waiting.item.item_id), **waiting.item.shown}
+
+    def own_id(self, item_id: str) -> Any:
+        """An id of the record as the frame or file has it: the label of its index, a whole number, text."""
+        return self._source.own_id(item_id) if self._source else self._id_type(item_id)
 
     def ask(self) -> Any:
-        """What waits for answers: a frame of `item_id` and the shown columns, empty once it is finished.
+        """What waits for answers; empty once it is finished. Closes and plans rounds where that is due.
 
-        Closes rounds and plans the next one where that is due.
+        Returns:
+            A frame of `item_id` and the shown columns. An `item_id` is what the frame's own index has, so
+            `frame.loc[batch.item_id]` are the rows; or what the column under `id` has; or a row's number.
         """
         items = self.waiting()
-        shown = list(items[0].item.shown) if items else []
-        columns: dict[str, list[Any]] = {"item_id": [one.item.item_id for one in items]}
+        shown = list(items[0].item.shown if items else self._asked.pool.display)
+        columns: dict[str, list[Any]] = {ROW: [self.own_id(one.item.item_id) for one in items]}
         columns |= {name: [one.item.shown[name] for one in items] for name in shown}
         return frame_of(columns, self._backend)
 
     def waiting(self, annotator: str | None = None) -> list[WaitingItem]:
-        """What waits for answers, as values. `annotator`: leave out what this person has answered."""
+        """What waits for answers, as values.
+
+        Args:
+            annotator: leave out what this person has answered.
+        """
         if advance(self._store, self._name).state == "finished":
             return []
         return self._desk().ask(annotator)
@@ -68,17 +106,20 @@ class Evaluation:
     def tell(self, answers: Any, annotator: str = "") -> Result:
         """Give answers, and close the round if it is complete.
 
-        answers     a frame with the columns `item_id` and `label`, or {item_id: label}; None for an item
-                    that cannot be decided
-        annotator   tells people apart where several answer an item
-
         Of two answers that are compared the label is A, B or tie as they are shown, or the name of one.
 
-        Raises BadInput for an item that was not asked about and for an answer that labels cannot be.
+        Args:
+            answers: a frame with the columns `item_id` and `label`, or {item_id: label}; None for an item
+            that
+                cannot be decided.
+            annotator: tells people apart where several answer an item.
+
+        Raises:
+            BadInput: for an item that was not asked about, and for an answer that labels cannot be.
         """
         said = answers if isinstance(answers, Mapping) else _answers(answers)
-        spec = open_evaluation(self._store, self._name).spec
-        spelled = {str(item): _spelled(label, spec.labels.spellings) for item, label in said.items()}
+        spec, text_of = self._asked, self._source.text_of if self._source else str
+        spelled = {text_of(item): _spelled(label, spec.labels.spellings) for item, label in said.items()}
         pair = spec.labelling.pair
         if pair is not None:
             spelled = {item: pair.side(item, label) for item, label in spelled.items()}
@@ -108,10 +149,15 @@ class Evaluation:
     def extend(self, labels: int, *, by: str = "", reason: str = "") -> Result:
         """Give it a larger budget after it has finished; `ask` then goes on.
 
-        labels       the new budget in all, labels bought so far included: the same call twice extends once
-        by, reason   who asks for it, and why: for the record
+        Intervals are wider from then on (docs/stopping.md).
 
-        Intervals are wider from then on (docs/stopping.md). Raises CannotExtend, which says why not.
+        Args:
+            labels: the new budget in all, labels bought so far included: the same call twice extends once.
+            by: who asks for it, for the record.
+            reason: why, for the record.
+
+        Raises:
+            BadInput: with the reason why it cannot be extended.
         """
         extend(self._store, self._name, labels, by=by, reason=reason)
         return self.result
@@ -126,11 +172,19 @@ class Evaluation:
         return path
 
     def report_data(self) -> ReportData:
-        """What a report says, as a value. Raises NothingToReport before the first round has closed."""
+        """What a report says, as a value.
+
+        Raises:
+            NothingToReport: before the first round has closed.
+        """
         from assay.flows.report.gather import report_data
 
         opened = open_evaluation(self._store, self._name)
         return report_data(opened, current_standing(opened))
+
+    @cached_property
+    def _id_type(self) -> Callable[[str], Any]:
+        return ids_of_file(self._asked.pool.source, self._asked.pool.id)
 
     @cached_property
     def _asked(self) -> Spec:
@@ -159,73 +213,127 @@ class Evaluation:
 
 
 def begin(
-    data: Any,
+    data: Any = None,
     *,
-    outcome: Any = None,
-    measures: str | Mapping[str, Any] | Sequence[Any] | None = None,
-    id: str | None = None,
-    show: str | Sequence[str] = (),
-    segments: str | Sequence[str] = (),
-    target: float | Mapping[str, float] = 0.05,
-    budget: int | None = None,
-    name: str | None = None,
-    store: str | None = None,
-    prediction: str | None = None,
-    score: str | None = None,
-    probability: str | Mapping[str, str] | None = None,
+    outcome: Outcome | None = None,
+    measures: Measures | None = None,
+    prediction: Column | None = None,
+    score: Column | None = None,
+    probability: Column | Mapping[str, Column] | None = None,
     threshold: float | None = None,
-    judge: str | Sequence[str] | None = None,
-    cluster: str | None = None,
+    judge: Column | Sequence[Column] | None = None,
+    cluster: Column | None = None,
     systems: Mapping[str, Any] | None = None,
     baseline: str | None = None,
     pairs: str | None = None,
-    **more: Any,
+    thresholds: Sequence[float] | None = None,
+    features: Sequence[str] | None = None,
+    id: Column | None = None,
+    show: Column | Sequence[Column] = (),
+    show_as: Mapping[str, str] | None = None,
+    segments: Column | Sequence[Column] = (),
+    target: float | Mapping[str, float] | None = None,
+    confidence: float = CONFIDENCE,
+    budget: int | Mapping[str, int] | None = None,
+    limit: Mapping[str, float] | None = None,
+    method: str = "auto",
+    drive: str | Sequence[str] | None = None,
+    batch_size: int = BATCH_SIZE,
+    seed: int = 0,
+    name: str | None = None,
+    store: str | None = None,
+    question: str | Mapping[str, str] | None = None,
+    guidelines: str | None = None,
+    desk: Mapping[str, Any] | None = None,
+    adjudication: Mapping[str, Any] | None = None,
+    warm_start: Mapping[str, Any] | None = None,
+    outcomes: Mapping[str, Any] | None = None,
+    deadline: Mapping[str, Any] | None = None,
+    skipped: str | None = None,
+    alerts: Mapping[str, Any] | None = None,
+    freeze_runner: str | None = None,
 ) -> Evaluation:
     """Begin an evaluation, or find it begun with the same question. Nobody is asked yet.
 
-    data         a frame (pandas, polars, pyarrow), the path or address of a file with predictions, the path
-                 of a spec (.yaml), or a spec as a mapping
-    outcome      what a label is: the positive and the negative class, or see docs/python.md
-    measures     one or several; the first drives what is asked
-    id           the column that names an item; `item_id`, or the number of a frame's row
-    show         the columns that are shown to whoever answers, and leave the frame
-    target       the half-width of the interval at which it stops
-    budget       the most labels it may buy; 500, or every row of a smaller frame
-    store        where its record is kept; in memory, gone with this object, unless named
-    prediction, score, probability, threshold, judge, cluster, systems, baseline, pairs   as under `pool` in
-                 a spec
-    more         further keys of a spec: method, seed, batch_size, desk, adjudication ...; a limit for
-                 the measure is limit={"min": 0.8}, which a spec calls `threshold`
+    A *column* is its name, or the values themselves: an array, a Series or a list with one for each row.
+    Items are named by the frame's own index (pandas), by the column under `id`, by a column `item_id`, or by
+    the number of the row; `ask` gives these names back in their own type.
 
-    Raises BadInput naming what is wrong, NameTaken if the store has another evaluation of this name.
+    Args:
+        data: a frame (pandas, polars, pyarrow); the path or address of a file with predictions; the path of a
+            spec (.yaml), or a spec as a mapping; or nothing, where the columns are given themselves.
+        outcome: what a label is. Two names: the positive and the negative class. More names: classes of equal
+            standing. Numbers: grades, from the lowest. `"number"`: any number. Anything else as under
+            `labels` in a spec, such as `{"tags": ["war", "arts"]}` or `{"number": {"min": 0}}`.
+        measures: one or several: `"f1", "recall(cat)", "fbeta(2)"`, or `{"name": "fbeta", "beta": 2}`. The
+            first drives what is asked.
+        prediction: column of predictions.
+        score: column of numbers, the higher the more likely positive.
+        probability: column of probabilities of the positive class, or of the confidence in the prediction; of
+            several classes `{"prefix": "p_"}` or `{class: column}`.
+        threshold: the score, or probability, from which on an item is predicted positive; instead of
+            `prediction`.
+        judge: columns that guess the label, but of two classes.
+        cluster: column that names what items come together in.
+        systems: the systems to compare: `{name: column of predictions}`, or
+            `{name: {"score": column, "threshold": 0.5}}`.
+        baseline: the system that others are compared with; the first unless said.
+        pairs: `"all"`: every two systems are compared.
+        thresholds: of the score, a system each.
+        features: columns of numbers, for methods that cut by features.
+        id: column that names the items.
+        show: columns that are shown to whoever answers; no other leaves the frame.
+        show_as: how one is shown: `{"picture": "image"}`.
+        segments: columns that split the pool; measures are estimated in each part too.
+        target: the half-width of the interval at which it stops, or `{"variance": 0.0004}`; 0.05, or none
+            where the budget is too small for any.
+        confidence: of the intervals.
+        budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller
+            frame.
+        limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
+        method: how items are chosen.
+        drive: the measures that the choice of items serves.
+        batch_size: items in a round.
+        seed: with the name, fixes every random choice.
+        name: of the evaluation in its store; made of the question and the rows unless given.
+        store: where its record is kept; in memory, gone with this object, unless named.
+        question: what people are asked about every item; as in a spec, and so are the others below.
+        guidelines: what people who label are told.
+        desk: where people label; the caller unless said.
+        adjudication: how labels are made of several answers.
+        warm_start: labels of an earlier evaluation.
+        outcomes: labels that come by themselves.
+        deadline: how long a round waits.
+        skipped: what becomes of items that everybody skipped.
+        alerts: who is told of a breach.
+        freeze_runner: who freezes a large pool.
 
-    >>> import assay, pyarrow
-    >>> texts = ["Win!", "Cheap!", "Lunch?", "Minutes"]
-    >>> mails = pyarrow.table({"score": [0.9, 0.8, 0.3, 0.2], "text": texts})
-    >>> evaluation = assay.begin(mails, outcome=["spam", "ham"], score="score", threshold=0.5,
-    ...                          measures=["f1"], show="text")
-    >>> len(evaluation.ask())
-    4
-    >>> evaluation.tell({"0": "spam", "1": "spam", "2": "ham", "3": "ham"}).value
-    1.0
+    Raises:
+        BadInput: naming the argument, or the column and the rows, that are wrong.
+        NameTaken: if the store has another evaluation of this name.
+
+    Example:
+        >>> import assay, pyarrow
+        >>> texts = ["Win!", "Cheap!", "Lunch?", "Minutes"]
+        >>> mails = pyarrow.table({"score": [0.9, 0.8, 0.3, 0.2], "text": texts})
+        >>> evaluation = assay.begin(mails, outcome=["spam", "ham"], score="score", threshold=0.5,
+        ...                          measures=["f1"], show="text")
+        >>> len(evaluation.ask())
+        4
+        >>> evaluation.tell({0: "spam", 1: "spam", 2: "ham", 3: "ham"}).value
+        1.0
     """
-    columns = {
-        "prediction": prediction, "score": score, "probability": probability, "threshold": threshold,
-        "judge": judge, "cluster": cluster, "systems": systems, "baseline": baseline, "pairs": pairs,
-    }
+    asked = dict(locals())
+    del asked["data"]
     written = _spec(data)
     if written is not None:
+        _refuse_beside_a_spec(asked)
         where = open_store(store or written.store or Settings().store)
         return Evaluation(where, begin_spec(where, written).name)
-    source = as_source(data, id, keep=store is not None)
-    if "limit" in more:
-        more["threshold"] = more.pop("limit")
-    if name is not None:
-        more["name"] = name
-    spec = spec_of(
-        source, outcome=outcome, measures=measures, target=target, budget=budget, columns=columns,
-        show=show, segments=segments, more=more,
-    )
+    data, columns = with_columns(data, {name: asked[name] for name in COLUMNS})
+    source = as_source(data, columns["id"], keep=store is not None)
+    check_columns(source, columns)
+    spec = spec_of(source, asked | columns)
     place: Store = MemoryStore() if store is None else open_store(store)
     with _of_frame(source):
         return Evaluation(place, begin_spec(place, spec).name, source)
@@ -234,9 +342,20 @@ def begin(
 def load(name: str, *, store: str | None = None) -> Evaluation:
     """An evaluation that has begun, here or elsewhere, by a spec or from Python.
 
-    store   where its record is; ASSAY_STORE, or ./assay-ledger, unless given
+    Args:
+        name: its name in the store.
+        store: where its record is; ASSAY_STORE, or ./assay-ledger, unless given.
 
-    Raises UnknownEvaluation, which names those that the store has.
+    Raises:
+        UnknownEvaluation: with the names that the store has.
+
+    Example:
+        >>> import assay
+        >>> try:
+        ...     evaluation = assay.load("spam-june", store="./a-folder-without-any")
+        ... except assay.errors.UnknownEvaluation as error:
+        ...     print("there is none")
+        there is none
     """
     place = open_store(store or Settings().store)
     return Evaluation(place, open_evaluation(place, name).name)
@@ -247,28 +366,42 @@ def _of_frame(source: Source) -> Iterator[None]:
     """What is wrong with a frame is said of the frame, not of the file that was made of it."""
     try:
         yield
+    except NameTaken:
+        raise
     except BadInput as error:
-        if source.table is None or source.path not in str(error):
-            raise
-        raise BadInput(str(error).replace(source.path, "the frame")) from None
+        said = in_python(str(error))
+        raise BadInput(said if source.table is None else said.replace(source.path, "the frame")) from None
 
 
 def _spec(data: Any) -> Spec | None:
     """The spec that `data` is, or None if it is predictions."""
     if isinstance(data, Mapping) and "pool" in data:
-        return Spec.from_json(data, origin="assay")
+        return asked_spec(data, "the spec")
     if isinstance(data, str | Path) and Path(data).suffix in (".yaml", ".yml"):
         return load_spec(Path(data))
     return None
 
 
-def _answers(frame: Any) -> dict[str, Any]:
-    table, _ = table_of(frame)
-    for column in ("item_id", "label"):
-        if column not in table.column_names:
-            raise BadInput(f"the answers have no column {column!r}; give a frame with item_id and label")
-    items, labels = (table.column(name).to_pylist() for name in ("item_id", "label"))
-    return dict(zip(map(str, items), labels, strict=True))
+def _refuse_beside_a_spec(asked: Mapping[str, Any]) -> None:
+    """Raise BadInput for an argument that would change nothing: a spec says everything but the store."""
+    for name, one in signature(begin).parameters.items():
+        if name not in ("data", "store") and asked[name] is not one.default:
+            raise BadInput(f"{name}: is given beside a spec, which says all; leave it out")
+
+
+def _answers(answers: Any) -> dict[Any, Any]:
+    """Item -> label, of a frame of both. Raises BadInput."""
+    try:
+        frame = nw.from_native(answers, eager_only=True)
+    except TypeError:
+        raise BadInput(
+            f"answers: a {type(answers).__name__} is neither a frame with item_id and label nor a mapping"
+        ) from None
+    for column in (ROW, "label"):
+        if column not in frame.columns:
+            raise BadInput(f"answers: there is no column {column!r}; give a frame with item_id and label")
+    labels, _ = table_of(frame.select("label").to_native())
+    return dict(zip(frame[ROW].to_list(), labels.column("label").to_pylist(), strict=True))
 
 
 def _spelled(label: Any, spellings: Mapping[str, str]) -> Any:
@@ -276,4 +409,7 @@ def _spelled(label: Any, spellings: Mapping[str, str]) -> Any:
     value = label.item() if hasattr(label, "item") and getattr(label, "ndim", 0) == 0 else label
     if value is None or value != value or (isinstance(value, Iterable) and not isinstance(value, str)):
         return None if value is None or value != value else value
-    return spellings.get(str(value), value if isinstance(value, str) else str(value))
+    if isinstance(value, str):
+        return spellings.get(value, value)
+    whole = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)   # 1.0 is 1
+    return next((spellings[text] for text in (str(value), whole) if text in spellings), whole)

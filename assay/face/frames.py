@@ -1,14 +1,17 @@
 """Frames in and out: whatever narwhals takes (pandas, polars, pyarrow), or the path of a file.
 
-A frame becomes a Parquet file, because a pool is a file. Frames that are given back are of the kind that was
-given; without one, pandas, polars or pyarrow, the first that is installed.
+A frame becomes a Parquet file, because a pool is a file. Its items are named by its own index where it has
+one (pandas), else by the number of the row; what is given back has the type that it came with. Frames that
+are given back are of the kind that was given; without one, pandas, polars or pyarrow, the first that is
+installed.
 """
 
 import hashlib
 import io
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.evalcore.errors import BadInput
+from assay.tasks.sources.values import as_text
 
 ROW = "item_id"       # the column of ids: looked for, and made where there is none
 KEPT = "assay-pools"  # the folder of the frames of durable evaluations
@@ -30,60 +34,105 @@ class Source:
 
     path: str
     id: str                                 # the column that names an item
-    columns: tuple[str, ...]                # of a frame; () for a file, which is read by the evaluation
     backend: str                            # of frames that are given back
+    columns: tuple[str, ...] = ()           # of a frame; () for a file, which is read by the evaluation
     table: pa.Table | None = None           # what a frame held
-    folder: tempfile.TemporaryDirectory[str] | None = None   # gone with this value
+    ids: Sequence[Any] = ()                 # of a frame's rows, in order, in their own type
+    index: Any = None                       # of a pandas frame
+    folder: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)   # gone with this value
 
     def row(self, item_id: str) -> dict[str, Any]:
         """The row of a frame with this id; an empty dictionary for a file."""
         if self.table is None:
             return {}
-        return {name: self.table.column(name)[self._places[item_id]].as_py() for name in self.columns}
+        place = self.places[item_id]
+        row = {name: self.table.column(name)[place].as_py() for name in self.columns}
+        return row if ROW in row else {**row, ROW: self.ids[place]}
 
-    _found: dict[str, int] = field(default_factory=dict)
+    def own_id(self, item_id: str) -> Any:
+        """The id as the frame or the file has it."""
+        return self.ids[self.places[item_id]] if self.table is not None else self._of_file(item_id)
 
-    @property
-    def _places(self) -> dict[str, int]:
-        if not self._found and self.table is not None:
-            ids = self.table.column(self.id).cast(pa.string()).to_pylist()
-            self._found.update((name, place) for place, name in enumerate(ids))
-        return self._found
+    def text_of(self, given: Any) -> str:
+        """The id as the record has it."""
+        try:
+            place = self._own.get(given)       # 337, 337.0 and numpy's 337 are one key
+        except TypeError:
+            place = None
+        return str(given) if place is None else self._texts[place]
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The row of each id, as the record has it."""
+        return {text: place for place, text in enumerate(self._texts)}
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        if self.table is None:
+            return []
+        texts = as_text(self.table.column(self.id).combine_chunks())
+        return ["" if one is None else one for one in texts.to_pylist()]
+
+    @cached_property
+    def _own(self) -> dict[Any, int]:
+        return {own: place for place, own in enumerate(self.ids)}
+
+    @cached_property
+    def _of_file(self) -> Callable[[str], Any]:
+        return ids_of_file(self.path, self.id)
 
 
 def as_source(data: Any, id: str | None, *, keep: bool) -> Source:
     """Predictions as a file.
 
     data   a frame, or the path or address of Parquet, CSV or JSONL
-    id     its column of ids; `item_id` if there is one, else the numbers of a frame's rows
+    id     its column of ids; `item_id` if there is one, else a frame's index, or the numbers of its rows
     keep   whether the file of a frame outlives this process (in ./assay-pools)
 
-    Raises BadInput for what is neither frame nor path, and for a column that is not there.
+    Raises BadInput for what is neither frame nor path, for a column that is not there, and for an index that
+    cannot name items.
     """
     if isinstance(data, str | Path):
-        return Source(path=str(data), id=id or ROW, columns=(), backend=default_backend())
+        return Source(path=str(data), id=id or ROW, backend=default_backend())
     table, backend = table_of(data)
-    columns = tuple(table.column_names)
+    columns, index = tuple(table.column_names), index_of(data)
     if id is not None and id not in columns:
         raise BadInput(f"id: the frame has no column {id!r}; it has {', '.join(columns)}")
-    if id is None and ROW not in columns:
-        table = table.append_column(ROW, pa.array(map(str, range(len(table))), pa.string()))
+    if id is not None or ROW in columns:
+        ids = table.column(id or ROW).to_pylist()
+    else:
+        ids, named = _named_rows(index, len(table))
+        table = table.append_column(ROW, named)
     path, folder = _written(table, keep)
     return Source(
-        path=path, id=id or ROW, columns=columns, backend=backend, table=table, folder=folder
+        path=path, id=id or ROW, columns=columns, backend=backend, table=table, ids=ids, index=index,
+        folder=folder,
     )
 
 
 def table_of(data: Any) -> tuple[pa.Table, str]:
-    """A frame as an Arrow table, and the name of its library. Raises BadInput for anything else."""
+    """A frame as an Arrow table, and the name of its library. Raises BadInput for anything else.
+
+    The levels of an index that have names are columns too.
+    """
     try:
         frame = nw.from_native(data, eager_only=True)
     except TypeError:
         raise BadInput(
-            f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, or a path"
+            f"a {type(data).__name__} is not a frame; give a pandas, polars or pyarrow frame, a path, or the "
+            "columns themselves: prediction=..., score=..."
         ) from None
-    backend = frame.implementation.name.lower()
-    return frame.to_arrow(), backend if backend in _BACKENDS else default_backend()
+    backend, index = frame.implementation.name.lower(), index_of(data)
+    try:
+        table = (frame if index is None else nw.maybe_reset_index(frame)).to_arrow()
+        for name in [] if index is None else index.names:
+            if isinstance(name, str) and name not in table.column_names:
+                table = table.append_column(name, pa.array(index.get_level_values(name)))
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise BadInput(
+            f"the frame cannot be read: {'; '.join(map(str, error.args))}; write each column with one type"
+        ) from None
+    return table, backend if backend in _BACKENDS else default_backend()
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], backend: str) -> Any:
@@ -95,6 +144,40 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str) -> Any:
 def default_backend() -> str:
     """The library of frames where nobody gave one."""
     return next(name for name in _BACKENDS if find_spec(name) is not None)
+
+
+def ids_of_file(path: str, column: str) -> Callable[[str], Any]:
+    """What gives the ids of a pool their own type: whole numbers of a local Parquet file, else text."""
+    try:
+        if path.endswith(".parquet") and pa.types.is_integer(pq.read_schema(path).field(column).type):
+            return int
+    except (OSError, KeyError, pa.ArrowInvalid):
+        pass
+    return str
+
+
+def index_of(data: Any) -> Any:
+    """The index of a pandas frame; None for one of another library."""
+    return nw.maybe_get_index(nw.from_native(data, eager_only=True))
+
+
+def _named_rows(index: Any, rows: int) -> tuple[Sequence[Any], pa.Array]:
+    """The ids of rows that no column names, in their own type and as a column. Raises BadInput."""
+    if index is None:
+        return range(rows), pa.array(range(rows), pa.int64())
+    remedy = "name a column with id=..., or number the rows: frame.reset_index(drop=True)"
+    ids = index.tolist()
+    if not index.is_unique:
+        twice = index[index.duplicated()].tolist()[0]
+        raise BadInput(f"the frame's index has {twice!r} more than once, so it cannot name items; {remedy}")
+    if any(one is None or one != one for one in ids):
+        raise BadInput(f"the frame's index has missing values, so it cannot name items; {remedy}")
+    if all(type(one) is int and abs(one) < 2**63 for one in ids):
+        return ids, pa.array(ids, pa.int64())
+    texts = list(map(str, ids))
+    if len(set(texts)) < len(texts):
+        raise BadInput(f"the frame's index has different values that are written alike; {remedy}")
+    return ids, pa.array(texts, pa.string())
 
 
 def _written(table: pa.Table, keep: bool) -> tuple[str, tempfile.TemporaryDirectory[str] | None]:

@@ -1,55 +1,238 @@
-"""An evaluation in one call, labelled by a function of the caller's."""
+"""An evaluation in one call, labelled by whoever knows: a function, a Series, a mapping, a column."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from assay.evalcore.errors import BadInput
+from assay.face.arrays import index_of_series, values_of
 from assay.face.evaluation import Evaluation, begin
+from assay.face.frames import Source
 from assay.face.progress import counting
+from assay.face.question import BATCH_SIZE, CONFIDENCE, Column, Measures, Outcome
 from assay.face.results import Result
 from assay.tasks.desks.caller.desk import WaitingItem
+from assay.tasks.sources.column_names import column_names
+from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.values import as_text
 
-Oracle = Callable[[dict[str, Any]], Any] | Mapping[str, Any] | str
-"""A function of an item's row that returns its label, {item_id: label}, or a column of the frame."""
+Oracle = Any
+"""Whoever knows the labels: a function of an item's row, {item id: label}, a column's name or its values."""
+
+_Label = Callable[[WaitingItem], Any]
 
 
-def evaluate(data: Any, *, oracle: Oracle, **question: Any) -> Result:
+def evaluate(
+    data: Any = None,
+    *,
+    oracle: Oracle,
+    outcome: Outcome | None = None,
+    measures: Measures | None = None,
+    prediction: Column | None = None,
+    score: Column | None = None,
+    probability: Column | Mapping[str, Column] | None = None,
+    threshold: float | None = None,
+    judge: Column | Sequence[Column] | None = None,
+    cluster: Column | None = None,
+    systems: Mapping[str, Any] | None = None,
+    baseline: str | None = None,
+    pairs: str | None = None,
+    thresholds: Sequence[float] | None = None,
+    features: Sequence[str] | None = None,
+    id: Column | None = None,
+    show: Column | Sequence[Column] = (),
+    show_as: Mapping[str, str] | None = None,
+    segments: Column | Sequence[Column] = (),
+    target: float | Mapping[str, float] | None = None,
+    confidence: float = CONFIDENCE,
+    budget: int | Mapping[str, int] | None = None,
+    limit: Mapping[str, float] | None = None,
+    method: str = "auto",
+    drive: str | Sequence[str] | None = None,
+    batch_size: int = BATCH_SIZE,
+    seed: int = 0,
+    name: str | None = None,
+    store: str | None = None,
+    question: str | Mapping[str, str] | None = None,
+    guidelines: str | None = None,
+    desk: Mapping[str, Any] | None = None,
+    adjudication: Mapping[str, Any] | None = None,
+    warm_start: Mapping[str, Any] | None = None,
+    outcomes: Mapping[str, Any] | None = None,
+    deadline: Mapping[str, Any] | None = None,
+    skipped: str | None = None,
+    alerts: Mapping[str, Any] | None = None,
+    freeze_runner: str | None = None,
+) -> Result:
     """Estimate measures on predictions, asking the oracle for as few labels as the target takes.
 
-    data       as for `begin`
-    oracle     whoever knows the labels: a function of an item's row (a dictionary; None where it cannot
-               tell), a mapping from item id to label, or the name of a column with labels
-    question   as for `begin`: outcome, measures, prediction, score, target, budget ...
+    A *column* is its name, or the values themselves: an array, a Series or a list with one for each row.
+    Items are named by the frame's own index (pandas), by the column under `id`, by a column `item_id`, or by
+    the number of the row: a frame that is shuffled, filtered or split gives the answers that belong to its
+    rows. With `store=` the evaluation is durable: interrupted, the same call goes on where it was. With the
+    same seed and name the numbers are those of the command line.
 
-    With `store=` the evaluation is durable: interrupted, the same call goes on where it was.
-    With the same seed and name the numbers are those of the command line.
+    Args:
+        data: a frame (pandas, polars, pyarrow); the path or address of a file with predictions; the path of a
+            spec (.yaml), or a spec as a mapping; or nothing, where the columns are given themselves.
+        oracle: whoever knows the labels. A function of an item's row, which is a dictionary of the frame's
+            columns and `item_id`. A mapping from item id to label. A pandas Series, which goes by its index,
+            an array or a list with a label for each row. The name of a column. None is for an item that
+            cannot be decided.
+        outcome: what a label is. Two names: the positive and the negative class. More names: classes of equal
+            standing. Numbers: grades, from the lowest. `"number"`: any number. Anything else as under
+            `labels` in a spec, such as `{"tags": ["war", "arts"]}` or `{"number": {"min": 0}}`.
+        measures: one or several: `"f1", "recall(cat)", "fbeta(2)"`, or `{"name": "fbeta", "beta": 2}`. The
+            first drives what is asked.
+        prediction: column of predictions.
+        score: column of numbers, the higher the more likely positive.
+        probability: column of probabilities of the positive class, or of the confidence in the prediction; of
+            several classes `{"prefix": "p_"}` or `{class: column}`.
+        threshold: the score, or probability, from which on an item is predicted positive; instead of
+            `prediction`.
+        judge: columns that guess the label, but of two classes.
+        cluster: column that names what items come together in.
+        systems: the systems to compare: `{name: column of predictions}`, or
+            `{name: {"score": column, "threshold": 0.5}}`.
+        baseline: the system that others are compared with; the first unless said.
+        pairs: `"all"`: every two systems are compared.
+        thresholds: of the score, a system each.
+        features: columns of numbers, for methods that cut by features.
+        id: column that names the items.
+        show: columns that are shown to whoever answers.
+        show_as: how one is shown: `{"picture": "image"}`.
+        segments: columns that split the pool; measures are estimated in each part too.
+        target: the half-width of the interval at which it stops, or `{"variance": 0.0004}`; 0.05, or none
+            where the budget is too small for any.
+        confidence: of the intervals.
+        budget: the most labels it may buy, or `{"labels": 500, "audit": 50}`; 500, or every row of a smaller
+            frame.
+        limit: what the first measure must keep, for the verdict: `{"min": 0.8}`, `{"max": 0.1}` or both.
+        method: how items are chosen.
+        drive: the measures that the choice of items serves.
+        batch_size: items in a round.
+        seed: with the name, fixes every random choice.
+        name: of the evaluation in its store; made of the question and the rows unless given.
+        store: where its record is kept; in memory, gone with the result, unless named.
+        question: what people are asked about every item; as in a spec, and so are the others below.
+        guidelines: what people who label are told.
+        desk: where people label; the caller unless said.
+        adjudication: how labels are made of several answers.
+        warm_start: labels of an earlier evaluation.
+        outcomes: labels that come by themselves.
+        deadline: how long a round waits.
+        skipped: what becomes of items that everybody skipped.
+        alerts: who is told of a breach.
+        freeze_runner: who freezes a large pool.
 
-    Raises BadInput naming what is wrong with the predictions, the arguments or a label.
+    Raises:
+        BadInput: naming the argument, the column and the rows, or the label that is wrong.
 
-    >>> import assay, pyarrow
-    >>> mails = pyarrow.table({"score": [0.9, 0.8, 0.3, 0.2], "truth": ["spam", "ham", "ham", "ham"]})
-    >>> result = assay.evaluate(mails, outcome=["spam", "ham"], score="score", threshold=0.5,
-    ...                         measures=["precision"], oracle="truth")
-    >>> result.value, result.labels, result.stopped_by
-    (0.5, 2, 'pool')
+    Example:
+        >>> import assay, pyarrow
+        >>> mails = pyarrow.table({"score": [0.9, 0.8, 0.3, 0.2], "truth": ["spam", "ham", "ham", "ham"]})
+        >>> result = assay.evaluate(mails, outcome=["spam", "ham"], score="score", threshold=0.5,
+        ...                         measures=["precision"], oracle="truth")
+        >>> result.value, result.labels, result.stopped_by
+        (0.5, 2, 'pool')
+
+        The columns themselves, without a frame:
+
+        >>> result = assay.evaluate(score=[0.9, 0.8, 0.3, 0.2], threshold=0.5, oracle=[1, 0, 0, 0],
+        ...                         outcome=[1, 0], measures="precision")
+        >>> result.value
+        0.5
     """
-    evaluation = begin(data, **question)
+    question_asked = dict(locals())
+    del question_asked["oracle"]
+    evaluation = begin(**question_asked)
+    label = _label_of(oracle, evaluation)
     with counting(evaluation) as told:
         while items := evaluation.waiting():
-            result = evaluation.tell({one.item.item_id: _label(evaluation, oracle, one) for one in items})
-            told(result)
+            told(evaluation.tell({evaluation.own_id(one.item.item_id): label(one) for one in items}))
     return evaluation.result
 
 
-def _label(evaluation: Evaluation, oracle: Oracle, one: WaitingItem) -> Any:
-    item_id = one.item.item_id
-    if isinstance(oracle, Mapping):
-        if item_id not in oracle:
-            raise BadInput(f"oracle: the mapping has no label for item {item_id!r}; give one for every item")
-        return oracle[item_id]
-    row = evaluation.row(one)
+def _label_of(oracle: Oracle, evaluation: Evaluation) -> _Label:
+    """What gives the label of an item. Raises BadInput for what cannot."""
+    source = evaluation.source
+    if callable(oracle) and not hasattr(oracle, "__len__"):
+        return lambda one: oracle(evaluation.row(one))
     if isinstance(oracle, str):
-        if oracle not in row:
-            raise BadInput(f"oracle: there is no column {oracle!r}; give a frame that has it, or a function")
-        return row[oracle]
-    return oracle(row)
+        return _of_column(oracle, evaluation)
+    if isinstance(oracle, Mapping):
+        return lambda one: _looked_up(oracle, evaluation, one)
+    by_index = index_of_series(oracle)
+    if by_index is not None:
+        return _of_series(oracle, by_index, evaluation)
+    if not hasattr(oracle, "__len__") or getattr(oracle, "ndim", 1) != 1:
+        raise BadInput(
+            "oracle: give a function of an item's row, a mapping from item id to label, a Series or an array "
+            "of labels, or the name of a column"
+        )
+    if source is None or source.table is None:
+        raise BadInput("oracle: labels in order go with a frame; give a mapping from item id to label")
+    labels = values_of(oracle)
+    if len(labels) != len(source.ids):
+        raise BadInput(f"oracle: has {len(labels):,} labels, and the frame has {len(source.ids):,} rows")
+    return lambda one: labels[source.places[one.item.item_id]]
+
+
+def _looked_up(labels: Mapping[Any, Any], evaluation: Evaluation, one: WaitingItem) -> Any:
+    own = evaluation.own_id(one.item.item_id)
+    for key in (own, one.item.item_id):
+        if key in labels:
+            return labels[key]
+    raise BadInput(f"oracle: there is no label for item {own!r}; give one for every item")
+
+
+def _of_series(series: Any, index: Any, evaluation: Evaluation) -> _Label:
+    """By the frame's index, as pandas has it; by the names of the items where it is indexed by these.
+
+    Raises BadInput where both would do and say different things.
+    """
+    source = evaluation.source
+    if not index.is_unique:
+        raise BadInput("oracle: the Series' index has a value twice; give a unique index, or an array")
+    labels = dict(zip(index.tolist(), values_of(series), strict=True))
+    if source is None or source.index is None or list(source.index) == list(source.ids):
+        return lambda one: _looked_up(labels, evaluation, one)
+    of_rows = source.index.tolist()
+    aligned, named = all(one in labels for one in of_rows), all(one in labels for one in source.ids)
+    if aligned and named:
+        raise BadInput(
+            f"oracle: the Series' index could be the frame's index or the column {source.id!r}; give "
+            "series.to_dict() if it has the items' ids, or the name of a column"
+        )
+    if not aligned:
+        return lambda one: _looked_up(labels, evaluation, one)
+    return lambda one: labels[of_rows[source.places[one.item.item_id]]]
+
+
+def _of_column(column: str, evaluation: Evaluation) -> _Label:
+    source = evaluation.source
+    if source is not None and source.table is None:
+        labels = _labels_in_file(source, column)
+        return lambda one: labels[one.item.item_id]
+
+    def label(one: WaitingItem) -> Any:
+        row = evaluation.row(one)
+        if column not in row:
+            raise BadInput(f"oracle: there is no column {column!r}; the items have {', '.join(row)}")
+        return row[column]
+
+    return label
+
+
+def _labels_in_file(source: Source, column: str) -> Mapping[str, Any]:
+    """Item id -> label of a file's rows. Raises BadInput."""
+    opened = open_source(source.path)
+    there = column_names(opened)
+    if column not in there:
+        raise BadInput(f"oracle: {source.path} has no column {column!r}; it has {', '.join(there)}")
+    labels: dict[str, Any] = {}
+    for batch in opened.batches([source.id, column]):
+        ids, values = (pa.array(batch.columns.column(at)) for at in (0, 1))
+        labels.update(zip(as_text(ids).to_pylist(), values.to_pylist(), strict=True))
+    return labels

@@ -1,6 +1,6 @@
 """Measures from labels that somebody has, and the chances with which the items were drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,17 +8,27 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import OutcomeMeasure
-from assay.evalcore.outcome_measures.registry import FAMILIES, outcome_measure
+from assay.evalcore.outcome_measures.difference import difference
+from assay.evalcore.outcome_measures.registry import outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
-from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.items import Items
-from assay.evalcore.outcomes.numbers import Numbers
 from assay.evalcore.types import Floats
 from assay.evalcore.weighted.estimate import Labelled, weighted_estimates
 from assay.evalcore.weighted.sample import NO_GROUP, WeightedSample
+from assay.face.arrays import with_columns
 from assay.face.frames import table_of
-from assay.face.question import listed
+from assay.face.question import (
+    CONFIDENCE,
+    Column,
+    KnownOutcome,
+    Measures,
+    Outcome,
+    known_outcome,
+    measures_as_written,
+    systems_of,
+)
 from assay.face.results import Estimates, estimate_of
+from assay.tasks.replay.kinds import READERS
 from assay.tasks.report import EstimateRow
 from assay.tasks.spec.measure_text import named_measure
 
@@ -26,92 +36,129 @@ _FAR = 3.0   # weights whose sum is further from the pool's size than this facto
 
 
 def estimate(
-    labelled: Any,
+    labelled: Any = None,
     *,
-    measures: str | Sequence[str],
-    weight: str = "inclusion_probability",
+    outcome: Outcome | None = None,
+    measures: Measures | None = None,
+    label: Column = "label",
+    prediction: Column = "prediction",
+    systems: Mapping[str, Any] | None = None,
+    weight: Column = "inclusion_probability",
     pool_size: int,
-    outcome: str | Sequence[Any] | None = None,
-    label: str = "label",
-    prediction: str = "prediction",
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Estimates:
     """Estimate measures of a pool from labelled items that were drawn with known chances.
-
-    labelled    a frame (pandas, polars, pyarrow) with a row for each labelled item
-    measures    f1, recall(cat), macro_f1, fbeta(2) ...; as in docs/outcomes.md
-    weight      the column of each item's chance to be drawn, in (0, 1]; or, if its name does not end in
-                `probability`, the number of items that it stands for (`sample_weight` of `assay export`)
-    pool_size   items in the pool
-    outcome     the positive and the negative class; more classes; or "number"; the classes that occur if left
-                out
-    label, prediction   columns; prediction is not needed where no measure looks at it
 
     Values are those of scikit-learn with `sample_weight`; intervals take the draws of items as independent
     (`assay.evalcore.weighted.estimate`). Where the labels cannot carry a measure it has no value and says so.
 
-    Raises BadInput naming the column and what is wrong with it.
+    Args:
+        labelled: a frame (pandas, polars, pyarrow) with a row for each labelled item; or nothing, where the
+            columns are given themselves, as arrays or Series.
+        outcome: what a label is, as for `evaluate`; the classes that occur in the labels if left out. A kind
+            alone ("classes", "grades", "tags", "preference") leaves the names to the labels too.
+        measures: one or several, as for `evaluate`.
+        label: column of true labels.
+        prediction: column of predictions; not needed where no measure looks at it.
+        systems: the systems to compare, as for `evaluate`: {name: column of predictions}. The first is the
+            baseline.
+        weight: column of each item's chance to be drawn, in (0, 1]; or, if its name does not end in
+            `probability`, of the number of items that it stands for (`sample_weight` of `assay export`).
+        pool_size: items in the pool.
+        confidence: of the intervals.
 
-    >>> import assay, pyarrow
-    >>> rows = pyarrow.table({"label": ["spam", "ham"] * 30, "prediction": ["spam"] * 15 + ["ham"] * 45,
-    ...                       "inclusion_probability": [0.1] * 60})
-    >>> found = assay.estimate(rows, measures=["precision"], outcome=["spam", "ham"], pool_size=600)
-    >>> round(found.value, 3)
-    0.533
+    Raises:
+        BadInput: naming the argument, or the column and what is wrong with it.
+
+    Example:
+        >>> import assay, pyarrow
+        >>> rows = pyarrow.table({"label": ["spam", "ham"] * 30, "prediction": ["spam"] * 15 + ["ham"] * 45,
+        ...                       "inclusion_probability": [0.1] * 60})
+        >>> found = assay.estimate(rows, measures=["precision"], outcome=["spam", "ham"], pool_size=600)
+        >>> round(found.value, 3)
+        0.533
     """
+    labelled, named = with_columns(labelled, {
+        "label": label, "prediction": prediction, "systems": systems, "weight": weight,
+    })
     table, backend = table_of(labelled)
-    kind, positive = _kind(table, outcome, [label, prediction])
-    weights = _weights(table, weight, pool_size)
-    codes = _codes(kind, table, label)
-    guessed = prediction in table.column_names
+    predicted = _predictions(table, named)
+    what = known_outcome(outcome)
+    spoken = {
+        name: what.column(name, _column(table, name, gaps=what.reader == "tags"))
+        for name in (named["label"], *predicted.values())
+    }
+    kind = what.kind or READERS[what.reader].kind("the frame", spoken, [])
+    written = measures_as_written(measures)
+    weights = _weights(table, named["weight"], pool_size, by_name=isinstance(weight, str))
+    codes = {name: _codes(what, kind, name, column) for name, column in spoken.items()}
     n = len(weights)
-    items = Items(prediction=_codes(kind, table, prediction)[:, None] if guessed else np.zeros((n, 0)))
+    guesses = [codes[column] for column in predicted.values()]
+    items = Items(prediction=np.stack(guesses, axis=1) if guesses else np.zeros((n, 0)))
     sample = WeightedSample(
         cell=np.zeros(n, np.int64), rank=np.arange(n), round=np.ones(n, np.int64), draw=np.arange(n),
-        label=codes, probability=1 / weights, weight=weights, factor=weights * (weights - 1),
+        label=codes[named["label"]], probability=1 / weights, weight=weights, factor=weights * (weights - 1),
         group=np.full(n, NO_GROUP), reached=np.ones(1, np.bool_), exact=n == pool_size,
     )
-    found = weighted_estimates(
-        kind, [_measure(kind, positive, written, pool_size) for written in listed(measures)], sample,
-        Labelled(items=items, among=np.ones(n, np.bool_)), confidence,
-    )
-    return Estimates(backend=backend, estimates=tuple(
-        estimate_of(EstimateRow(
+    of = Labelled(items=items, among=np.ones(n, np.bool_))
+    rows = [
+        EstimateRow(
             measure=e.measure, value=e.value, lower=e.lower, upper=e.upper, confidence=e.confidence,
             interval=e.interval, labels=e.labels, undefined_reason=e.undefined_reason, class_name=e.of_class,
-        ))
-        for e in found
-    ))
+            system=system, versus=versus,
+        )
+        for one in written
+        for measure, system, versus in _of_systems(one, kind, pool_size, list(systems or ()))
+        for e in weighted_estimates(kind, [measure], sample, of, confidence)
+    ]
+    return Estimates(backend=backend, estimates=tuple(map(estimate_of, rows)))
 
 
-def _kind(
-    table: pa.Table, outcome: str | Sequence[Any] | None, columns: Sequence[str]
-) -> tuple[OutcomeKind, str | None]:
-    """What a label is, and the positive class where there is one."""
-    if outcome == "number":
-        return Numbers(), None
-    if isinstance(outcome, str):
-        raise BadInput(f"outcome: {outcome!r} is neither 'number' nor a list of classes")
-    if outcome is not None:
-        names = tuple(str(name) for name in outcome)
-        return Classes(names=names), names[0] if len(names) == 2 else None
-    there = [name for name in columns if name in table.column_names]
-    found = {str(value) for name in there for value in table.column(name).to_pylist() if value is not None}
-    return Classes(names=tuple(sorted(found))), None
+def _predictions(table: pa.Table, named: Mapping[str, Any]) -> dict[str, str]:
+    """System -> its column; of one without a name, "". Raises BadInput."""
+    if named["systems"] is None:
+        column = named["prediction"]
+        return {"": column} if column in table.column_names else {}
+    found = {}
+    for name, system in systems_of(named["systems"]).items():
+        column = system.get("prediction") if isinstance(system, Mapping) and len(system) == 1 else None
+        if not isinstance(column, str):
+            raise BadInput(f"systems: {name!r} needs a column of predictions: systems={{{name!r}: column}}")
+        found[name] = column
+    return found
 
 
-def _measure(kind: OutcomeKind, positive: str | None, written: str, pool_size: int) -> OutcomeMeasure:
+def _of_systems(
+    written: str, kind: OutcomeKind, pool_size: int, systems: Sequence[str]
+) -> list[tuple[OutcomeMeasure, str | None, str | None]]:
+    """A measure with the system it is of and the one it is compared with: differences first."""
     name, options = named_measure(written)
-    family = FAMILIES.get((kind.name, name))
-    if family is not None and positive is not None and "class" in family.options:
-        options.setdefault("class", positive)
-    return outcome_measure(name, kind, pool_size, options=options)
+    try:
+        first = outcome_measure(name, kind, pool_size, options=options)
+        if first.system is None or not systems:
+            return [(first, None, None)]
+        others = [
+            outcome_measure(name, kind, pool_size, system=at, options=options)
+            for at in range(1, len(systems))
+        ]
+    except BadInput as error:
+        raise BadInput(f"measures: {error}") from None
+    apart = [(difference(one, first), name, systems[0])
+             for one, name in zip(others, systems[1:], strict=True)]
+    return [*apart, *((one, name, None) for one, name in zip([first, *others], systems, strict=True))]
 
 
-def _weights(table: pa.Table, column: str, pool_size: int) -> Floats:
-    """The items of the pool that each row stands for (n,)."""
-    given = np.asarray(_column(table, column).cast(pa.float64()).to_numpy(zero_copy_only=False))
-    by_chance = column.endswith("probability")
+def _weights(table: pa.Table, column: str, pool_size: int, *, by_name: bool) -> Floats:
+    """The items of the pool that each row stands for (n,).
+
+    by_name: whether the column's name says what it holds; else whether its values are chances, at most 1.
+    """
+    values = _column(table, column)
+    try:
+        given = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise BadInput(f"column {column!r}: holds {values.type} values, and weights are numbers") from None
+    by_chance = column.endswith("probability") if by_name else bool(np.all(given <= 1))
     good = (given > 0) & (given <= 1) if by_chance else given >= 1
     if not len(given) or not np.all(good):
         what = "is a chance above 0 and at most 1" if by_chance else "is a number of items, 1 or more"
@@ -126,18 +173,18 @@ def _weights(table: pa.Table, column: str, pool_size: int) -> Floats:
     return weights
 
 
-def _codes(kind: OutcomeKind, table: pa.Table, column: str) -> Floats:
-    values = _column(table, column)
-    if values.null_count:
-        raise BadInput(f"column {column!r}: {values.null_count} rows have no value; drop them first")
-    given = values.to_pylist()
+def _codes(what: KnownOutcome, kind: OutcomeKind, name: str, values: pa.Array) -> Floats:
     try:
-        return np.asarray(kind.encode(given if kind.name == "number" else [str(one) for one in given]))
-    except (ValueError, KeyError, BadInput) as error:
-        raise BadInput(f"column {column!r}: {error}") from None
+        return READERS[what.reader].codes("the frame", name, values, kind)
+    except (ValueError, KeyError) as error:
+        raise BadInput(f"column {name!r}: {error}") from None
 
 
-def _column(table: pa.Table, column: str) -> pa.ChunkedArray:
+def _column(table: pa.Table, column: str, *, gaps: bool = False) -> pa.Array:
+    """gaps: whether a row may have no value, as an item may have no tag."""
     if column not in table.column_names:
         raise BadInput(f"the frame has no column {column!r}; it has {', '.join(table.column_names)}")
-    return table.column(column)
+    values = table.column(column).combine_chunks()
+    if values.null_count and not gaps:
+        raise BadInput(f"column {column!r}: {values.null_count} rows have no value; drop them first")
+    return values

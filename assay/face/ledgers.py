@@ -25,7 +25,11 @@ class Evaluations:
         return monitors(self.store)
 
     def load(self, name: str) -> Evaluation:
-        """One of its evaluations. Raises UnknownEvaluation."""
+        """One of its evaluations.
+
+        Raises:
+            UnknownEvaluation: with the names that there are.
+        """
         return Evaluation(self.store, open_evaluation(self.store, name).name)
 
     def __repr__(self) -> str:
@@ -35,10 +39,12 @@ class Evaluations:
 def open(store: str | None = None) -> Evaluations:
     """The evaluations of a store.
 
-    store   a folder or s3://bucket/prefix; ASSAY_STORE, or ./assay-ledger, unless given
+    Args:
+        store: a folder or s3://bucket/prefix; ASSAY_STORE, or ./assay-ledger, unless given.
 
-    >>> import assay
-    >>> assay.open("./a-folder-without-any").evaluations()
-    []
+    Example:
+        >>> import assay
+        >>> assay.open("./a-folder-without-any").evaluations()
+        []
     """
     return Evaluations(store=open_store(store or Settings().store))

@@ -20,13 +20,13 @@ from assay.tasks.spec.strict_yaml import parse
 class Logs:
     """A pool that was made of another tool's logs, and the spec to start from."""
 
-    path: str                       # of the pool
-    format: str                     # what the logs were: inspect, lm-eval, ...
+    path: str                       #: of the pool
+    format: str                     #: what the logs were: inspect, lm-eval, ...
     rows: int
     columns: tuple[str, ...]
-    systems: tuple[str, ...]        # the models that are in it
-    notes: tuple[str, ...]          # what is not imported, and what was noticed
-    spec_text: str                  # YAML, with comments
+    systems: tuple[str, ...]        #: the models that are in it
+    notes: tuple[str, ...]          #: what is not imported, and what was noticed
+    spec_text: str                  #: YAML, with comments
 
     @property
     def spec(self) -> JsonObject:
@@ -57,21 +57,25 @@ def import_logs(
 ) -> Logs:
     """Make a pool of logs or tables of another tool.
 
-    given    a file, a folder or an address, or several of them, of one format
-    to       the pool to write, a name that ends in .parquet; it must not exist yet
-    format   what `given` is, where its content does not say: docs/how-to/import.md names all
-    layout   of logs with several models: `responses`, a row for each, or `questions`, a row for each question
-             with the responses side by side; by question where the models can be compared so, unless said
+    Args:
+        given: a file, a folder or an address, or several of them, of one format.
+        to: the pool to write, a name that ends in .parquet; it must not exist yet.
+        format: what `given` is, where its content does not say: docs/how-to/import.md names all.
+        layout: of logs with several models: `responses`, a row for each, or `questions`, a row for each
+            question with the responses side by side; by question where the models can be compared so, unless
+            said.
 
-    Raises BadInput naming the file and what is wrong with it.
+    Raises:
+        BadInput: naming the file and what is wrong with it.
 
-    >>> import assay
-    >>> try:
-    ...     logs = assay.import_logs("no-such-logs/", to="pool.parquet")
-    ...     evaluation = assay.begin(logs.spec)
-    ... except assay.errors.BadInput as error:
-    ...     print(error)
-    no-such-logs/: there is no such file or folder
+    Example:
+        >>> import assay
+        >>> try:
+        ...     logs = assay.import_logs("no-such-logs/", to="pool.parquet")
+        ...     evaluation = assay.begin(logs.spec)
+        ... except assay.errors.BadInput as error:
+        ...     print(error)
+        no-such-logs/: there is no such file or folder
     """
     several = [given] if isinstance(given, str | Path) else list(given)
     found = bring_in(several, Path(to), format, layout)

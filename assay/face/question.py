@@ -1,60 +1,128 @@
-"""From the arguments of `begin` and `evaluate` to a spec: the same keys as in a spec file, said in Python."""
+"""From the arguments of `begin`, `evaluate`, `replay` and `estimate` to what is asked: one meaning in all.
+
+    outcome    two names: the positive class and the negative one; more names: classes; numbers: grades from
+               the lowest; "number"; a mapping, as under `labels` in a spec
+    measures   one or several: "f1", "recall(cat)", "fbeta(2)", or {"name": "fbeta", "beta": 2}
+    systems    {name: predictions}, or {name: {"prediction": ...}}, {name: {"score": ..., "threshold": 0.5}}
+
+A column is its name, or the values themselves (`assay.face.arrays`).
+"""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.evalcore.errors import BadInput
+import pyarrow as pa
+from pydantic import TypeAdapter, ValidationError
+
+from assay.evalcore.errors import BadInput, nearest
+from assay.evalcore.evaluation.stopping import least_budget
+from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.types import JsonObject
 from assay.face.frames import Source
+from assay.tasks.sources.values import as_text
+from assay.tasks.spec.consistency import never_met
 from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.labels.classes import Grades, TwoClasses
+from assay.tasks.spec.labels.kinds import Compared, Labels
+from assay.tasks.spec.measure_text import named_measure, written_measure
+from assay.tasks.spec.question import MeasureChoice
 
-BUDGET = 500
-POOL_KEYS = (
-    "prediction", "score", "probability", "threshold", "judge", "cluster", "systems", "baseline", "pairs",
-    "thresholds",
+Column = Any
+"""The name of a column, or its values: an array, a Series, a list."""
+
+Outcome = str | Sequence[Any] | Mapping[str, Any]
+Measures = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+
+BUDGET, HALF_WIDTH, CONFIDENCE, BATCH_SIZE = 500, 0.05, 0.95, 25
+KINDS = ("classes", "grades", "tags", "number", "preference")
+
+OF_POOL = {       # argument -> key under `pool`
+    "prediction": "prediction", "score": "score", "probability": "probability", "threshold": "threshold",
+    "thresholds": "thresholds", "judge": "judge", "cluster": "cluster", "systems": "systems",
+    "baseline": "baseline", "pairs": "pairs", "features": "features", "show": "display",
+    "show_as": "show_as", "segments": "segments", "id": "id",
+}
+COLUMNS = (
+    "prediction", "score", "probability", "judge", "cluster", "systems", "features", "show", "segments", "id",
 )
+_OF_SPEC = {      # argument -> key, of those with another name in a spec
+    "outcome": "labels", "measures": "measure", "limit": "threshold", "target": "target", "budget": "budget",
+}
+_DEFAULTS = {"method": "auto", "seed": 0, "batch_size": BATCH_SIZE}   # what a spec takes for not said
+_LABELS: TypeAdapter[Any] = TypeAdapter(Labels)
+_LISTED = ("show", "segments", "features", "thresholds")
 
 
-def spec_of(
-    source: Source,
-    *,
-    outcome: Any,
-    measures: Any,
-    target: float | Mapping[str, float],
-    budget: int | None,
-    columns: Mapping[str, Any],
-    show: Sequence[str],
-    segments: Sequence[str],
-    more: Mapping[str, Any],
-) -> Spec:
-    """The spec of these arguments. Raises BadInput naming each key that is wrong, as for a spec file."""
-    unknown = sorted(set(columns) - set(POOL_KEYS))
-    if unknown:
-        raise TypeError(f"unexpected argument {unknown[0]!r}")
-    pool = {"source": source.path, "id": source.id} | {
-        key: _plain(value) for key, value in columns.items() if value is not None
+def spec_of(source: Source, asked: Mapping[str, Any]) -> Spec:
+    """The spec of the arguments of `begin`. Raises BadInput naming each argument that is wrong."""
+    given = {
+        name: _plain(value) for name, value in asked.items()
+        if value is not None and value != _DEFAULTS.get(name, ())
     }
-    if show:
-        pool["display"] = listed(show)
-    if segments:
-        pool["segments"] = listed(segments)
-    if measures is None:
+    pool: dict[str, Any] = {"source": source.path, "id": source.id}
+    for name, key in OF_POOL.items():
+        if name in given and name != "id" and given[name] != ():
+            pool[key] = listed(given[name]) if name in _LISTED else given[name]
+    if isinstance(pool.get("systems"), Mapping):
+        pool["systems"] = systems_of(pool["systems"])
+    if "measures" not in given:
         raise BadInput("measures: name at least one, such as measures=['f1']")
     data: dict[str, Any] = {
         "pool": pool,
-        "labels": labels_of(outcome),
-        "measure": listed(measures),
-        "target": _plain(target) if isinstance(target, Mapping) else {"half_width": target},
-        "budget": {"labels": _plain(budget) if budget is not None else _affordable(source)},
+        "labels": labels_of(given.get("outcome")),
+        "measure": [_in_spec(one) for one in listed(given["measures"])],
+        **_goals(source, given),
         "desk": {"kind": "caller"},
-        **{key: _plain(value) for key, value in more.items() if value is not None},
+        **{name: value for name, value in given.items()
+           if name not in (*OF_POOL, *_OF_SPEC, "confidence", "store")},
     }
+    if "limit" in given:
+        data["threshold"] = given["limit"]
     if "name" not in data:
         data["name"] = _named(data)
-    return Spec.from_json(data, origin="assay")
+    try:
+        spec = Spec.from_json(data, origin="")
+    except BadInput as error:
+        raise BadInput(in_python(str(error).removeprefix(": "))) from None
+    _check_goals(source, spec)
+    return spec
+
+
+def _goals(source: Source, given: Mapping[str, Any]) -> JsonObject:
+    """`target` and `budget`: where no target is asked for and the budget can meet none, there is none."""
+    budget = given.get("budget")
+    if not isinstance(budget, Mapping):
+        budget = {"labels": _affordable(source) if budget is None else budget}
+    target = given.get("target")
+    if target is None:
+        labels, size = budget.get("labels"), given.get("batch_size", BATCH_SIZE)
+        if isinstance(labels, int) and isinstance(size, int) and size > 0 and labels >= least_budget(size):
+            target = {"half_width": HALF_WIDTH}
+        else:
+            target = {}
+    elif not isinstance(target, Mapping):
+        target = {"half_width": target}
+    confidence = given["confidence"]
+    if confidence != CONFIDENCE:
+        if target.get("confidence", confidence) != confidence:
+            raise BadInput("confidence: the target has another one; say it once")
+        target = {**target, "confidence": confidence}
+    return {"target": target, "budget": budget}
+
+
+def _check_goals(source: Source, spec: Spec) -> None:
+    """Raises BadInput for a target that cannot be met; every row of a small frame may be labelled."""
+    every = source.table is not None and spec.budget.labels >= len(source.table)
+    never = None if every else never_met(
+        spec.target, spec.budget, spec.batch_size, known=spec.knows_labels
+    )
+    if never:
+        raise BadInput(f"budget {never}")
 
 
 def _affordable(source: Source) -> int:
@@ -70,11 +138,33 @@ def _named(data: Mapping[str, Any]) -> str:
     return f"evaluation-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def labels_of(outcome: Any) -> JsonObject:
-    """What people answer, as a spec has it under `labels`.
+def check_columns(source: Source, columns: Mapping[str, Any]) -> None:
+    """Raise BadInput naming the argument whose column a frame does not have."""
+    if source.table is None:
+        return
+    there = source.columns
+    for argument, given in columns.items():
+        for name in _names_in(argument, given):
+            if name not in there:
+                raise BadInput(
+                    f"{argument}: the frame has no column {name!r}; {nearest(name, there, 'columns')}"
+                )
 
-    outcome   two names: the positive class and the negative one; more names: classes; numbers: grades from
-              the lowest; a mapping: as in a spec, such as {"tags": [...]} or {"number": {"min": 0}}
+
+def _names_in(argument: str, given: Any) -> Iterator[str]:
+    """The columns that an argument names: in a list, by class, by system."""
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, Mapping):
+        for key, one in given.items():
+            if argument != "probability" or set(given) != {"prefix"}:
+                yield from _names_in("" if key != "probability" else key, one)
+    elif isinstance(given, list | tuple):
+        yield from (one for one in given if isinstance(one, str))
+
+
+def labels_of(outcome: Any) -> JsonObject:
+    """What people answer, as a spec has it under `labels`; see the head of this file.
 
     >>> labels_of(["spam", "ham"])
     {'positive': 'spam', 'negative': 'ham'}
@@ -82,9 +172,18 @@ def labels_of(outcome: Any) -> JsonObject:
     {'classes': ['cat', 'dog', 'owl']}
     >>> labels_of([1, 2, 3])
     {'grades': [1, 2, 3]}
+    >>> labels_of("number")
+    {'number': {}}
     """
     if isinstance(outcome, Mapping):
         return {str(key): _plain(value) for key, value in outcome.items()}
+    if outcome == "number":
+        return {"number": {}}
+    if outcome in KINDS:
+        raise BadInput(
+            f"outcome: there are no labels yet to say which {outcome} there are; list them, the positive "
+            "class first where there are two"
+        )
     if outcome is None or isinstance(outcome, str):
         raise BadInput("outcome: list the classes, the positive one first: outcome=['spam', 'ham']")
     names = [_plain(name) for name in outcome]
@@ -95,9 +194,115 @@ def labels_of(outcome: Any) -> JsonObject:
     return {"classes": [str(name) for name in names]}
 
 
+@dataclass(frozen=True, kw_only=True)
+class KnownOutcome:
+    """What labels are, where there are labels: of `replay` and `estimate`."""
+
+    reader: str                              # how columns of it are read: a key of `READERS`
+    kind: OutcomeKind | None = None          # None: the classes, grades or tags that occur
+    spellings: Mapping[str, str] = field(default_factory=dict)   # of two classes and of grades
+    positive: str | None = None              # the positive class of two
+
+    def column(self, name: str, values: pa.Array) -> pa.Array:
+        """A column in the words of the outcome. Raises BadInput for what is none of them."""
+        if self.kind is None or self.reader in ("number", "tags"):
+            return values
+        texts = [None if one is None else self.spellings.get(one, one) for one in as_text(values).to_pylist()]
+        strange = next((one for one in texts if one is not None and one not in self.kind.parts), None)
+        if strange is not None:
+            names = self.kind.parts[::-1] if self.positive else self.kind.parts     # the positive one first
+            raise BadInput(f"column {name!r}: {strange!r} is none of the classes {', '.join(names)}")
+        return pa.array(texts, pa.string())
+
+
+def known_outcome(outcome: Any) -> KnownOutcome:
+    """What labels are; None and a kind alone leave the names to the labels. Raises BadInput."""
+    if outcome is None or (isinstance(outcome, str) and outcome in KINDS):
+        return KnownOutcome(reader=outcome or "classes")
+    if isinstance(outcome, str):
+        raise BadInput(f"outcome: {outcome!r} is neither a list of classes nor one of {', '.join(KINDS)}")
+    try:
+        form = _LABELS.validate_python(Compared(labels_of(outcome)))
+    except ValidationError as error:
+        said = "; ".join(one["msg"] for one in error.errors())
+        raise BadInput(f"outcome: {said}") from None
+    reader = {"number": "number", "tags": "tags", "preference": "preference"}.get(form.task, "classes")
+    return KnownOutcome(
+        reader="grades" if isinstance(form, Grades) else reader, kind=form.outcome,
+        spellings=form.spellings, positive=form.positive if isinstance(form, TwoClasses) else None,
+    )
+
+
+def systems_of(systems: Mapping[str, Any]) -> JsonObject:
+    """Systems as a spec has them.
+
+    >>> systems_of({"old": "predicted_by_old"})
+    {'old': {'prediction': 'predicted_by_old'}}
+    """
+    return {name: {"prediction": one} if isinstance(one, str) else one for name, one in systems.items()}
+
+
+def measures_as_written(measures: Any) -> list[str]:
+    """Measures as `assay replay` takes them: fbeta(2). Raises BadInput."""
+    if measures is None:
+        raise BadInput("measures: name at least one, such as measures=['f1']")
+    written = [
+        one if isinstance(one, str) else
+        written_measure(one["name"], {key: _plain(value) for key, value in one.items() if key != "name"})
+        for one in listed(measures)
+    ]
+    try:
+        for one in written:
+            MeasureChoice.check_name(named_measure(one)[0])
+    except BadInput as error:
+        raise BadInput(f"measures: {error}") from None
+    return written
+
+
+def _in_spec(measure: Any) -> Any:
+    """A measure as a spec has it: a name alone, or with its settings."""
+    if not isinstance(measure, str) or "(" not in measure:
+        return measure
+    try:
+        name, settings = named_measure(measure)
+    except BadInput as error:
+        raise BadInput(f"measures: {error}") from None
+    return {"name": name, **{key: _plain(value) for key, value in settings.items()}}
+
+
 def listed(value: Any) -> list[Any]:
     """One name, or several: a list of plain values."""
-    return [value] if isinstance(value, str | Mapping) else [_plain(one) for one in value]
+    return [value] if isinstance(value, str | Mapping | int | float) else [_plain(one) for one in value]
+
+
+_CALLED = {f"pool.{key}": name for name, key in OF_POOL.items()} | {
+    "target.half_width": "target", "budget.labels": "budget",
+} | {key: name for name, key in _OF_SPEC.items()}
+
+
+_NAMES = "|".join([*OF_POOL, *_OF_SPEC, *_DEFAULTS])
+_VERBS = r"(?:is|are|must|has|have|lists?|needs?|names?|applies|cannot|lacks?|and|belongs?|takes)\b"
+
+
+def in_python(text: str) -> str:
+    """What is said of the keys of a spec, said of the arguments of `begin`.
+
+    >>> in_python("$.pool.display names 'x'; give pool.probability or `measure`")
+    "show names 'x'; give probability or `measures`"
+    """
+    text = re.sub(r"\$\.labels\.(\w+)", r"outcome['\1']", text).replace("$.labels", "outcome")
+    text = re.sub(r"^pool\.source:", "data:", text)
+    for key, name in _CALLED.items():
+        text = re.sub(rf"\$\.{re.escape(key)}(?![\w.])", name, text)
+        if "." in key:
+            text = re.sub(rf"(?<![\w.$]){re.escape(key)}(?!\w)", name, text)
+    for key, name in (("display", "show"), ("measure", "measures"), ("labels", "outcome")):
+        text = text.replace(f"`{key}`", f"`{name}`")
+    text = re.sub(r"\$\.(target|budget|pool\.systems)", lambda found: found[1].removeprefix("pool."), text)
+    text = re.sub(r"\$\.threshold\b", "limit", text)
+    text = text.replace("$.pool ", "the columns: ").replace("$.", "")
+    text = re.sub(rf"(?m)^(\s*(?:{_NAMES})[\[\]'\w.]*) (?!{_VERBS})", r"\1: ", text)
+    return re.sub(r"\blabels: (\{[^}]*\})", r"outcome=\1", text)
 
 
 def _plain(value: Any) -> Any:

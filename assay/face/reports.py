@@ -10,25 +10,29 @@ from assay.face.evaluation import Evaluation, load
 def report(evaluations: Iterable[Evaluation | str], path: str | Path, *, store: str | None = None) -> Path:
     """Write several evaluations as one HTML page: a table, their intervals by measure, and a part for each.
 
-    evaluations   what `begin` and `load` return, or names
-    path          the file, without links to elsewhere
-    store         where the names are found; ASSAY_STORE, or ./assay-ledger, unless given
+    Args:
+        evaluations: what `begin` and `load` return, or names.
+        path: the file, without links to elsewhere.
+        store: where the names are found; ASSAY_STORE, or ./assay-ledger, unless given.
 
-    Raises BadInput without any, UnknownEvaluation for a name that the store does not have, NothingToReport
-    for one whose first round is still open.
+    Raises:
+        BadInput: without any.
+        UnknownEvaluation: for a name that the store does not have.
+        NothingToReport: for one whose first round is still open.
 
-    >>> import assay, pathlib, pyarrow, tempfile
-    >>> mails = pyarrow.table({"score": [0.9, 0.2], "truth": ["spam", "ham"]})
-    >>> evaluations = []
-    >>> for name in ("october", "november"):
-    ...     evaluation = assay.begin(mails, outcome=["spam", "ham"], score="score", threshold=0.5,
-    ...                              measures=["accuracy"], name=name)
-    ...     told = evaluation.tell({"0": "spam", "1": "ham"}) if len(evaluation.ask()) else None
-    ...     evaluations.append(evaluation)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = assay.report(evaluations, pathlib.Path(folder) / "both.html").read_text()
-    >>> "november" in page
-    True
+    Example:
+        >>> import assay, pathlib, pyarrow, tempfile
+        >>> mails = pyarrow.table({"score": [0.9, 0.2], "truth": ["spam", "ham"]})
+        >>> evaluations = []
+        >>> for name in ("october", "november"):
+        ...     evaluation = assay.begin(mails, outcome=["spam", "ham"], score="score", threshold=0.5,
+        ...                              measures=["accuracy"], name=name)
+        ...     told = evaluation.tell({0: "spam", 1: "ham"}) if len(evaluation.ask()) else None
+        ...     evaluations.append(evaluation)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = assay.report(evaluations, pathlib.Path(folder) / "both.html").read_text()
+        >>> "november" in page
+        True
     """
     from assay.tasks.report import write_files
     from assay.tasks.report.several.page import several_html

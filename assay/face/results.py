@@ -1,7 +1,11 @@
-"""What evaluations and replays say: frozen values that print, convert to frames, and draw themselves."""
+"""What evaluations, estimates and replays say: frozen values that print, become frames, draw themselves.
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+An estimate is the record that reports are made of (`assay.tasks.report.EstimateRow`), and every form of it
+here has the numbers, the rounding, the wide interval and the warnings that the page and the terminal have.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -11,52 +15,87 @@ from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.replay.printed import ReplayJson
 from assay.tasks.replay.result import ReplayResult
 from assay.tasks.replay.table import as_text
-from assay.tasks.report import EstimateRow, wording
+from assay.tasks.report import EstimateRow, price, sentences, wording
+from assay.tasks.report.machine import estimate_json
 from assay.tasks.report.printed import StandingJson
-from assay.tasks.report.sentences import AGAINST_LIMIT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
+_COLUMNS = (      # of a frame of estimates
+    "measure", "system", "versus", "class_name", "at", "segment", "value", "lower", "upper", "confidence",
+    "interval", "labels", "undefined_reason", "wide_lower", "wide_upper", "unlabelled_share", "random_labels",
+    "revision", "warnings",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate(EstimateRow):
     """One measure, of one system, class and segment, with its interval.
 
-    `value` is None where the measure is undefined, and `undefined_reason` then says why.
+    `value` is None where the measure is undefined, and `undefined_reason` then says why. `lower` and `upper`
+    are the ends of the interval, at `confidence`.
     """
 
-    measure: str
-    value: float | None
-    lower: float | None
-    upper: float | None
-    confidence: float
-    interval: str                    # its kind
-    labels: int
-    undefined_reason: str | None
-    of: str                          # what is measured: `f1`, `recall of cat`, `accuracy of new minus old`
-    class_name: str | None           # the class, of a measure with a value for each
-    system: str | None               # None for the pool's own predictions
-    versus: str | None               # the system it is compared with, of a difference
-    segment: str | None
-    at: float | None                 # the threshold, of a point of a curve
+    @property
+    def title(self) -> str:
+        """What is measured: `f1`, `recall of cat`, `accuracy of new minus old`, `f1 in language=en`."""
+        return f"{self.what} in {self.segment}" if self.segment else self.what
 
     @property
     def half_width(self) -> float | None:
         """Half of the interval's width."""
         return None if self.lower is None or self.upper is None else (self.upper - self.lower) / 2
 
+    @property
+    def wide_lower(self) -> float | None:
+        """The lower end of the wide interval: if positives hide where nobody looked."""
+        return None if self.price_tag is None else self.price_tag.wide_lower
+
+    @property
+    def wide_upper(self) -> float | None:
+        """The upper end of the wide interval."""
+        return None if self.price_tag is None else self.price_tag.wide_upper
+
+    @property
+    def unlabelled_share(self) -> float | None:
+        """The share of the pool that rests on the model alone: nobody labelled an item with such scores."""
+        tag = self.price_tag
+        return None if tag is None or tag.no_positive_found is None else tag.unlabelled_share
+
+    @property
+    def random_labels(self) -> int | None:
+        """Labels that random sampling would have needed for this interval, where that is known."""
+        return None if self.price_tag is None else self.price_tag.random_labels
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before it is used; the same as in the report."""
+        return tuple(sentences.warnings([self]))
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """The object that `--json` prints of it."""
+        return {**estimate_json(self)}
+
     def __str__(self) -> str:
-        if self.value is None:
-            return f"{self.of}: undefined, {self.undefined_reason}"
-        return f"{self.of}: {wording.in_words(self.value, self.lower, self.upper)}"
+        return sentences.in_a_line(self)
+
+    def __repr__(self) -> str:
+        return f"<Estimate {self}>"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Estimates:
-    """Some estimates, the first measure first."""
+    """Some estimates, the first measure first.
+
+    `print` gives `summary()`; `estimates["f1"]` is the estimate of a measure, `estimates["accuracy", "a"]`
+    that of a system, `estimates["accuracy", "b", "a"]` the difference of b from a, `estimates["recall",
+    "cat"]` that of a class.
+    """
 
     estimates: tuple[Estimate, ...]
-    backend: str                     # the library of its frames
+    backend: str                     #: the library of its frames
+    notes: tuple[str, ...] = field(default=(), compare=False)   #: what stands beside the first estimate
 
     @property
     def value(self) -> float | None:
@@ -73,11 +112,24 @@ class Estimates:
         """The upper end of the first measure's interval."""
         return self.estimates[0].upper if self.estimates else None
 
-    def __getitem__(self, measure: str) -> Estimate:
-        """The first estimate of this measure. Raises KeyError."""
-        for one in self.estimates:
-            if one.measure == measure:
-                return one
+    def __getitem__(self, key: str | tuple[Any, ...]) -> Estimate:
+        """The estimate of a measure; with more than one, of a system, a class, a segment or a threshold.
+
+        Raises:
+            KeyError: which names those there are.
+        """
+        measure, *of = key if isinstance(key, tuple) else (key,)
+        titled = [one for one in self.estimates if not of and one.title == measure]
+        here = [one for one in self.estimates if one.measure == measure]
+        exact = titled or [one for one in here if _key(one)[1:] == tuple(of)]
+        if not exact and not of:
+            whole = [one for one in here if one.segment is None]
+            exact = whole if len(whole) == 1 else []
+        if exact:
+            return exact[0]
+        if here:
+            there = ", ".join(f"[{', '.join(map(repr, _key(one)))}]" for one in here)
+            raise KeyError(f"which {measure!r}? There are: {there}")
         known = ", ".join(dict.fromkeys(one.measure for one in self.estimates)) or "none so far"
         raise KeyError(f"no estimate of {measure!r}; there are: {known}")
 
@@ -86,73 +138,98 @@ class Estimates:
         """What they are of, in one line."""
         return f"{wording.plural(len(self.estimates), 'estimate', 'estimates')} from labels and weights"
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before they are used."""
+        return tuple(sentences.warnings(self.estimates))
+
     def summary(self) -> str:
         """In a few lines of text."""
-        return "\n".join([self.title, *(f"  {one}" for one in self.estimates)])
+        lines = [self.title, *(f"  {one}" for one in self.estimates), *(f"  {note}" for note in self.notes)]
+        return "\n".join([*lines, *(f"  Warning: {one}" for one in self.warnings)])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.title}>"
 
     def to_dict(self) -> Mapping[str, Any]:
         """An object of plain values."""
-        return {"estimates": [asdict(one) for one in self.estimates]}
+        return {"estimates": [one.to_dict() for one in self.estimates]}
 
     def to_frame(self) -> Any:
-        """A row for each estimate."""
-        names = [one.name for one in fields(Estimate)]
-        columns = {name: [getattr(one, name) for one in self.estimates] for name in names}
+        """A row for each estimate, in full precision, with its wide interval and its warnings."""
+        columns = {name: [getattr(one, name) for one in self.estimates] for name in _COLUMNS}
+        columns["warnings"] = ["; ".join(one.warnings) for one in self.estimates]
         return frame_of(columns, self.backend)
 
     def plot(self) -> "Figure":
-        """The estimates with their intervals, one below the other: a matplotlib figure."""
+        """The estimates with their intervals, wide ones thin, one below the other: a matplotlib figure."""
         from assay.face.figures import Bar, bars_figure, shown
 
-        return shown(bars_figure(self.title, [
-            Bar(label=one.of, value=one.value, lower=one.lower, upper=one.upper)
+        bars = [
+            Bar(label=one.title, value=one.value, lower=one.lower, upper=one.upper, wide=_wide(one))
             for one in self.estimates if one.value is not None
-        ]))
+        ]
+        below = [*self.notes, *self.warnings]
+        return shown(bars_figure(self.title, bars, _confidence(self.estimates), below))
 
     def _repr_html_(self) -> str:
+        wide = any(price.wide(one) for one in self.estimates)
+        head = ["", "value", f"{_confidence(self.estimates)} interval", *(["wide interval"] if wide else [])]
         rows = "".join(
-            f"<tr><td>{escape(one.of)}</td><td>{_text(one.value)}</td>"
-            f"<td>{_text(one.lower)}</td><td>{_text(one.upper)}</td></tr>"
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (
+                one.title, wording.value(one), wording.interval(one),
+                *([price.wide(one) or "–"] if wide else []),
+            )) + "</tr>"
             for one in self.estimates
         )
-        head = escape(self.title)
+        below = [*self.notes, *(f"Warning: {one}" for one in self.warnings)]
         return (
-            f"<p>{head}</p><table><thead><tr><th>measure</th><th>value</th><th>lower</th><th>upper</th></tr>"
-            f"</thead><tbody>{rows}</tbody></table>"
+            f"<p>{escape(self.title)}</p><table><thead><tr>{''.join(f'<th>{one}</th>' for one in head)}</tr>"
+            f"</thead><tbody>{rows}</tbody></table>" + "".join(f"<p>{escape(line)}</p>" for line in below)
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Result(Estimates):
     """Where an evaluation stands, finished or not."""
 
     evaluation: str
-    state: str                       # waiting, open or finished
-    stopped_by: str | None           # half_width, variance, budget or pool; None while it is not finished
-    verdict: str | None              # ok, breach or inconclusive; None without a limit
-    labels: int                      # bought so far
-    rounds: int                      # closed
+    state: str                       #: waiting, open or finished
+    stopped_by: str | None           #: half_width, variance, budget or pool; None while it is not finished
+    verdict: str | None              #: ok, breach or inconclusive; None without a limit
+    labels: int                      #: bought so far
+    rounds: int                      #: closed
     method: str
-    json: StandingJson               # all of it, as `--json` prints it
-    store: Store = field(repr=False, compare=False)   # where its record is
+    json: StandingJson               #: all of it, as `--json` prints it
+    store: Store = field(repr=False, compare=False)   #: where its record is
 
     @property
     def title(self) -> str:
         """How far it is, in one line."""
-        said = f"; it {AGAINST_LIMIT[self.verdict]}" if self.verdict else ""
+        said = f"; it {sentences.AGAINST_LIMIT[self.verdict]}" if self.verdict else ""
         ended = f"finished ({self.stopped_by})" if self.stopped_by else self.state
         bought = wording.plural(self.labels, "label", "labels")
         rounds = wording.plural(self.rounds, "round", "rounds")
         return f"{self.evaluation}: {ended}, {bought} in {rounds}{said}"
 
     def to_mlflow(self, run: Any = None, *, uri: str | None = None, experiment: str | None = None) -> str:
-        """Tell MLflow: metrics with lower and upper ends by round, and the report; the ID of the run.
+        """Tell MLflow: metrics with lower and upper ends by round, and the report.
 
-        run          a run, or its ID; None: the active run, else the evaluation's own, made if there is none
-        uri          where MLflow is; None: where `mlflow` itself would write
-        experiment   of a run of its own, made if there is none; MLFLOW_EXPERIMENT_NAME, or `assay`
+        Told again, the same run is found and only what is new is added.
 
-        Told again, the same run is found and only what is new is added. Raises BadInput without the package.
+        Args:
+            run: a run, or its ID; None: the active run, else the evaluation's own, made if there is none.
+            uri: where MLflow is; None: where `mlflow` itself would write.
+            experiment: of a run of its own, made if there is none; MLFLOW_EXPERIMENT_NAME, or `assay`.
+
+        Returns:
+            The ID of the run.
+
+        Raises:
+            BadInput: without the package.
         """
         from assay.flows.publish.mlflow import told_from_python
 
@@ -163,7 +240,7 @@ class Result(Estimates):
         return self.json
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Replay:
     """How methods did on labelled predictions: error, coverage and width by number of labels."""
 
@@ -173,6 +250,13 @@ class Replay:
     def summary(self) -> str:
         """The table that `assay replay` prints."""
         return as_text(self.result)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        methods = ", ".join(dict.fromkeys(entry.method for entry in self.result.methods))
+        return f"<Replay of {self.result.pool}: {methods}>"
 
     def to_dict(self) -> ReplayJson:
         """The object that `assay replay --json` prints."""
@@ -201,20 +285,34 @@ class Replay:
 
 def result_of(standing: Standing, backend: str, store: Store) -> Result:
     """A standing as the public value."""
+    rows = standing.rows()
     return Result(
         evaluation=standing.evaluation, state=standing.state, stopped_by=standing.stopped_by,
         verdict=standing.verdict, labels=standing.labels, rounds=standing.rounds, method=standing.method,
-        estimates=tuple(map(estimate_of, standing.rows())), json=standing.to_json(), backend=backend,
-        store=store,
+        estimates=tuple(map(estimate_of, rows)), json=standing.to_json(), backend=backend, store=store,
+        notes=(
+            *price.open_lines(rows, standing.positive or "positive"),
+            *sentences.people(rows, standing.revision, standing.revised_items, standing.moved),
+        ),
     )
 
 
 def estimate_of(row: EstimateRow) -> Estimate:
-    """A row of a report as the public value."""
-    names = [one.name for one in fields(Estimate) if one.name != "of"]
-    said = f"{row.what} in {row.segment}" if row.segment else row.what
-    return Estimate(of=said, **{name: getattr(row, name) for name in names})
+    """A row of a report as the public value: the same record."""
+    return Estimate(**{one.name: getattr(row, one.name) for one in fields(EstimateRow)})
 
 
-def _text(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _key(one: Estimate) -> tuple[Any, ...]:
+    """What it is looked up by."""
+    of = (one.system, one.versus, one.class_name, one.segment, one.at)
+    return (one.measure, *(part for part in of if part is not None))
+
+
+def _wide(one: Estimate) -> tuple[float, float] | None:
+    return None if one.wide_lower is None or one.wide_upper is None else (one.wide_lower, one.wide_upper)
+
+
+def _confidence(estimates: Sequence[Estimate]) -> str:
+    """`95%`; empty where there are several."""
+    found = {wording.percent(one.confidence) for one in estimates}
+    return found.pop() if len(found) == 1 else ""

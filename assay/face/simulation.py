@@ -1,125 +1,269 @@
 """Replays from Python: what would each method have said, on predictions whose labels are known?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.evalcore.errors import BadArgument, BadInput
-from assay.face.frames import ROW, as_source
-from assay.face.question import listed
+from assay.evalcore.errors import BadArgument, BadInput, UnknownName
+from assay.evalcore.outcome_replay.pool import OutcomePool
+from assay.face.arrays import with_columns
+from assay.face.frames import ROW, Source, as_source
+from assay.face.question import (
+    BATCH_SIZE,
+    CONFIDENCE,
+    Column,
+    KnownOutcome,
+    Measures,
+    Outcome,
+    check_columns,
+    known_outcome,
+    listed,
+    measures_as_written,
+    systems_of,
+)
 from assay.face.results import Replay
 from assay.tasks.replay.labelled_pool import read_labelled_pool
-from assay.tasks.replay.outcome_pool import OutcomeColumns, read_outcome_pool
-from assay.tasks.replay.outcomes import OutcomeRequest, run_outcome_replay
+from assay.tasks.replay.outcome_pool import OutcomeColumns, of_two_classes, read_outcome_pool
+from assay.tasks.replay.outcomes import OutcomeRequest, asks_for_curves, run_outcome_replay
 from assay.tasks.replay.request import NamedMeasure, ReplayRequest
 from assay.tasks.replay.run import run_replay
 from assay.tasks.sources.column_names import column_names
 from assay.tasks.sources.reader import open_source
 
+_ROLES = ("label", "prediction", "score", "probability", "judge", "systems", "cluster")
+_PREFIX = "assay-probability-of-"     # of columns of probabilities that have names of their own
+
 
 def replay(
-    data: Any,
+    data: Any = None,
     *,
-    label: str = "label",
-    measures: str | Sequence[str] = "f1",
+    label: Column = "label",
+    outcome: Outcome | None = None,
+    measures: Measures = "f1",
+    prediction: Column | None = None,
+    score: Column | None = None,
+    probability: Column | Mapping[str, Column] | None = None,
+    threshold: float | None = None,
+    judge: Column | Sequence[Column] | None = None,
+    cluster: Column | None = None,
+    systems: Mapping[str, Any] | None = None,
     methods: str | Sequence[str] = "auto",
     budgets: Sequence[int] = (50, 100, 200),
     repeats: int = 200,
+    confidence: float = CONFIDENCE,
+    batch_size: int = BATCH_SIZE,
     seed: int = 1,
-    batch_size: int = 25,
-    outcome: str | Sequence[Any] | None = None,
-    prediction: str | None = None,
-    score: str | None = None,
-    probability: str | None = None,
-    threshold: float | None = None,
-    judge: str | Sequence[str] = (),
-    systems: Mapping[str, str] | None = None,
-    confidence: float = 0.95,
     divergence: bool = False,
     processes: int | None = 1,
 ) -> Replay:
     """Simulate methods on labelled predictions: errors, coverage, and labels to a narrow interval.
 
-    data        a frame (pandas, polars, pyarrow), or the path of a file
-    label       its column of true labels
-    measures    f1, or fbeta(2); several in a list
-    outcome     the positive and the negative class; or classes, grades, tags, number or preference
-                (docs/outcomes.md)
-    prediction, score, probability   columns; those of these names if there are such
-    threshold   makes predictions of the score, or of the probability
-    systems     {name: column of predictions}, with `outcome`; the first is the baseline
-    divergence  also tell how far proposals are from the best one, of methods that draw with replacement; for
-                measures of two classes
-    processes   to use; the numbers do not depend on it
+    Args:
+        data: a frame (pandas, polars, pyarrow), or the path of a file; or nothing, where the columns are
+            given themselves, as arrays or Series.
+        label: column of true labels.
+        outcome: what a label is, as for `evaluate`; two classes as the labels have them (1 and 0, true and
+            false, two names of which the positive one has the higher scores) if left out. A kind alone
+            ("classes", "grades", "tags", "number", "preference") leaves the names to the labels.
+        measures: one or several, as for `evaluate`.
+        prediction: column of predictions; `prediction` if there is such a column.
+        score: column of scores; `score` if there is such a column.
+        probability: column of probabilities, as for `evaluate`; `probability` if there is such a column.
+        threshold: makes predictions of the score, or of the probability.
+        judge: columns that guess the label, but of two classes.
+        cluster: column that names what items come together in.
+        systems: the systems to compare, as for `evaluate`: {name: column of predictions}. The first is the
+            baseline.
+        methods: the methods to compare.
+        budgets: numbers of labels at which they are looked at.
+        repeats: evaluations that are simulated of each.
+        confidence: of the intervals.
+        batch_size: items in a round.
+        seed: fixes every random choice.
+        divergence: also tell how far proposals are from the best one, of methods that draw with replacement;
+            for measures of two classes.
+        processes: to use; the numbers do not depend on it.
 
-    Raises BadInput naming the column and rows that are wrong, and BadArgument for a divergence of any other
-    outcome.
+    Raises:
+        BadInput: naming the argument, or the column and the rows, that are wrong.
 
-    >>> import assay, pyarrow
-    >>> rows = range(400)
-    >>> mails = pyarrow.table({"score": [i / 400 for i in rows], "prediction": [int(i > 300) for i in rows],
-    ...                        "label": [int(i % 7 == 0 or i > 250) for i in rows]})
-    >>> found = assay.replay(mails, methods=["auto", "passive"], budgets=[50], repeats=4)
-    >>> found.to_dict()["n"]
-    400
+    Example:
+        >>> import assay, pyarrow
+        >>> rows = range(400)
+        >>> mails = pyarrow.table({"score": [i / 400 for i in rows],
+        ...                        "prediction": [int(i > 300) for i in rows],
+        ...                        "label": [int(i % 7 == 0 or i > 250) for i in rows]})
+        >>> found = assay.replay(mails, methods=["auto", "passive"], budgets=[50], repeats=4)
+        >>> found.to_dict()["n"]
+        400
     """
+    given = {
+        "label": label, "prediction": prediction, "score": score, "probability": probability, "judge": judge,
+        "systems": systems, "cluster": cluster,
+    }
+    named = str(data) if isinstance(data, str | Path) else "the frame"
+    data, columns = with_columns(data, given)
+    source = as_source(data, None, keep=False)
+    check_columns(source, {name: columns[name] for name in ("judge", "systems")})
+    pool = _Labelled(source, named, known_outcome(outcome), columns, whole=outcome is None)
+    pool.set_predictions(threshold)
+    written = measures_as_written(measures)
+    curves = asks_for_curves(written)
     shared: dict[str, Any] = {
         "methods": tuple(listed(methods)), "budgets": tuple(budgets), "repeats": repeats, "seed": seed,
         "batch_size": batch_size, "confidence": confidence,
     }
-    source = as_source(data, None, keep=False)
-    named = str(data) if isinstance(data, str | Path) else "the frame"
-    if isinstance(outcome, str):
-        if divergence:
-            raise BadArgument("divergence", f"is for measures of two classes, not for outcome={outcome!r}")
-        predicted = None if prediction is None else tuple(listed(prediction))
-        columns = OutcomeColumns(
-            outcome=outcome, label=label, probability=probability, judges=tuple(listed(judge)),
-            predictions=tuple((systems or {}).values()) or predicted,
+    if pool.two_classes and not curves and cluster is None:
+        asked = ReplayRequest(
+            measures=tuple(map(NamedMeasure.written, written)), divergence=divergence, **shared
         )
-        request = OutcomeRequest(measures=tuple(listed(measures)), systems=tuple(systems or ()), **shared)
-        pool = read_outcome_pool(source.path, columns)
-        return Replay(
-            result=run_outcome_replay(pool, request, pool_name=named), backend=source.backend
+        found = pool.told(lambda path: read_labelled_pool(path, positive=pool.positive))
+        with _naming_arguments():
+            result = run_replay(found, asked, pool_name=named, processes=processes)
+        return Replay(result=result, backend=source.backend)
+    if divergence:
+        raise BadArgument("divergence", f"is for measures of two classes with a score, not {written[0]!r}")
+    request = OutcomeRequest(measures=tuple(written), systems=tuple(systems or ()), **shared)
+    any_kind = pool.of_any_kind() if not pool.two_classes else pool.told(
+        lambda path: of_two_classes(
+            path, read_labelled_pool(path, positive=pool.positive), None if cluster is None else "cluster"
         )
-    if systems:
-        raise BadInput("systems: several systems are replayed with an `outcome` such as 'classes'")
-    table = source.table if source.table is not None else _read(source.path)
-    given = {"label": label, "prediction": prediction, "score": score, "probability": probability}
-    renamed = as_source(_renamed(table, given, threshold, outcome, named), ROW, keep=False)
-    labelled = read_labelled_pool(renamed.path, positive=None if outcome is None else str(outcome[0]))
-    asked = ReplayRequest(
-        measures=tuple(map(NamedMeasure.written, listed(measures))), divergence=divergence, **shared
     )
-    return Replay(
-        result=run_replay(labelled, asked, pool_name=named, processes=processes), backend=source.backend
-    )
+    with _naming_arguments():
+        result = run_outcome_replay(any_kind, request, pool_name=named)
+    return Replay(result=result, backend=source.backend)
 
 
-def _renamed(
-    table: pa.Table, given: Mapping[str, str | None], threshold: float | None,
-    outcome: Sequence[Any] | None, named: str,
-) -> pa.Table:
-    """The columns of a labelled pool under the names that `assay replay` reads. Raises BadInput."""
-    columns: dict[str, Any] = {ROW: pa.array(map(str, range(len(table))), pa.string())}
-    for role, column in given.items():
-        name = column or role
-        if name in table.column_names:
-            columns[role] = table.column(name)
-        elif column is not None:
-            raise BadInput(
-                f"{role}: {named} has no column {name!r}; it has {', '.join(table.column_names)}"
-            )
-    if threshold is not None:
-        scored = columns.get("score", columns.get("probability"))
-        if scored is None:
-            raise BadInput("threshold: needs a column under `score` or `probability`")
-        positive, negative = ("1", "0") if outcome is None else map(str, outcome)
-        columns["prediction"] = pc.if_else(pc.greater_equal(scored, threshold), positive, negative)
-    return pa.table(columns)
+@contextmanager
+def _naming_arguments() -> Iterator[None]:
+    """A method or a measure that there is none of is said of the argument that names it."""
+    try:
+        yield
+    except UnknownName as error:
+        raise BadInput(f"{'methods' if ' method ' in str(error) else 'measures'}: {error}") from None
+
+
+class _Labelled:
+    """The columns of a labelled pool, under the names that the readers know."""
+
+    def __init__(
+        self, source: Source, named: str, what: KnownOutcome, columns: Mapping[str, Any], *, whole: bool
+    ) -> None:
+        """whole: the argument `outcome` was left out."""
+        self._named, self._what, self._given, self._left_out = named, what, columns, whole
+        self._table = source.table if source.table is not None else _read(source.path)
+        self._systems = systems_of(columns["systems"] or {})
+        self._columns: dict[str, pa.ChunkedArray] = {}
+        for role in ("label", "prediction", "score", "probability", "cluster"):
+            name = columns[role] if isinstance(columns[role], str) else role
+            there = name in self._table.column_names
+            if there:
+                self._columns[role] = self._table.column(name)
+            elif isinstance(columns[role], str) and not (role == "probability" and self._starts(name)):
+                raise BadInput(f"{role}: {named} has no column {name!r}; it has {self._all}")
+
+    @property
+    def positive(self) -> str | None:
+        """The positive class, where it is named."""
+        return self._what.positive
+
+    @property
+    def two_classes(self) -> bool:
+        """Whether one system predicts a positive and a negative class, and says how sure it is."""
+        two = self._left_out or self._what.positive is not None
+        return two and not self._systems and not {"score", "probability"}.isdisjoint(self._columns)
+
+    def set_predictions(self, threshold: float | None) -> None:
+        """Of the score, or of the probability. Raises BadInput where they are not of two classes."""
+        if threshold is None:
+            return
+        scored = self._columns.get("score", self._columns.get("probability"))
+        if scored is None or not self.two_classes:
+            raise BadInput("threshold: needs two classes, and a column under `score` or `probability`")
+        if self._given["prediction"] is not None:
+            raise BadInput("threshold: makes predictions, and `prediction` names some; leave one out")
+        kind = self._what.kind
+        names = ("1", "0") if self.positive is None or kind is None else kind.parts[::-1]
+        self._columns["prediction"] = pc.if_else(pc.greater_equal(scored, threshold), *names)
+
+    def told(self, read: Any) -> Any:
+        """What is read of the table that two classes make."""
+        if self._given["judge"] is not None:
+            raise BadInput("judge: guesses labels but of two classes; give it as `score` or `probability`")
+        if "prediction" not in self._columns:
+            raise BadInput("prediction: name the column of predictions, or give a threshold of the score")
+        return self._read_as(self._columns, read)
+
+    def of_any_kind(self) -> OutcomePool:
+        """The pool of any other kind."""
+        systems = [self._column_of(name, one) for name, one in self._systems.items()]
+        predicted = systems if self._systems else \
+            [self._columns["prediction"]] if "prediction" in self._columns else []
+        judges = [self._named_column("judge", name) for name in listed(self._given["judge"] or ())]
+        spoken = {"label": self._columns["label"]}
+        spoken |= {f"prediction {at}": one for at, one in enumerate(predicted)}
+        spoken |= {f"judge {at}": one for at, one in enumerate(judges)}
+        columns = {
+            name: self._what.column(name, one.combine_chunks()) for name, one in spoken.items()
+        }
+        probability = self._probability(columns)
+        if "cluster" in self._columns and self._given["cluster"] is not None:
+            columns["cluster"] = self._columns["cluster"]
+        asked = OutcomeColumns(
+            outcome=self._what.reader, probability=probability, kind=self._what.kind,
+            predictions=tuple(name for name in columns if name.startswith("prediction ")),
+            judges=tuple(name for name in columns if name.startswith("judge ")),
+            cluster="cluster" if "cluster" in columns else None,
+        )
+        found: OutcomePool = self._read_as(columns, lambda path: read_outcome_pool(path, asked))
+        return found
+
+    def _probability(self, columns: dict[str, Any]) -> str | None:
+        """Add the columns of probabilities; their name, or what their names start with."""
+        given = self._given["probability"]
+        if isinstance(given, Mapping) and set(given) != {"prefix"}:
+            for part, name in given.items():
+                columns[_PREFIX + part] = self._named_column("probability", name)
+            return _PREFIX
+        prefix = given["prefix"] if isinstance(given, Mapping) else given
+        if prefix is None or prefix in self._table.column_names:
+            found = self._columns.get("probability") if prefix is not None or not self._systems else None
+            if found is not None:
+                columns["probability"] = found
+            return None if found is None else "probability"
+        for name in self._starts(prefix):
+            columns[_PREFIX + name.removeprefix(prefix)] = self._table.column(name)
+        return _PREFIX
+
+    def _column_of(self, name: str, system: Any) -> pa.ChunkedArray:
+        if not isinstance(system, Mapping) or set(system) != {"prediction"}:
+            raise BadInput(f"systems: {name!r} needs a column of predictions: systems={{{name!r}: column}}")
+        return self._named_column("systems", system["prediction"])
+
+    def _named_column(self, argument: str, name: str) -> pa.ChunkedArray:
+        if name not in self._table.column_names:
+            raise BadInput(f"{argument}: {self._named} has no column {name!r}; it has {self._all}")
+        return self._table.column(name)
+
+    def _starts(self, prefix: str) -> list[str]:
+        return [name for name in self._table.column_names if name.startswith(prefix)]
+
+    @property
+    def _all(self) -> str:
+        return ", ".join(self._table.column_names)
+
+    def _read_as(self, columns: Mapping[str, Any], read: Any) -> Any:
+        """What is read of a file of these columns; errors speak of what was given."""
+        rows = pa.array(map(str, range(len(self._table))), pa.string())
+        made = as_source(pa.table({ROW: rows, **columns}), ROW, keep=False)
+        try:
+            return read(made.path)
+        except BadInput as error:
+            raise BadInput(str(error).replace(made.path, self._named)) from None
 
 
 def _read(path: str) -> pa.Table:

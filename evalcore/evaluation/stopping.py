@@ -3,7 +3,8 @@
 A target is met only under these conditions: at least MIN_LABELS labels, both outcomes seen, a positive
 variance (a variance of zero only says that the error is unknown), and the target met at two looks in a row,
 because looking after every round and stopping at the first lucky one breaks coverage.  A pool whose every
-label is known needs none of that: its value is exact.
+label is known needs none of that: its value is exact.  `least_budget` says which budgets are too small for
+any target; specs, forecasts, the doctor and the Python face read the rule there.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from assay.evalcore.evaluation.estimates import Estimate
 
 MIN_LABELS = 100
 LOOKS_IN_A_ROW = 2
+
+_TIMES = {2: "two", 3: "three"}[LOOKS_IN_A_ROW]
+RULE = f"a target is met at {_TIMES} looks in a row, with {MIN_LABELS} labels or more at each"
 
 StopReason = Literal["half_width", "variance", "budget", "pool"]
 Verdict = Literal["ok", "breach", "inconclusive"]
@@ -40,6 +44,24 @@ class StoppingRule:
                 raise BadInput(f"target.{name} must be positive, got {target}")
         if self.budget < 1:
             raise BadInput(f"budget.labels must be at least 1, got {self.budget}")
+
+
+def least_budget(batch_size: int) -> int:
+    """The fewest labels with which any target can be met, where a round asks for `batch_size`.
+
+    >>> least_budget(25), least_budget(60)
+    (101, 121)
+    """
+    return ceil(MIN_LABELS / batch_size) * batch_size + LOOKS_IN_A_ROW - 1
+
+
+def good_budget(batch_size: int) -> int:
+    """The same in whole rounds: what to recommend.
+
+    >>> good_budget(25)
+    125
+    """
+    return (ceil(MIN_LABELS / batch_size) + LOOKS_IN_A_ROW - 1) * batch_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,7 +116,7 @@ def _whole(labels: float) -> int | None:
 
 
 def _first(labels: Floats, off: Floats, goal: Goal, batch_size: int) -> float:
-    """Labels when the goal was met for good, and once more a batch later; infinite where it was not.
+    """Labels when the goal was met for good, a target once more a batch later; infinite where it was not.
 
     labels, off (L,) of one world.  Between two looks the distance is taken for linear in log labels.
     """
@@ -129,4 +129,4 @@ def _first(labels: Floats, off: Floats, goal: Goal, batch_size: int) -> float:
     if j and np.isfinite(off[j - 1]) and goal.threshold is None and off[j - 1] > off[j]:
         share = off[j - 1] / (off[j - 1] - max(off[j], -10.0))
         at = np.exp(np.log(labels[j - 1]) + share * (np.log(labels[j]) - np.log(labels[j - 1])))
-    return float(max(at + (batch_size if goal.threshold is None else 0), MIN_LABELS))
+    return float(max(at, MIN_LABELS) + (batch_size if goal.threshold is None else 0))

@@ -1,11 +1,10 @@
 """The measures by name.  Every module of this folder may declare some, as MEASURES or FAMILIES."""
 
 import pkgutil
-from difflib import get_close_matches
 from importlib import import_module
 
 from assay.evalcore import measures
-from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.measures.base import Family, Measure
 
 _MODULES = [
@@ -33,9 +32,7 @@ def measure(name: str, beta: float | None = None) -> Measure:
             raise BadInput(f"measure {name!r} needs a positive beta, got None")
         return _FAMILIES[name].member(beta)
     if name not in _MEASURES:
-        near = get_close_matches(name, names(), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known measures: {', '.join(names())}"
-        raise UnknownName(f"unknown measure {name!r}; {hint}")
+        raise UnknownName(f"unknown measure {name!r}; {nearest(name, names(), 'measures of two classes')}")
     if beta is not None:
         families = " or ".join(_FAMILIES)
         raise BadInput(f"measure {name!r} takes no beta; write {{name: {families}, beta: {beta:g}}}")

@@ -2,11 +2,10 @@
 
 import pkgutil
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 
 from assay.evalcore import outcome_measures
-from assay.evalcore.errors import BadInput, UnknownName
+from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.outcome_measures.base import Asked, MeasureFamily, OutcomeMeasure, Setting
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.score_grid import Grid
@@ -63,9 +62,7 @@ def outcome_measure(
     Raises UnknownName with the nearest known name, and BadInput for settings that it does not take.
     """
     if (kind.name, name) not in FAMILIES:
-        known = names(kind.name)
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known measures: {', '.join(known)}"
+        hint = nearest(name, names(kind.name), f"measures of {kind.name}")
         raise UnknownName(f"no measure {name!r} of {kind.name}; {hint}")
     family, given = FAMILIES[kind.name, name], options or {}
     strange = sorted(set(given) - set(family.options))

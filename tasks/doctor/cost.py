@@ -3,6 +3,7 @@
 from dataclasses import asdict, replace
 from typing import Any
 
+from assay.evalcore.evaluation.stopping import RULE
 from assay.evalcore.forecast.prognosis import Cost, HiddenPrice, Prognosis
 from assay.evalcore.plurals import plural
 from assay.tasks.doctor.printed import PrognosisPart
@@ -41,6 +42,8 @@ def prognosis_json(ahead: Prognosis) -> PrognosisPart:
 def prognosis_lines(ahead: Prognosis) -> list[str]:
     """For a terminal: a sentence or two a line, the price first and the method last."""
     told = [_price(ahead.measure, cost) for cost in ahead.costs]
+    if told:
+        told.append(f"{RULE[0].upper()}{RULE[1:]}: a smaller budget meets none.")
     if ahead.random_does_as_well:
         told.append(
             "A random sample needs no more labels than this method here: consider `method: passive`."
@@ -56,25 +59,15 @@ def prognosis_lines(ahead: Prognosis) -> list[str]:
 
 
 def _price(measure: str, cost: Cost) -> str:
-    """`f1 to ± 0.05 takes about 420 labels, a random sample about 1,100. ...`"""
+    """`f1 to ± 0.05 takes about 420 labels, with 80% chance 300 to 610; a random sample about 1,100.`"""
     found, goal = cost.forecast, f"{measure} to ± {cost.forecast.goal.half_width:g}"
     needed = cost.random_labels
-    simple = "" if needed is None else f", a random sample about {two_figures(needed):,}"
-    pools = f"{found.worlds} pools that were simulated"
+    simple = "" if needed is None else f"; a random sample about {two_figures(needed):,}"
     if found.labels is None:
-        error = "" if found.share_error is None else f", give or take {100 * found.share_error:.0f} points"
-        return (
-            f"{goal} probably takes more than {plural(found.horizon, 'label')}{simple}. Of {pools}, "
-            f"{found.share:.0%} got there with {found.horizon:,}{error}."
-        )
-    said = (
-        f"{goal} takes about {plural(found.labels, 'label')}{simple}. In the middle 80% of {pools} it took "
-        f"{words_of_range(found.low, found.high, found.horizon)}."
-    )
-    if found.share_error is None:
-        return said
-    within = words_of_range(found.least, found.most, found.horizon)
-    return f"{said} More pools could move the {found.labels:,} to anywhere from {within}."
+        said = f"{goal} probably takes more than {plural(found.horizon, 'label')}{simple}"
+        return f"{said}. The chance to get there with {found.horizon:,} is {found.share:.0%}."
+    sure = words_of_range(found.low, found.high, found.horizon)
+    return f"{goal} takes about {plural(found.labels, 'label')}, with 80% chance {sure}{simple}."
 
 
 def _hidden(measure: str, price: HiddenPrice) -> str:

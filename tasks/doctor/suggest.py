@@ -9,10 +9,12 @@ from assay.tasks.doctor.class_names import ClassNames
 from assay.tasks.doctor.roles import Question, Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.sources.files.names import trial_name
+from assay.tasks.spec.goals import target_within
 
 _PRECISE = 0.1        # half-width of a measure of numbers, as a share of their spread
 _NARROW = 0.05        # of other measures
 _LABELS = 500
+_BATCH = 25
 
 
 def suggest_spec(
@@ -30,14 +32,15 @@ def suggest_spec(
     known = roles.label is not None and found.rows > 0 and not found.missing_labels
     labels, measures = _labels_and_measures(roles, found, classes)
     half_width = _rounded(_PRECISE * spread) if roles.outcome == "number" else _NARROW
+    budget = max(min(_LABELS, found.total), 1)
     spec: JsonObject = {
         "name": trial_name(source),
         "pool": _pool(source, roles, threshold, labels),
         "labels": labels,
         "measure": measures,
-        "target": {"half_width": half_width, "confidence": 0.95},
-        "budget": {"labels": max(min(_LABELS, found.total), 1)},
-        "batch_size": 25,
+        "target": target_within(half_width, budget, _BATCH),
+        "budget": {"labels": budget},
+        "batch_size": _BATCH,
         "method": "auto",
         "desk": _desk(source, roles) if known else {"kind": "folder", "path": "./labelling"},
         "store": "./assay-ledger",

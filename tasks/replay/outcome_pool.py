@@ -41,6 +41,7 @@ class OutcomeColumns:
     probability: str | None = None      # a column, or the start of several
     judges: tuple[str, ...] = ()
     cluster: str | None = None          # what items come together in
+    kind: OutcomeKind | None = None     # where the names are known; else those that occur
 
 
 def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
@@ -67,7 +68,7 @@ def read_outcome_pool(path: str | Path, columns: OutcomeColumns) -> OutcomePool:
     spoken = [columns.label, *predicted, *columns.judges]
     found = _read(path, present, [*spoken, *probabilities, *beside])
     named = [] if single or prefix is None else [c.removeprefix(prefix) for c in probabilities]
-    kind = reader.kind(path, {name: found[name] for name in spoken}, named)
+    kind = columns.kind or reader.kind(path, {name: found[name] for name in spoken}, named)
     codes = {name: reader.codes(path, name, found[name], kind) for name in spoken}
     n = len(codes[columns.label])
     if not n:

@@ -10,7 +10,7 @@ from assay.evalcore.measures.registry import measure
 from assay.evalcore.methods.base import Method
 from assay.evalcore.methods.registry import method, methods_that
 
-_WRITTEN = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<beta>[0-9.]+)\))?")
+_WRITTEN = re.compile(r"(?P<name>[\w -]+)(?:\((?P<beta>[0-9.]+)\))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

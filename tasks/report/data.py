@@ -54,22 +54,22 @@ class EstimateRow:
     lower: float | None
     upper: float | None
     confidence: float
-    interval: str                       # the kind of interval
+    interval: str                       #: the kind of interval
     labels: int
     undefined_reason: str | None = None
     revision: int = 0
     system: str | None = None
     class_name: str | None = None
-    versus: str | None = None                   # the system it is compared with, for a difference
-    at: float | None = None                     # the threshold of the system, for a curve
-    curve: str | None = None                    # the curve that it is a point of
-    band: Band | None = None                    # of a point of a curve
+    versus: str | None = None                   #: the system it is compared with, for a difference
+    at: float | None = None                     #: the threshold of the system, for a curve
+    curve: str | None = None                    #: the curve that it is a point of
+    band: Band | None = None                    #: of a point of a curve
     segment: str | None = None
-    price_tag: PriceTag | None = None           # None for a segment or a further system
+    price_tag: PriceTag | None = None           #: None for a segment or a further system
     undecided: Undecided | None = None
-    nonresponse: ResponseRate | None = None     # where rounds were closed with gaps
-    comparison: Comparison | None = None        # what a difference says of its systems
-    one_label: float | None = None              # the share of one label in the variance, above half
+    nonresponse: ResponseRate | None = None     #: where rounds were closed with gaps
+    comparison: Comparison | None = None        #: what a difference says of its systems
+    one_label: float | None = None              #: the share of one label in the variance, above half
 
     def __post_init__(self) -> None:
         where = f"estimate of {self.measure}" + (f" in {self.segment}" if self.segment else "")

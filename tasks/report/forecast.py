@@ -4,6 +4,7 @@ from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
+from assay.evalcore.evaluation.stopping import MIN_LABELS, RULE, least_budget
 from assay.evalcore.forecast.audit import AuditPrice
 from assay.evalcore.forecast.goals import Forecast, Goal
 from assay.evalcore.forecast.outlook import Outlook
@@ -52,28 +53,23 @@ def forecast_json(found: Forecast) -> ForecastJson:
 
 
 def forecast_in_words(found: Forecast, budget: int | None = None) -> str:
-    """`± 0.05 takes about 420 labels (...; 300 to 610 in ...)`, or that it takes more than the horizon.
-
-    With the error of having simulated only so many worlds, where there is one.
-    """
-    what = _goal(found.goal)
-    most = "the budget" if budget is not None and found.horizon == budget else "what was simulated"
+    """`± 0.05 takes about 420 labels, with 80% chance 300 to 610`; or that it takes more than the budget, and
+    the chance of less; or that no target can be met within it."""
+    what, targets = _goal(found.goal), found.goal.threshold is None
+    labels = plural(found.horizon, "label")
+    most = f"the budget of {labels}" if found.horizon == budget else f"the {labels} that were simulated"
+    if found.labels is None and targets and found.horizon < least_budget(1):
+        return (
+            f"{what} cannot be met within {most}: {RULE}; give a budget of at least {MIN_LABELS} and one "
+            "round more"
+        )
     if found.labels is None:
-        reached = f"met in {found.share:.0%} of plausible worlds"
-        if found.share_error is not None:
-            error = f"± {100 * found.share_error:.0f} points"
-            reached = f"met in {found.share:.0%} of {found.worlds} plausible worlds, {error}"
-        return f"{what} is likely to take more than {most}, {plural(found.horizon, 'label')} ({reached})"
+        return f"{what} probably takes more than {most}; the chance to get there is {found.share:.0%}"
     again = f", {found.more:,} more than now" if found.labels_now else ""
-    worlds, luck = "plausible worlds", ""
-    if found.share_error is not None:
-        worlds = f"{found.worlds} plausible worlds"
-        luck = f"{words_of_range(found.least, found.most, found.horizon)} with the error of simulation; "
-    middle = words_of_range(found.low, found.high, found.horizon)
-    return (
-        f"{what} takes about {plural(found.labels, 'label')}{again} ({luck}{middle} in the middle 80% of "
-        f"{worlds})"
-    )
+    sure = words_of_range(found.low, found.high, found.horizon)
+    early = targets and found.labels_now < MIN_LABELS
+    floor = f"; no target is met with fewer than {MIN_LABELS}" if early else ""
+    return f"{what} takes about {plural(found.labels, 'label')}{again}, with 80% chance {sure}{floor}"
 
 
 def audit_json(price: AuditPrice) -> Any:
@@ -114,4 +110,4 @@ def _goal(goal: Goal) -> str:
         return f"± {goal.half_width:g}"
     if goal.variance is not None:
         return f"a variance of {goal.variance:g}"
-    return "a verdict against the threshold"
+    return "a verdict on the limit"

@@ -1,5 +1,6 @@
 """What stands beside every estimate, in words: its price, and what the labels do not exclude."""
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR
 
 from assay.evalcore.recalibration.diagnostics import (
@@ -101,21 +102,27 @@ def price_lines(rows: list[EstimateRow], positive: str = "positive") -> list[str
         f"{row.measure}{f' of {row.class_name}' if row.class_name else ''} {random_labels(row)}"
         for row in told
     )
-    lines = [f"random sampling would have needed, in labels: {needed}"]
-    first = told[0]
-    two_classes = first.price_tag is not None and first.price_tag.no_positive_found is not None
-    if first.interval != "exact" and two_classes:
-        hidden = first.price_tag is not None and first.price_tag.unseen_bound is not None
+    return [f"random sampling would have needed, in labels: {needed}", *open_lines(rows, positive)]
+
+
+def open_lines(rows: Sequence[EstimateRow], positive: str = "positive") -> list[str]:
+    """What the first estimate leaves open: what rests on the model alone, and what the labels cannot tell."""
+    first = next((row for row in rows if row.segment is None and row.price_tag), None)
+    if first is None or first.price_tag is None or first.interval == "exact":
+        return []
+    if first.price_tag.no_positive_found is None:      # no class is the positive one
+        return []
+    hidden = first.price_tag.unseen_bound is not None
+    lines = [
+        f"{rests_on_model(first)} of the pool have scores of which nobody labelled an item: there "
+        f"{first.measure} rests on the model alone"
+        + (f"; “{positive}” items not found yet: {unseen(first)}" if hidden else "")
+    ]
+    if first.price_tag.wide_announced:
         lines.append(
-            f"{rests_on_model(first)} of the pool have scores of which nobody labelled an item: there "
-            f"{first.measure} rests on the model alone"
-            + (f"; “{positive}” items not found yet: {unseen(first)}" if hidden else "")
+            f"if some “{positive}” items have scores like all others, {first.measure} may lie anywhere "
+            f"from {wide(first)}: the labels cannot tell"
         )
-        if first.price_tag and first.price_tag.wide_announced:
-            lines.append(
-                f"if some “{positive}” items have scores like all others, {first.measure} may lie anywhere "
-                f"from {wide(first)}: the labels cannot tell"
-            )
-        if check := model_check(first):
-            lines.append(f"check of the model behind {first.measure}: {check}")
+    if check := model_check(first):
+        lines.append(f"check of the model behind {first.measure}: {check}")
     return lines

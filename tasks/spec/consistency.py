@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.evalcore.annotators.answers.base import RuleName
 from assay.evalcore.errors import BadInput
+from assay.evalcore.evaluation.stopping import RULE, good_budget, least_budget
 from assay.evalcore.methods.registry import METHODS, is_auto, method, methods_that
 from assay.evalcore.outcome_measures.registry import of_scores
 from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
@@ -81,6 +82,21 @@ def unreachable(target: Target, labels: LabelsForm) -> list[tuple[str, str]]:
         (f"target.{key}", f"is {value:g}, which every interval of such measures meets; give less than 1")
         for key, value in given.items() if value is not None and value >= 1 and labels.shares
     ]
+
+
+def never_met(target: Target, budget: Budget, batch_size: int, *, known: bool = False) -> str | None:
+    """What is wrong with a budget that is too small for any target, and what would do; None where nothing is.
+
+    known: it may begin with labels that are known already, which count.
+
+    Asked of what a person writes, not of what is in a ledger: an evaluation that has begun so goes on.
+    """
+    if not target.given or known or budget.labels >= least_budget(batch_size):
+        return None
+    return (
+        f"is {budget.labels:,}, with which no target can be met: {RULE}. Give {good_budget(batch_size):,} or "
+        "more; or leave the target out, and the budget alone stops it"
+    )
 
 
 def not_watched(pool: Pool, measures: Sequence[MeasureChoice]) -> list[tuple[str, str]]:

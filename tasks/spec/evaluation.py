@@ -40,6 +40,7 @@ from assay.tasks.spec.choice_of_items import MethodName, WarmStart
 from assay.tasks.spec.consistency import (
     contradictions,
     contradictions_of_outcomes,
+    never_met,
     not_watched,
     out_of_range,
     unreachable,
@@ -84,7 +85,10 @@ class Spec(Part):
     drive: Drive | None = Field(
         default=None, description="the measures that the choice of items serves; see docs/outcomes.md"
     )
-    target: Target = Field(description="when to stop: {half_width: 0.05} or {variance: 0.0004}")
+    target: Target = Field(
+        default_factory=Target,
+        description="when to stop: {half_width: 0.05} or {variance: 0.0004}; the budget alone, unless said",
+    )
     budget: Budget = Field(description="the most that may be asked: {labels: 500}")
     batch_size: int = Field(default=25, ge=1, description="newly asked items in a round")
     method: MethodName = Field(
@@ -184,6 +188,11 @@ class Spec(Part):
         return self.labels.outcome is None and self.chosen_method.capabilities.starts_warm
 
     @property
+    def knows_labels(self) -> bool:
+        """Whether it may begin with labels that are known already."""
+        return self.outcomes is not None or self.warm_start is not None
+
+    @property
     def leading_measure(self) -> str:
         """The name of the first measure, with the class or the difference of two systems that it is of."""
         kind = self.labels.outcome
@@ -253,7 +262,16 @@ def load_spec(path: Path) -> Spec:
             f"{path}: this is the spec of a monitor, which watches a stream: `assay monitor {path}` "
             f"schedules it, and `assay monitor {path} --once` does what is due now"
         )
-    return Spec.from_json(data, origin=str(path))
+    return asked_spec(data, str(path))
+
+
+def asked_spec(data: Mapping[str, Any], origin: str) -> Spec:
+    """What somebody asks for: as `Spec.from_json`, and BadInput for a target that can never be met."""
+    spec = Spec.from_json(data, origin)
+    never = never_met(spec.target, spec.budget, spec.batch_size, known=spec.knows_labels)
+    if never:
+        raise BadInput(f"{origin}: $.budget.labels {never}")
+    return spec
 
 
 def spec_digest(spec: Spec) -> str:

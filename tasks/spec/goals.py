@@ -4,11 +4,13 @@ from math import ceil
 
 from pydantic import Field, model_validator
 
+from assay.evalcore.evaluation.stopping import least_budget
+from assay.evalcore.types import JsonObject
 from assay.tasks.schema import Finite, Part, wrong
 
 
 class Target(Part):
-    """How sure is sure enough: one of half_width and variance."""
+    """How sure is sure enough: half_width or variance. Without either the budget alone stops it."""
 
     half_width: float | None = Field(
         default=None, gt=0, allow_inf_nan=False, description="half the interval's width, in its unit"
@@ -19,11 +21,21 @@ class Target(Part):
     confidence: float = Field(default=0.95, gt=0, lt=1, description="confidence of the interval")
 
     @model_validator(mode="after")
-    def _exactly_one(self) -> "Target":
-        if (self.half_width is None) == (self.variance is None):
-            have = "both" if self.half_width is not None else "neither"
-            raise wrong(f"needs exactly one of `half_width` and `variance`, got {have}")
+    def _at_most_one(self) -> "Target":
+        if self.half_width is not None and self.variance is not None:
+            raise wrong("has `half_width` and `variance`; keep one")
         return self
+
+    @property
+    def given(self) -> bool:
+        """Whether there is one."""
+        return self.half_width is not None or self.variance is not None
+
+
+def target_within(half_width: float, budget: int, batch_size: int) -> JsonObject:
+    """The target of a spec that is suggested: none where the budget is too small for any."""
+    within = budget >= least_budget(batch_size)
+    return {"half_width": half_width, "confidence": 0.95} if within else {"confidence": 0.95}
 
 
 class Budget(Part):

@@ -4,11 +4,12 @@
 """
 
 import re
+from collections.abc import Mapping
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.outcome_measures.base import Setting
 
-_WRITTEN = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<setting>[^()]+)\))?")
+_WRITTEN = re.compile(r"(?P<name>[\w -]+)(?:\((?P<setting>[^()]+)\))?")
 _SETTINGS = {"fbeta": "beta", "top_k_accuracy": "k", "within": "tolerance", "cohen_kappa": "weights"}
 _CURVES = ("pr_curve", "roc_curve")   # written with their thresholds
 
@@ -44,3 +45,17 @@ def _as_number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def written_measure(name: str, settings: Mapping[str, Setting]) -> str:
+    """The inverse of `named_measure`.
+
+    >>> written_measure("fbeta", {"beta": 2})
+    'fbeta(2)'
+    """
+    inside = [
+        ";".join(f"{one:g}" for one in value) if isinstance(value, tuple | list) else
+        f"{value:g}" if isinstance(value, int | float) else str(value)
+        for _, value in sorted(settings.items(), key=lambda one: one[0] == "at")
+    ]
+    return f"{name}({';'.join(inside)})" if inside else name

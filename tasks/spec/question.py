@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, model_validator
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, UnknownName, nearest
 from assay.evalcore.measures.base import Measure
-from assay.evalcore.measures.registry import measure
+from assay.evalcore.measures.registry import measure, names
 from assay.evalcore.outcome_measures.base import OutcomeMeasure, Setting
-from assay.evalcore.outcome_measures.registry import of_scores, outcome_measure
+from assay.evalcore.outcome_measures.registry import FAMILIES, of_scores, outcome_measure
 from assay.evalcore.outcomes.base import OutcomeKind
 from assay.evalcore.outcomes.classes import Classes
 from assay.evalcore.outcomes.numbers import Numbers
@@ -51,12 +51,23 @@ class MeasureChoice(Part):
     def _exists(self) -> "MeasureChoice":
         """Of two classes, or of several; which of the two it has to be is checked with the labels."""
         try:
+            self.check_name(self.name)
+        except UnknownName as error:
+            raise wrong(str(error)) from None
+        try:
             self.of_two_classes()
         except BadInput as error:
             reasons = [self._why_not(kind) for kind in _ANY]
             if None not in reasons:
                 raise wrong(str(reasons[-1] if of_scores(self.name) else error)) from None
         return self
+
+    @staticmethod
+    def check_name(name: str) -> None:
+        """Raise UnknownName where there is no such measure of any kind of outcome."""
+        known = sorted({*names(), *(one for _, one in FAMILIES)})
+        if name not in known:
+            raise UnknownName(f"unknown measure {name!r}; {nearest(name, known, 'measures')}")
 
     def _why_not(self, kind: OutcomeKind) -> str | None:
         """Why there is no such measure of this kind of outcome; None where there is."""

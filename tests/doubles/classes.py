@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from doubles.specs import within_reach
 
 # a name may hold what Python calls unprintable, such as a joiner of Persian script
 NAMES = ("cat", "dog", "owl", "a \u200cname, with $ and <b>")
@@ -39,7 +40,7 @@ def spec_of_classes(folder: Path, /, **changes: Any) -> dict[str, Any]:
         "probability": {"prefix": "p_"}, "display": ["text"],
     }
     pool |= {key.removeprefix("pool_"): value for key, value in changes.items() if key.startswith("pool_")}
-    return {
+    return within_reach({
         "name": "classes",
         "pool": {key: value for key, value in pool.items() if value is not None},
         "labels": {"classes": list(NAMES)},
@@ -50,4 +51,4 @@ def spec_of_classes(folder: Path, /, **changes: Any) -> dict[str, Any]:
         "desk": {"kind": "simulated", "labels": str(folder / "labels.csv")},
         "seed": 5,
         **{key: value for key, value in changes.items() if not key.startswith("pool_")},
-    }
+    })

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from doubles.specs import within_reach
 
 TAGS = ("war", "sport", "a $tag", "arts")
 N = 160
@@ -98,7 +99,7 @@ def spec_of(kind: str, folder: Path, /, **changes: Any) -> dict[str, Any]:
     parts = _PARTS[kind]
     pool = {"source": str(folder / "pool.csv"), "id": "item_id", **parts["pool"]}
     pool |= {key.removeprefix("pool_"): value for key, value in changes.items() if key.startswith("pool_")}
-    return {
+    return within_reach({
         "name": kind,
         "target": {"half_width": 0.001},
         "budget": {"labels": 40},
@@ -108,4 +109,4 @@ def spec_of(kind: str, folder: Path, /, **changes: Any) -> dict[str, Any]:
         **parts,
         "pool": {key: value for key, value in pool.items() if value is not None},
         **{key: value for key, value in changes.items() if not key.startswith("pool_")},
-    }
+    })

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from doubles.specs import within_reach
 
 from assay.evalcore.methods.registry import METHODS
 from assay.tasks.spec.evaluation import Spec
@@ -50,6 +51,8 @@ def spec_json(predictions: Path, labels: Path, **changes: Any) -> dict[str, Any]
         "desk": {"kind": "simulated", "labels": str(labels)},
         "seed": 3,
     } | changes
+    if "target" not in changes:
+        data = within_reach(data)
     named = METHODS.get(data["method"].partition(":")[0])
     if "pool" not in changes and named is not None and named.capabilities.whole_pool_only:
         del data["pool"]["segments"]

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from assay.evalcore.evaluation.stopping import least_budget
 from assay.tasks.spec.evaluation import Spec
 
 
@@ -18,6 +19,12 @@ def spec_data(source: str | Path = "predictions.csv", /, name: str = "trial", **
         "budget": {"labels": 1},
         "desk": {"kind": "simulated", "labels": "labels.csv"},
     }
+
+
+def within_reach(data: dict[str, Any]) -> dict[str, Any]:
+    """The spec without a target that its budget cannot meet: a file with one is refused."""
+    reachable = data["budget"]["labels"] >= least_budget(data.get("batch_size", 25))
+    return data if reachable else {key: value for key, value in data.items() if key != "target"}
 
 
 def a_spec(source: str | Path = "predictions.csv", /, name: str = "trial", **pool: Any) -> Spec:

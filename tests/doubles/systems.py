@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from doubles.specs import within_reach
 
 from assay.evalcore.types import Bools, Floats
 
@@ -38,7 +39,7 @@ def spec_of_systems(folder: Path, /, **changes: Any) -> dict[str, Any]:
         "systems": {"old": {"prediction": "p1"}, "new": {"prediction": "p2", "probability": "s"}},
     }
     pool |= {key.removeprefix("pool_"): value for key, value in changes.items() if key.startswith("pool_")}
-    return {
+    return within_reach({
         "name": "systems",
         "pool": {key: value for key, value in pool.items() if value is not None},
         "labels": {"positive": "match", "negative": "no match"},
@@ -49,4 +50,4 @@ def spec_of_systems(folder: Path, /, **changes: Any) -> dict[str, Any]:
         "desk": {"kind": "simulated", "labels": str(folder / "labels.csv")},
         "seed": 5,
         **{key: value for key, value in changes.items() if not key.startswith("pool_")},
-    }
+    })

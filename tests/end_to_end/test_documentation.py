@@ -1,5 +1,8 @@
 """The documentation: the site builds without a warning, and what its pages tell a reader to type works."""
 
+import doctest
+import html
+import posixpath
 import re
 import shlex
 import shutil
@@ -10,7 +13,9 @@ from pathlib import Path
 
 import pytest
 from services.logs import LOGS
+from sphinx.util.inventory import InventoryFile
 
+import assay
 from assay.flows.cli.main import run_command_line
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -82,10 +87,47 @@ def test_the_page_about_imports_works_as_it_is_written(tmp_path, monkeypatch, ca
     assert "metadata that is no single value: steps" in capsys.readouterr().out
 
 
-def test_the_site_builds_and_a_warning_is_an_error(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site; a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going"]
-    done = subprocess.run([*build, DOCS, tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run([*build, DOCS, folder], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
+    return folder
+
+
+def test_every_public_name_has_its_place_in_the_reference(site):
+    with (site / "objects.inv").open("rb") as opened:
+        held = InventoryFile.load(opened, "", posixpath.join)
+    described = {name for kind in held for name in held[kind] if kind.startswith("py:")}
+    public = {f"assay.{name}" for name in assay.__all__} | {"assay.__version__"}
+    public |= {f"assay.errors.{name}" for name in assay.errors.__all__} - {"assay.errors"}
+    for name in assay.__all__:
+        found = getattr(assay, name)
+        if isinstance(found, type):
+            fields = getattr(found, "__dataclass_fields__", {})
+            members = {one for one in dir(found) if not one.startswith("_")} | set(fields)
+            public |= {f"assay.{name}.{one}" for one in members if not one.startswith("_")}
+    assert public - described == set()
+
+
+def test_every_example_of_the_reference_is_a_block_of_code(site):
+    page = (site / "api.html").read_text(encoding="utf-8")
+    code = html.unescape(re.sub(r"<[^>]+>", "", "\n".join(re.findall(r"<pre>.*?</pre>", page, re.DOTALL))))
+    beside = re.sub(r"<pre>.*?</pre>", "", page, flags=re.DOTALL)
+    assert "&gt;&gt;&gt;" not in beside
+    documented = [assay.errors, *(getattr(assay, name) for name in assay.__all__ if name != "errors")]
+    examples = [
+        line for one in documented for example in doctest.DocTestParser().get_examples(one.__doc__ or "")
+        for line in example.source.splitlines()
+    ]
+    assert len(examples) > 20
+    assert [line for line in examples if line not in code] == []
+
+
+def test_the_site_builds_and_a_warning_is_an_error(site):
+    tmp_path = site
     for page in ("index", "tutorial", "concepts", "spec", "cli", "api", "papers/errata"):
         assert (tmp_path / f"{page}.html").exists(), page
     assert "<img" in (tmp_path / "concepts.html").read_text(encoding="utf-8")     # the picture was made

@@ -85,7 +85,7 @@ def test_twelve_classes_are_offered_and_come_back(label_studio, tmp_path, monkey
     spec = {
         "name": "twelve", "labels": {"classes": names}, "measure": ["accuracy", "macro_f1"],
         "pool": {"source": "pool.csv", "id": "item_id", "prediction": "predicted", "display": ["text"]},
-        "target": {"half_width": 0.01}, "budget": {"labels": 6}, "batch_size": 6, "store": "ledger",
+        "budget": {"labels": 6}, "batch_size": 6, "store": "ledger",
         "desk": {"kind": "label-studio", "url": label_studio.url},
     }
     Path("spec.yaml").write_text(yaml.safe_dump(spec))

@@ -27,7 +27,7 @@ def spec_of(folder, /, **changes):
     pool |= {key.removeprefix("pool_"): value for key, value in changes.items() if key.startswith("pool_")}
     return {
         "name": "trial", "pool": pool, "labels": {"classes": ["cat", "dog"]}, "measure": ["accuracy"],
-        "target": {"half_width": 0.01}, "budget": {"labels": 40}, "batch_size": 40,
+        "budget": {"labels": 40}, "batch_size": 40,
         "desk": {"kind": "simulated", "labels": str(folder / "pool.csv")},
         **{key: value for key, value in changes.items() if not key.startswith("pool_")},
     }

@@ -44,7 +44,7 @@ def write(folder, columns, labels):
 
 def spec_of(folder, labels, systems, measure, budget=N, **changes):
     return {
-        "name": "systems", "labels": labels, "measure": measure, "target": {"half_width": 0.001},
+        "name": "systems", "labels": labels, "measure": measure,
         "pool": {"source": str(folder / "pool.csv"), "id": "item_id", "display": ["text"],
                  "systems": systems, **changes},
         "budget": {"labels": budget}, "batch_size": 40, "seed": 5,

@@ -71,7 +71,7 @@ def test_a_prediction_without_a_score_is_enough(tmp_path, capsys):
     spec = Spec.from_json({
         "name": "mails", "pool": {"source": source, "id": "message_id", "prediction": "predicted"},
         "labels": {"positive": "spam", "negative": "ham"}, "measure": ["f1", "recall"],
-        "target": {"half_width": 0.01}, "budget": {"labels": 40},
+        "budget": {"labels": 40},
         "desk": {"kind": "simulated", "labels": source, "label": "truth"},
     }, origin="test")
     assert Spec.from_json(spec.to_json(), origin="recorded").to_json() == spec.to_json()

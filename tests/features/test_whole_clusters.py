@@ -45,7 +45,7 @@ def spec_of(folder, **changes):
         "name": "prompts", "method": "whole-clusters", "labels": {"classes": ["good", "bad", "odd"]},
         "pool": {"source": str(folder / "pool.csv"), "id": "item_id", "prediction": "predicted",
                  "cluster": "prompt", "display": ["text"]},
-        "measure": ["accuracy"], "target": {"half_width": 0.001}, "budget": {"labels": 60}, "batch_size": 20,
+        "measure": ["accuracy"], "budget": {"labels": 60}, "batch_size": 20,
         "desk": {"kind": "simulated", "labels": str(folder / "labels.csv")}, "seed": 4,
     }
     for key, value in changes.items():

@@ -7,8 +7,10 @@ import yaml
 from assay.evalcore.types import Json, JsonObject
 from assay.tasks.connectors.responses.columns import ID
 from assay.tasks.sources.files.names import trial_name
+from assay.tasks.spec.goals import target_within
 
 _LABELS = 500
+_BATCH = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +30,15 @@ def spec_text(draft: Draft, source: str, rows: int) -> str:
     known = draft.label is not None
     desk: JsonObject = {"kind": "simulated", "labels": source, "label": draft.label} if known else {
         "kind": "folder", "path": "./labelling"}
+    budget = max(min(_LABELS, rows), 1)
     spec: JsonObject = {
         "name": trial_name(source),
         "pool": {"source": source, "id": ID, **draft.pool},
         "labels": draft.labels,
         "measure": draft.measures,
-        "target": {"half_width": draft.half_width, "confidence": 0.95},
-        "budget": {"labels": max(min(_LABELS, rows), 1)},
-        "batch_size": 25,
+        "target": target_within(draft.half_width, budget, _BATCH),
+        "budget": {"labels": budget},
+        "batch_size": _BATCH,
         "method": "auto",
         "desk": desk,
         "store": "./assay-ledger",

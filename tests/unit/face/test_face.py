@@ -86,7 +86,6 @@ name: mails
 pool: {source: mails.parquet, id: item_id, prediction: predicted, score: score}
 labels: {positive: spam, negative: ham}
 measure: [f1, recall]
-target: {half_width: 0.05}
 budget: {labels: 50}
 seed: 3
 desk: {kind: simulated, labels: mails.parquet, id: item_id, label: truth}
@@ -145,24 +144,51 @@ def test_a_file_and_a_spec_are_taken_too(mails, tmp_path, monkeypatch):
         "pool": {"source": "m.parquet", "id": "key", "prediction": "predicted", "score": "score"},
         "target": {"half_width": 0.05}, "budget": {"labels": 25}, "desk": {"kind": "caller"},
     }
+    with pytest.raises(BadInput, match=r"budget\.labels is 25, with which no target can be met"):
+        assay.evaluate(spec, oracle=labels, store="ledger")
+    del spec["target"]
     assert assay.evaluate(spec, oracle=labels, store="ledger").labels == 25
+    with pytest.raises(BadInput, match="measures: is given beside a spec"):
+        assay.begin(spec, measures=["f1"])
 
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"outcome": None}, "outcome: list the classes"),
     ({"outcome": "spam"}, "outcome: list the classes"),
     ({"measures": None}, "measures: name at least one"),
-    ({"measures": ["f2"]}, "f2"),
+    ({"measures": ["f1", "f2"]}, r"^measures\[1\]: unknown measure 'f2'; known measures: accuracy"),
+    ({"measures": "f1_score"}, "did you mean 'f1'?"),
+    ({"measures": "F1"}, "did you mean 'f1'?"),
+    ({"measures": "auc"}, "did you mean 'roc_auc'?"),
+    ({"measures": "speed"}, "known measures: accuracy, .*brier.*mae.*win_rate"),
+    ({"measures": "f1(spam)"}, r"^measures\[0\]: measure 'f1' takes `class` only with outcome="),
+    ({"threshold": 0.5}, "^the columns: needs exactly one of `prediction` and `threshold`, got both"),
+    ({"limit": {"min": 2}}, "^limit.min is 2, and f1 lies between 0 and 1"),
+    ({"target": 2}, "^target is 2, which every interval"),
+    ({"target": 0.05}, "^budget is 50, with which no target can be met: .* Give 125 or more"),
+    ({"budget": 0}, "^budget must be greater than"),
+    ({"show": ["score", "score"]}, "^show lists 'score' twice"),
+    ({"prediction": ["spam"]}, "prediction has 1, the frame has 600 rows; give as many values each"),
     ({"id": "nobody"}, "id: the frame has no column 'nobody'"),
-    ({"prediction": "guess"}, "guess"),
+    ({"prediction": "guess"}, "^prediction: the frame has no column 'guess'; known columns: score,"),
+    ({"score": "scores"}, "^score: the frame has no column 'scores'; did you mean 'score'"),
+    ({"segments": ["language"]}, "^segments: the frame has no column 'language'"),
+    ({"systems": {"a": "predicted", "b": "gone"}, "prediction": None, "score": None},
+     "^systems: the frame has no column 'gone'"),
+    ({"method": "magic"}, "^method: unknown method 'magic'"),
+    ({"outcome": {"colour": 3}}, r"^outcome\['colour'\] is not a known key"),
     ({"oracle": "nothing"}, "oracle: there is no column 'nothing'"),
-    ({"oracle": {}}, "oracle: the mapping has no label for item"),
+    ({"oracle": {}}, "oracle: there is no label for item"),
     ({"oracle": lambda row: "maybe"}, "'maybe' is no answer"),
-    ({"colour": "red"}, "colour"),
 ])
 def test_a_wrong_argument_is_named(change, message, mails):
     with pytest.raises(BadInput, match=message):
         assay.evaluate(mails, **{"oracle": "truth", **QUESTION, **change})
+
+
+def test_an_argument_that_there_is_none_of_is_refused_by_python(mails):
+    with pytest.raises(TypeError, match="colour"):
+        assay.evaluate(mails, oracle="truth", colour="red", **QUESTION)
 
 
 def test_a_wrong_value_is_said_of_the_frame(mails):
@@ -179,7 +205,7 @@ def test_classes_grades_and_limits(mails):
     result = assay.evaluate(mails, outcome={"classes": ["spam", "ham"]}, prediction="predicted",
                             measures=["accuracy"], oracle="truth", budget=50, limit={"min": 0.2})
     assert result.verdict == "ok"
-    assert result.summary().splitlines()[0].endswith("; it meets its limit")
+    assert str(result).splitlines()[0].endswith("; it meets its limit")
     graded = mails.assign(grade=3, guess=np.where(mails["score"] > 0, 3.0, 2.0))
     result = assay.evaluate(graded, outcome=[1, 2, 3], prediction="guess", measures="accuracy",
                             oracle=lambda row: row["grade"], budget=25)
@@ -191,7 +217,7 @@ def test_a_curve_and_a_measure_share_the_threshold_of_the_pool(mails):
     curve = {"name": "pr_curve", "at": [0.0, 1.0]}
     result = assay.evaluate(mails, outcome=["spam", "ham"], score="score", threshold=0.0, oracle="truth",
                             measures=[curve, "f1"], budget=25)
-    assert [one.of for one in result.estimates] == [
+    assert [one.title for one in result.estimates] == [
         "precision at 0", "precision at 1", "recall at 0", "recall at 1", "f1",
     ]
 
@@ -259,7 +285,8 @@ def test_every_snippet_of_the_page_runs(tmp_path, monkeypatch, capsys):
     known = {}
     for snippet in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(snippet, known)
-    assert known["result"].labels <= 100
+    assert known["result"].labels <= 200
+    assert known["both"]["accuracy", "new", "old"].versus == "old"
     assert known["again"].finished
     assert "report.html" in {path.name for path in tmp_path.iterdir()}
     assert "f1" in capsys.readouterr().out

@@ -18,7 +18,7 @@ def test_a_misspelt_measure_gets_a_suggestion():
 
 
 def test_a_name_like_no_other_gets_the_list():
-    with pytest.raises(UnknownName, match=r"known measures: accuracy, .*, specificity"):
+    with pytest.raises(UnknownName, match=r"known measures of two classes: accuracy, .*, specificity"):
         measure("zzz")
 
 

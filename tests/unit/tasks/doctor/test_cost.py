@@ -1,7 +1,5 @@
 """What a pool would cost, as the terminal says it."""
 
-from dataclasses import replace
-
 import pytest
 
 from assay.evalcore.forecast.goals import Forecast, Goal
@@ -29,26 +27,29 @@ def ahead(*costs, undefined=0.0, hidden=None):
 PRICES = [
     (
         Cost(forecast=REACHED, random_labels=14_123),
-        "f1 to ± 0.1 takes about 317 labels, a random sample about 14,000. In the middle 80% of 24 pools "
-        "that were simulated it took 109 to more than 1,500. More pools could move the 317 to anywhere from "
-        "197 to 1,078.",
+        "f1 to ± 0.1 takes about 317 labels, with 80% chance 109 to more than 1,500; a random sample about "
+        "14,000.",
     ),
     (
-        Cost(forecast=replace(REACHED, share_error=None), random_labels=None),
-        "f1 to ± 0.1 takes about 317 labels. In the middle 80% of 24 pools that were simulated it took 109 "
-        "to more than 1,500.",
+        Cost(forecast=REACHED, random_labels=None),
+        "f1 to ± 0.1 takes about 317 labels, with 80% chance 109 to more than 1,500.",
     ),
     (
         Cost(forecast=NOT_REACHED, random_labels=53_000),
-        "f1 to ± 0.05 probably takes more than 1,500 labels, a random sample about 53,000. Of 24 pools that "
-        "were simulated, 38% got there with 1,500, give or take 18 points.",
+        "f1 to ± 0.05 probably takes more than 1,500 labels; a random sample about 53,000. The chance to get "
+        "there with 1,500 is 38%.",
     ),
 ]
 
 
 @pytest.mark.parametrize(("cost", "said"), PRICES)
-def test_the_price_of_a_half_width(cost, said):
-    assert prognosis_lines(ahead(cost)) == [said, "The method is recalibrated: it did best."]
+def test_the_price_of_a_half_width_and_the_floor_under_it(cost, said):
+    assert prognosis_lines(ahead(cost)) == [
+        said,
+        "A target is met at two looks in a row, with 100 labels or more at each: a smaller budget meets "
+        "none.",
+        "The method is recalibrated: it did best.",
+    ]
 
 
 def test_what_else_a_pool_costs():

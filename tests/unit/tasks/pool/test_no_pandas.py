@@ -31,7 +31,7 @@ def test_pandas_stays_out(tmp_path: Path) -> None:
     spec.write_text(
         f"{{name: pool, pool: {{source: {tmp_path}/p.parquet, id: item_id, score: score, threshold: 0, "
         "display: [text]}, labels: {positive: y, negative: n}, measure: [f1], "
-        "method: dirichlet-tree, target: {half_width: 0.1}, budget: {labels: 2}, batch_size: 2, "
+        "method: dirichlet-tree, budget: {labels: 2}, batch_size: 2, "
         f"desk: {{kind: simulated, labels: none.csv}}, store: {tmp_path}/ledger, seed: 7}}"
     )
     told = subprocess.run([sys.executable, "-c", FREEZE, str(spec)], capture_output=True, text=True)

@@ -24,26 +24,23 @@ def a_forecast(goal=None, **changed):
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        (a_forecast(), "± 0.05 takes about 420 labels (300 to 610 in the middle 80% of plausible worlds)"),
+        (
+            a_forecast(),
+            "± 0.05 takes about 420 labels, with 80% chance 300 to 610; no target is met with fewer than 100",
+        ),
         (
             a_forecast(labels_now=100, high=None, goal=Goal(variance=0.001)),
-            "a variance of 0.001 takes about 420 labels, 320 more than now (300 to more than 1,500 in the "
-            "middle 80% of plausible worlds)",
+            "a variance of 0.001 takes about 420 labels, 320 more than now, with 80% chance 300 to more than "
+            "1,500",
         ),
         (
             a_forecast(labels=None, share=0.25, goal=Goal(threshold=(0.8, None))),
-            "a verdict against the threshold is likely to take more than the budget, 1,500 labels (met in "
-            "25% of plausible worlds)",
+            "a verdict on the limit probably takes more than the budget of 1,500 labels; the chance to get "
+            "there is 25%",
         ),
         (
-            a_forecast(least=390, most=455, share_error=0.1),
-            "± 0.05 takes about 420 labels (390 to 455 with the error of simulation; 300 to 610 in the "
-            "middle 80% of 24 plausible worlds)",
-        ),
-        (
-            a_forecast(labels=None, share=0.25, share_error=0.09, worlds=96),
-            "± 0.05 is likely to take more than the budget, 1,500 labels (met in 25% of 96 plausible worlds, "
-            "± 9 points)",
+            a_forecast(least=390, most=455, share_error=0.1, labels_now=100),
+            "± 0.05 takes about 420 labels, 320 more than now, with 80% chance 300 to 610",
         ),
     ],
 )
@@ -52,7 +49,16 @@ def test_a_forecast_in_words(found, words):
 
 
 def test_a_horizon_that_is_not_the_budget_is_what_was_simulated():
-    assert "more than what was simulated, 1,500 labels" in forecast_in_words(a_forecast(labels=None), 3000)
+    told = forecast_in_words(a_forecast(labels=None), 3000)
+    assert "more than the 1,500 labels that were simulated" in told
+
+
+def test_a_budget_in_which_no_target_can_be_met_is_told_with_the_rule():
+    told = forecast_in_words(a_forecast(labels=None, share=0.0, horizon=100, goal=Goal(half_width=0.1)), 100)
+    assert told == (
+        "± 0.1 cannot be met within the budget of 100 labels: a target is met at two looks in a row, with "
+        "100 labels or more at each; give a budget of at least 100 and one round more"
+    )
 
 
 def test_what_lies_beyond_the_horizon_is_null():

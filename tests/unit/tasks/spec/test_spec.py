@@ -23,7 +23,7 @@ pool: {source: p.csv, id: item_id, score: s, prediction: p}
 labels: {positive: "yes", negative: "no"}
 measure: f1
 target: {half_width: 0.05}
-budget: {labels: 10}
+budget: {labels: 200}
 desk: {kind: simulated, labels: labels.csv}
 """
 
@@ -148,8 +148,7 @@ def test_a_spec_cannot_be_changed():
         ("measure", [], "$.measure is an empty list"),
         ("measure", {"name": "fbeta"}, "$.measure[0] measure 'fbeta' needs a positive beta"),
         ("measure", {"name": "f1", "bta": 2}, "$.measure[0].bta is not a known key; did you mean 'beta'?"),
-        ("target", {}, "$.target needs exactly one of `half_width` and `variance`, got neither"),
-        ("target.variance", 0.1, "$.target needs exactly one of `half_width` and `variance`, got both"),
+        ("target.variance", 0.1, "$.target has `half_width` and `variance`; keep one"),
         ("target.half_width", 0, "$.target.half_width must be greater than 0, not 0"),
         ("target.half_width", "0.05", "$.target.half_width must be a number, not '0.05'"),
         ("target.half_width", True, "$.target.half_width must be a number, not true"),
@@ -207,12 +206,34 @@ def loaded(tmp_path, text: str | bytes) -> Spec:
     return load_spec(path)
 
 
+@pytest.mark.parametrize(("budget", "batch_size", "enough"), [
+    (100, 25, 125), (60, 20, 120), (121, 121, 242), (110, 60, 180),
+])
+def test_a_budget_with_which_no_target_can_be_met_is_refused_with_what_would_do(
+    budget, batch_size, enough, tmp_path
+):
+    text = MINIMAL.replace("labels: 200}", f"labels: {budget}}}") + f"batch_size: {batch_size}\n"
+    never = rf"budget.labels is {budget}, with which no target .* Give {enough} or more"
+    with pytest.raises(BadInput, match=never):
+        loaded(tmp_path, text)
+    assert loaded(tmp_path, text.replace("target: {half_width: 0.05}\n", "")).target.half_width is None
+    larger = loaded(tmp_path, text.replace(f"labels: {budget}}}", f"labels: {enough}}}"))
+    assert larger.target.half_width == 0.05
+    recorded = Spec.from_json(spec_data() | {"budget": {"labels": budget}})
+    assert recorded.target.given, "an evaluation that has begun so can still be read"
+
+
+def test_known_labels_count_towards_the_floor(tmp_path):
+    text = MINIMAL.replace("labels: 200}", "labels: 50}") + "warm_start: {evaluation: earlier}\n"
+    assert loaded(tmp_path, text).target.given
+
+
 def test_yaml_is_read_without_the_surprises_of_yaml_1_1(tmp_path):
     text = MINIMAL.replace('"yes"', "yes").replace('"no"', "no").replace("0.05", "5e-2")
-    spec = loaded(tmp_path, text.replace("labels: 10}", "labels: 010}").replace("trial", "2026-11-20"))
+    spec = loaded(tmp_path, text.replace("labels: 200}", "labels: 0200}").replace("trial", "2026-11-20"))
     assert (spec.labels.positive, spec.labels.negative) == ("yes", "no")   # 1.1: true and false
     assert spec.target.half_width == 0.05                                  # 1.1: the text "5e-2"
-    assert spec.budget.labels == 10                                        # 1.1: eight
+    assert spec.budget.labels == 200                                       # 1.1: 128
     assert spec.name == "2026-11-20"                                       # 1.1: a date
 
 
