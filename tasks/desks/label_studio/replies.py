@@ -78,6 +78,13 @@ class Replies:
             return NotThere(f"Label Studio at {self._url} has no such object (404{said})")
         return DeskRefused(f"Label Studio at {self._url} refused ({status}{said})")
 
+    def strange(self, path: str) -> DeskRefused:
+        """The error for JSON of another shape than Label Studio gives for this path; it is not repeated."""
+        return DeskRefused(
+            f"{self._url} answered {path} with JSON that Label Studio does not give there; is desk.url Label "
+            "Studio's, or does something between answer in its place?"
+        )
+
     def unreachable(self, error: Exception) -> DeskUnreachable:
         """The error for a request that got no reply."""
         return DeskUnreachable(
