@@ -53,7 +53,7 @@ class World:
         return advance(self.store, self.spec.name, self.desk, repost_after=repost_after, **more)
 
     def record(self) -> dict[str, bytes]:
-        """The ledger without random words, of the index only what is open; that there are times, not which."""
+        """The ledger without random words; that there are times, not which; of the index what is open."""
         return {
             key: b"a time" if key.endswith("times.json") else self.store.get(key)
             for key in self.store.keys("")

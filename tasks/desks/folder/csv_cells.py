@@ -17,6 +17,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assay.tasks.desks.protocol import DeskRefused
 
@@ -28,6 +29,7 @@ _RUNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", "'")
 _NUMBER_LIKE = re.compile(r"[\d.,:/\\ -]*\d[\d.,:/\\ -]*(?:[eE][+-]?\d+)?%?")
 _PLAIN_INTEGER = re.compile(r"0|[1-9]\d{0,14}")
 _WORDS = {"true", "false"}
+_END = "\r\n"
 
 csv.field_size_limit(2**31 - 1)   # process-wide, and 128 kB by default: shown text may be longer
 
@@ -58,11 +60,23 @@ def from_cell(cell: str) -> str:
 
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """A file with a heading line; every cell through `to_cell`."""
+    cells = [[to_cell(cell) for cell in row] for row in rows]
+    return write_table([to_cell(column) for column in columns], cells, "\r\n").encode("utf-8-sig")
+
+
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], end: str = "\n") -> str:
+    """CSV whose lines end in `end`; cells as they are, None is empty.
+
+    A cell with any kind of line break is quoted, a lone carriage return too: readers end a row at it.
+    """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([to_cell(column) for column in columns])
-    writer.writerows([[to_cell(cell) for cell in row] for row in rows])
-    return text.getvalue().encode("utf-8-sig")
+    writer = csv.writer(text, lineterminator=_END)
+    for row in (columns, *rows):
+        writer.writerow(row)
+        text.seek(text.tell() - len(_END))   # what csv quotes is what its own end of line is made of
+        text.write(end)
+        text.truncate()
+    return text.getvalue()
 
 
 def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[AnswerRow]:

@@ -1,13 +1,19 @@
 """Cells that a spreadsheet neither runs nor rewrites, and that come back exactly."""
 
+import csv
+import io
 import re
+import zipfile
 
+import pyarrow.csv
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.desks.folder.csv_cells import from_cell, read_rows, to_cell, write_rows
+from assay.tasks.desks.folder.csv_cells import from_cell, read_rows, to_cell, write_rows, write_table
 from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.report.evidence import EvidencePack, ExposureRow, evidence_zip
+from assay.tasks.weighted.export import as_csv
 
 
 @given(st.text())
@@ -91,3 +97,27 @@ def test_files_as_spreadsheets_save_them_are_read(blob, label):
 def test_a_file_that_cannot_be_read_is_named_with_the_remedy(blob, said):
     with pytest.raises(DeskRefused, match=said):
         read_rows("answers.csv", blob, ["item_id", "label"])
+
+
+def rows_of(text):
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+@given(st.lists(st.lists(st.text(alphabet="a\r\n,\"' ;\t"), min_size=2, max_size=2)))
+def test_a_table_comes_back_as_many_rows_whatever_line_breaks_its_cells_have(rows):
+    assert rows_of(write_table(["x", "y"], rows)) == [["x", "y"], *rows]
+    assert rows_of(write_table(["x", "y"], rows, "\r\n")) == [["x", "y"], *rows]
+
+
+def test_exported_labels_and_evidence_keep_their_rows_at_a_lone_carriage_return():
+    ids = [f"{n}\rlast line" for n in range(40)]
+    blob = as_csv({"item_id": ids, "label": [None, *[1.5] * 39]})
+    options = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    assert pyarrow.csv.read_csv(io.BytesIO(blob), parse_options=options).num_rows == 40
+    assert [from_cell(row[0]) for row in rows_of(blob.decode())[1:]] == ids
+    assert b"\r\n" not in blob
+    shown = [ExposureRow(round=1, item_id=one, fields=["te\rxt"], people=[]) for one in ids]
+    pack = EvidencePack(evaluation="e", facts={}, draws=(), exposures=shown)
+    with zipfile.ZipFile(io.BytesIO(evidence_zip(pack))) as archive:
+        rows = rows_of(archive.read("exposure.csv").decode())
+    assert [from_cell(row[1]) for row in rows[1:]] == ids
