@@ -307,7 +307,7 @@ def test_a_sweep_that_fails_on_a_window_tells_of_it_as_the_monitor(tmp_path):
     assert rows(store)[0].wrong is None
 
 
-def test_an_error_that_is_none_of_ours_is_told_as_the_monitor_and_stops_no_other_window(tmp_path, monkeypatch):
+def test_an_error_that_is_none_of_ours_is_told_as_the_monitor_and_stops_no_other(tmp_path, monkeypatch):
     write_stream(tmp_path, 2, items=60)
     spec, store = a_monitor(tmp_path), MemoryStore()
     register(store, spec)

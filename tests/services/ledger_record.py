@@ -1,8 +1,8 @@
 """What two ledgers of one evaluation must have in common, whatever happened on the way to them.
 
 Keys that hold random words or count attempts are left out (identities, posts), and so is what names answers
-by their digest: an answer holds the moment it was given. Of times it is compared that they are there, and that
-none is earlier than the one before. Everything else is compared: keys, columns, values. Of the answers
+by their digest: an answer holds the moment it was given. Of times it is compared that they are there, and
+that none is earlier than the one before. Everything else is compared: keys, columns, values. Of the answers
 themselves it is who was asked and what was said. A kind of key that is not known here is compared like all
 others, so whoever adds one need not add it here.
 """

@@ -1,8 +1,8 @@
-"""A file that appears whole or not at all, and only once."""
+"""Files that appear whole or not at all: created once, or put in place of what was there."""
 
 import os
-import tempfile
 from pathlib import Path
+from uuid import uuid4
 
 
 def create_exclusively(path: Path, blob: bytes) -> bool:
@@ -10,29 +10,41 @@ def create_exclusively(path: Path, blob: bytes) -> bool:
 
     Written under another name, then linked: a link fails if the name exists, where a rename would overwrite.
     """
-    handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
+    temporary = _write_beside(path, blob)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(blob)
-            os.fchmod(file.fileno(), 0o666 & ~_umask())   # mkstemp's 0600 would lock other people out
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
-            return False
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
     finally:
         os.unlink(temporary)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    _flush(path.parent)
     return True
 
 
-def _umask() -> int:
-    """The process's umask, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def replace_with(path: Path, blob: bytes) -> None:
+    """Put a file with this content under the name, in place of what was there. OSError."""
+    os.replace(_write_beside(path, blob), path)
+    _flush(path.parent)
+
+
+def _write_beside(path: Path, blob: bytes) -> Path:
+    """The content under another name in the same folder, on the disk; readable by whom new files are."""
+    temporary = path.parent / f".writing-{uuid4().hex}"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(blob)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return temporary
+
+
+def _flush(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -56,9 +56,9 @@ def test_a_wide_sign_runs_too_in_some_spreadsheets(sign):
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
 def test_every_table_comes_back(rows):
-    back = read_rows("f", write_rows(["item_id", "other"], rows), ["item_id"])
+    back = read_rows("f", write_rows(["item_id", "label"], rows), ["item_id"])
     filled = [row for row in rows if any(cell.strip() for cell in map(to_cell, row))]
-    assert [tuple(from_cell(row.cells[name]) for name in ("item_id", "other")) for row in back] == filled
+    assert [tuple(from_cell(row.cells[name]) for name in ("item_id", "label")) for row in back] == filled
 
 
 @pytest.mark.parametrize("text", [
@@ -91,12 +91,29 @@ def test_files_as_spreadsheets_save_them_are_read(blob, label):
 @pytest.mark.parametrize(("blob", "said"), [
     ("item_id,label\nä,x".encode("latin-1"), "answers.csv: is not UTF-8"),
     (b"PK\x03\x04\xff\xfe", "answers.csv: is not UTF-8"),
-    (b"id,label\na,x\n", r"answers.csv: has no column 'item_id' \(it has: id, label\)"),
-    (b"", r"answers.csv: has no column 'item_id' \(it has: nothing\)"),
+    (b"id,label\na,x\n", "answers.csv: has no column 'item_id' among the 2 of its heading"),
+    (b'item_id,label\na,x\nb,"x\nc,x\n', "a quotation mark that opens in line 3 or after it is never closed"),
+    (b'item_id,label\na,"x\nb,"y",x\n', "line 3 is no CSV"),
+    (b"", "answers.csv: has no column 'item_id' among the 0"),
 ])
 def test_a_file_that_cannot_be_read_is_named_with_the_remedy(blob, said):
     with pytest.raises(DeskRefused, match=said):
         read_rows("answers.csv", blob, ["item_id", "label"])
+
+
+def test_an_error_repeats_nothing_of_a_file_that_is_another():
+    with pytest.raises(DeskRefused) as caught:
+        read_rows("answers.csv", b"root:x:0:0:root:/root:/bin/bash\nsecret,secret\n", ["item_id", "label"])
+    assert "root" not in str(caught.value)
+    with pytest.raises(DeskRefused, match="more than 5 rows"):
+        read_rows("answers.csv", b"item_id,label\n" + b"a,x\n" * 6, ["item_id", "label"], most=5)
+
+
+def test_a_row_that_may_not_be_whole_yet_is_left_out():
+    for blob, read in ((b'item_id,label\na,x\nb,"x\nc', ["a"]), (b'item_id,la"', []), (b"", [])):
+        rows = read_rows("f", blob, ["item_id", "label"] if read else [], in_writing=True)
+        assert [row.text("item_id") for row in rows] == read
+    assert read_rows("f", b"", ["item_id"], in_writing=True) == []
 
 
 def rows_of(text):
