@@ -122,7 +122,7 @@ class _Awaited:
             alone = alone or now
             if now - alone >= _NO_WORKERS:
                 raise Unreachable(
-                    f"{SETTING}: the Dask scheduler at {address} has had no worker for {_NO_WORKERS} seconds; "
-                    f"start some (dask worker {address}), and run again: what is done is kept"
+                    f"{SETTING}: the Dask scheduler at {address} has had no worker for {_NO_WORKERS} "
+                    f"seconds; start some (dask worker {address}), and run again: what is done is kept"
                 )
             _log.warning("the Dask scheduler at %s has no worker; work waits until one comes", address)
