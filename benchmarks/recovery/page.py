@@ -17,10 +17,11 @@ This page is made by `python -m benchmarks.recovery page` from the results of `m
 recovery` runs a smaller part in some minutes, and `make test` a few cases.
 
 In every row the final ledger was compared with that of an undisturbed run: every key, every column, every
-value. Left out are times, random words, and the digests of answers, because an answer holds the time at
-which it was given. Numbers are compared to 1e-9: their last bit depends on how many threads a process adds
-up with. Every item asked was checked to have one label, and the right one. `assay verify` was run on every
-ledger. A *copy* is a second Label Studio task for an item.
+value. Of times it is compared that each is there, and that none is earlier than the one before. Left out
+are random words, and the digests of answers, because an answer holds the time at which it was given. Numbers
+are compared to 1e-9: their last bit depends on how many threads a process adds up with. Every item asked was
+checked to have one label, and the right one. `assay verify` was run on every ledger. A *copy* is a second
+Label Studio task for an item.
 """
 
 _KILLS = """## Processes killed
