@@ -216,7 +216,7 @@ class LabelStudioApi:
             raise self._replies.refusal(error.status_code or 401, error.body) from None
         except httpx.HTTPError as error:
             raise self._replies.unreachable(error) from None
-        except (ValueError, TypeError, ArithmeticError, OSError):   # the reply was no JSON, or no token
+        except (ValueError, TypeError, ArithmeticError, OSError, RecursionError):   # no JSON, or no token
             raise DeskUnreachable(
                 f"Label Studio at {self.url} answered signing in with something that is no access token; "
                 "check desk.url, and try again later"

@@ -17,6 +17,7 @@ from assay.evalcore.errors import AssayError
 from assay.tasks.desks.label_studio.api import LabelStudioApi
 from assay.tasks.desks.label_studio.desk import LabelStudioDesk
 from assay.tasks.desks.protocol import Batch, DeskRefused, Item
+from assay.tasks.ledger import codec
 
 CLASSES = class_answers("yes", "no")
 NOTHING = b""
@@ -149,6 +150,7 @@ STRANGE = [
     b'{"results": [{"title": "x"}], "count": 1, "next": null}', b'{"results": [], "count": "x"}',
     b'{"results": [{"id": 1, "title": null, "description": null}], "count": 1, "next": "again"}',
     b'{"id": null}', b'{"id": [], "title": [], "label_config": {}}', b'{"task_count": "x"}',
+    b"[" * 100_000, b'{"id": NaN}', b'{"tasks": [], "total": 1e999}',
     b'[{"id": 1}]', b'[{"id": null, "url": "http://a.example/"}]',
     b'[{"id": 1, "url": "http://a.example/", "headers": []}]',
 ]
@@ -192,6 +194,15 @@ def test_an_empty_list_of_tasks_in_another_shape_is_not_taken_for_none(double: D
         double.instead = {"GET /api/tasks/": said}
         with pytest.raises(DeskRefused, match="api/tasks/ with JSON that Label Studio does not give"):
             desk.missing(batch)
+
+
+def test_an_answer_with_half_a_character_is_invalid_and_can_be_kept(double: Double):
+    desk, batch = posted(double, 1)
+    said = [{"from_name": "label", "value": {"choices": ["\ud800"]}}]
+    double.tasks[1]["annotations"] = [{"id": 1, "created_at": "2026", "completed_by": 1, "result": said}]
+    (answer,) = desk.collect(batch).annotations
+    assert answer.kind == "invalid"
+    assert b"choices" in codec.encode(answer)
 
 
 def test_a_sign_in_that_is_answered_with_something_else_is_an_error_of_ours(double: Double):
