@@ -58,7 +58,7 @@ def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> li
     ):
         if row.text("label") or _skipped(row):
             person = _person(batch.evaluation, from_cell(row.text("annotator")) or name_in_file)
-            cell = row.cells["item_id"]
+            cell = row.cells.get("item_id", "")
             given.setdefault((items.get(cell) or from_cell(cell), person), []).append(row)
 
     answers: list[Annotation] = []

@@ -124,7 +124,7 @@ def read_rows(
                 "nobody can tell where rows end; close it, or write it twice"
             ) from None
     for column in required:
-        if column not in columns and not (in_writing and not columns):
+        if column not in columns and (rows or not in_writing):
             raise DeskRefused(
                 f"{name}: has no column '{column}' among the {len(columns)} of its heading line; keep the "
                 "heading line of the file it was copied from"

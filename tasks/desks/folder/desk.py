@@ -128,7 +128,7 @@ class FolderDesk:
             for path in self._files(self._folder, batch):
                 saved = self._saved(path, batch)
                 rows = read_rows(str(path), saved.blob, ["item_id"], in_writing=saved.in_writing)
-                found |= {items.get(row.cells["item_id"]) for row in rows}
+                found |= {items.get(row.cells.get("item_id", "")) for row in rows}
         return {item_id for item_id in found if item_id is not None}
 
     def _saved(self, path: Path, batch: Batch) -> Saved:
@@ -160,14 +160,15 @@ class FolderDesk:
         if not self._folder.is_dir():
             raise self._gone(self._folder)
         mark = self._folder / MARK
-        found = mark.read_bytes()[:1000].split() if mark.is_file() and not mark.is_symlink() else None
-        if found is None:
+        if mark.is_symlink() or not mark.is_file():
             raise DeskRefused(
                 f"desk.path: {self._folder} has no file {MARK}, so nobody can tell whose answers it holds. "
                 f"If they belong to this evaluation, write {self._mark} into a file of that name; else move "
                 "the folder away, or choose another desk.path"
             )
-        if self._mark.encode() not in found:
+        with mark.open("rb") as file:
+            found = file.read(1000)
+        if self._mark.encode() not in found.split():
             raise DeskRefused(
                 f"desk.path: {self._folder} belongs to an evaluation of this name in another ledger ({MARK} "
                 f"does not hold {self._mark}), and its answers would be counted here; move the folder away, "

@@ -117,6 +117,13 @@ def test_one_person_in_two_files_is_one_person(desk, answer):
     assert len({one.annotator for one in desk.collect(BATCH).annotations}) == 1
 
 
+def test_a_row_without_the_cell_of_its_id_is_an_invalid_answer_and_no_traceback(tmp_path, desk, answer):
+    answer("round-0001.csv", "match", "match,a", heading="label,item_id")
+    assert said(desk) == {("", "invalid", None), ("a", "label", "match")}
+    (tmp_path / "e" / "round-0001.csv").write_text("label,item_id\nmatch\n")
+    assert len(desk.missing(BATCH)) == 3
+
+
 def test_rows_that_make_no_sense_are_kept_as_invalid_and_logged(desk, answer, caplog):
     answer("round-0001.csv", "a,perhaps", "stranger,match", "b,match")
     with caplog.at_level(logging.WARNING):
