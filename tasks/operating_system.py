@@ -13,7 +13,7 @@ from pathlib import Path
 
 WINDOWS = os.name == "nt"
 _EVERYBODY_READS = 0o444
-_AS_BYTES = getattr(os, "O_BINARY", 0)       # Windows: or each line feed would become two bytes
+AS_BYTES = getattr(os, "O_BINARY", 0)         # Windows: or each line feed would become two bytes
 NOT_INHERITED = getattr(os, "O_CLOEXEC", 0)   # flags of os.open, where there are such
 NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
 _CANNOT_FLUSH = (errno.EINVAL, errno.EOPNOTSUPP)   # some file systems cannot flush a folder
@@ -25,7 +25,7 @@ def write_durably(path: Path, blob: bytes, *, read_only: bool) -> None:
     read_only   nobody may write to it. Not on Windows, where a read-only file could not be removed again
     """
     mode = _EVERYBODY_READS if read_only and not WINDOWS else 0o666   # less what the umask forbids
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOT_INHERITED | _AS_BYTES
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOT_INHERITED | AS_BYTES
     descriptor = os.open(path, flags, mode)
     try:
         rest = memoryview(blob)

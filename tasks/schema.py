@@ -29,6 +29,12 @@ def _no_credentials(url: str) -> str:
     return url
 
 
+def _a_path(text: str) -> str:
+    if "\0" in text:
+        raise wrong("holds a NUL character, which no path can")
+    return text
+
+
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if names.count(name) > 1:
@@ -38,7 +44,8 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 Column = Annotated[str, Field(min_length=1)]
 Columns = Annotated[tuple[Column, ...], Strict(False), AfterValidator(_distinct)]  # a YAML list is no tuple
-Location = Annotated[str, Field(min_length=1), AfterValidator(_no_credentials)]
+FilePath = Annotated[str, Field(min_length=1), AfterValidator(_a_path)]
+Location = Annotated[FilePath, AfterValidator(_no_credentials)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 

@@ -38,6 +38,18 @@ from assay.tasks.spec.alerts import Alerts, Kind, report_links
 _DEFAULTS = Alerts()
 
 
+class Unforeseen(AssayError):
+    """An error that is none of ours. People are told its kind only: its text may hold anything."""
+
+    @classmethod
+    def from_error(cls, error: Exception) -> "Unforeseen":
+        """What people are told of it."""
+        return cls(
+            f"an unexpected {type(error).__name__}, which is a fault of Assay's; the log of the process has "
+            "the whole of it: please report it"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """A verdict that is to be told, and the one it is compared with."""

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from assay.evalcore.errors import AssayError
 from assay.evalcore.plurals import plural
 from assay.evalcore.types import JsonObject
-from assay.flows.alerts.verdicts import raise_failure
+from assay.flows.alerts.verdicts import Unforeseen, raise_failure
 from assay.flows.evaluation.advance import advance
 from assay.flows.monitor.waking import judge_window_of, record_failure_of
 from assay.flows.record.finished import finished_since
@@ -117,6 +117,7 @@ def _advance_one(store: Store, name: str, look_again: bool) -> Standing | str | 
         return str(error)
     except Exception as error:
         _log.exception("%s: unexpected error", name)
+        _tell_of(store, name, Unforeseen.from_error(error))
         return f"{type(error).__name__}: {error}"
 
 
@@ -124,7 +125,7 @@ def _tell_of(store: Store, name: str, error: AssayError) -> None:
     try:
         if not record_failure_of(store, name, error, utc_now()):
             raise_failure(store, name, error, utc_now())
-    except AssayError as another:
+    except Exception as another:   # one that nobody can be told of keeps no other from advancing
         _log.error("%s: no alert could be raised: %s", name, another)
 
 

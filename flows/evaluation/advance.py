@@ -9,8 +9,8 @@ same. Three rules make it so:
 - everything due is found by reading the ledger, never remembered.
 
 One round:  plan.parquet  →  design.parquet  →  posts/  →  people  →  annotations/  →  labels.parquet, which
-closes it  →  estimate.json  →  annotators.json  →  seal.json  →  stop (ending.json, seal.json) or the next
-plan.
+closes it  →  estimate.json  →  times.json  →  annotators.json  →  seal.json  →  stop (ending.json, seal.json)
+or the next plan.
 """
 
 import logging
@@ -177,7 +177,7 @@ class _Run:
             # a checkpoint is written after all of this, and a revision brings its alerts itself
             done = newest is not None and newest.round == folded.state.round
             if not done:
-                seal_closed_rounds(self.opened, self.annotating, folded)
+                seal_closed_rounds(self.opened, self.annotating, folded, self.people.now())
             revised = self._revise(folded, look=look)
             look = False   # once a call
             if revised or not done:

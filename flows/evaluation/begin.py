@@ -78,10 +78,10 @@ def begin(
         prepare_desk(where)
         own_identity(Ledger(store, spec.name))
         _claim(store, spec)
+        write_begun(Ledger(store, spec.name), now())
 
     manifest = _freeze(spec, store, progress, claim, workers)
     _refuse_if_taken(store, spec)
-    write_begun(Ledger(store, spec.name), now())
     _log.info("%s: began with %s", spec.name, plural(manifest.rows, "item"))
     return open_evaluation(store, spec.name)
 

@@ -18,7 +18,7 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.rounds.annotators import write_annotators
 from assay.tasks.ledger.rounds.estimate import RoundEstimate, write_estimate
 from assay.tasks.ledger.seals import seal_rounds
-from assay.tasks.ledger.times import write_closed
+from assay.tasks.ledger.times import ensure_closed, write_closed
 
 _log = logging.getLogger("assay.advance")
 OnRound = Callable[[RoundEstimate], None]
@@ -35,11 +35,12 @@ def estimate_round(opened: Opened, folded: Fold, now: datetime, on_round: OnRoun
     return replace(folded, looks=with_one_more(folded.looks, known))
 
 
-def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold) -> None:
-    """Put the annotators' record and the seal of the last closed round, unless they are there.
+def seal_closed_rounds(opened: Opened, annotating: Annotating, folded: Fold, now: datetime) -> None:
+    """Put the time, the annotators' record and the seal of the last closed round, unless they are there.
 
-    The process that wrote its estimate may have crashed before it wrote these.
+    The process that wrote its estimate may have crashed before it wrote these. `now` is the time then.
     """
+    ensure_closed(opened.ledger, folded.state.round, now)
     _write_annotators(opened, annotating, folded)
     seal_rounds(opened.ledger, folded.state.round, opened.extensions)
 

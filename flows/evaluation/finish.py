@@ -21,6 +21,7 @@ from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.revisions import last_revision
 from assay.tasks.ledger.rounds.estimate import RoundEstimate
 from assay.tasks.ledger.seals import seal_ending
+from assay.tasks.ledger.times import ensure_closed
 
 _log = logging.getLogger("assay.advance")
 
@@ -52,6 +53,7 @@ def finish_again(
 
     people: read the batches of its closed rounds once more, in case answers changed; None: do not.
     """
+    ensure_closed(opened.ledger, ending.rounds, now())
     seal_ending(opened.ledger, ending.rounds, opened.extensions)
     if people is not None and nothing_to_complete(opened, ending.rounds):
         _alert_and_leave(opened, ending, now())

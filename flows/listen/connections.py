@@ -2,7 +2,7 @@
 
 uvicorn waits for the headers of a request without end, and answers 503 to everybody once too many connections
 are open. Here a connection without a request is closed after some seconds; and where too many are open, the
-one that has been waiting longest for its client gives way to a new one.
+one whose client has been slowest gives way to a new one, whether headers or a body are missing.
 """
 
 import asyncio
@@ -17,13 +17,18 @@ HEADER_SECONDS = 5.0
 class PunctualProtocol(H11Protocol):
     """uvicorn's HTTP/1.1, for clients that may be slow on purpose."""
 
-    since = 0.0                                # when it began to wait for its client, by the loop's clock
+    since = 0.0                                # when a request was first waited for, by the loop's clock
     _late: asyncio.TimerHandle | None = None   # ends the wait
 
     @property
     def idle(self) -> bool:
         """Whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def waits(self) -> bool:
+        """Whether its client has something left to send."""
+        return self.idle or self.cycle.more_body
 
     @property
     def is_open(self) -> bool:
@@ -36,8 +41,8 @@ class PunctualProtocol(H11Protocol):
         self._watch()
         there = [one for one in self.connections if isinstance(one, PunctualProtocol) and one.is_open]
         if len(there) > MOST_OPEN:
-            idle = [one for one in there if one.idle and one is not self]
-            min(idle, key=lambda one: one.since, default=self).transport.close()
+            slow = [one for one in there if one.waits and one is not self]
+            min(slow, key=lambda one: one.since, default=self).transport.close()
 
     def data_received(self, data: bytes) -> None:
         """A part of a request arrives."""

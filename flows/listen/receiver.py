@@ -116,6 +116,8 @@ def receiver_app(wakes: Wakes, secret: bytes, figures: Figures | None = None) ->
 
 async def _small(request: Any) -> bool:
     """Read and discard the body; False if it is too long or does not arrive."""
+    from starlette.requests import ClientDisconnect
+
     size = 0
     try:
         async with asyncio.timeout(READ_SECONDS):
@@ -123,7 +125,7 @@ async def _small(request: Any) -> bool:
                 size += len(chunk)
                 if size > MOST_BYTES:
                     return False
-    except TimeoutError:
+    except (TimeoutError, ClientDisconnect):   # too slow, or in the way of others
         return False
     return True
 

@@ -10,6 +10,7 @@ from assay.evalcore.errors import AssayError
 from assay.evalcore.monitoring.calendar import Window
 from assay.evalcore.monitoring.signals import Signal
 from assay.evalcore.plurals import plural
+from assay.flows.alerts.verdicts import Unforeseen
 from assay.flows.monitor.known import read_known
 from assay.flows.monitor.registry import open_monitor
 from assay.flows.monitor.telling import tell
@@ -137,9 +138,13 @@ class MonitorRun:
             return work()
         except AssayError as error:
             _log.error("%s, window %s: %s", self.spec.name, window, error)
-            self.done.failed[window] = str(error)
-            self.found[window] = Found(state="failed", why=str(error))
-            return False
+            why = str(error)
+        except Exception as error:
+            _log.exception("%s, window %s: unexpected error", self.spec.name, window)
+            why = str(Unforeseen.from_error(error))
+        self.done.failed[window] = why
+        self.found[window] = Found(state="failed", why=why)
+        return False
 
     def add_opening(self, opening: Opening) -> None:
         """Note an opening that was written."""

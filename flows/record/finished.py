@@ -66,13 +66,16 @@ def standings(store: Store) -> list[tuple[str, Standing | AssayError]]:
 
 @retried
 def finished_since(store: Store, since: datetime) -> list[str]:
-    """Evaluations that have stopped, the last round of which closed at `since` or later."""
+    """Evaluations that have stopped, the last round of which closed at `since` or later.
+
+    One without that time is among them: to advance it puts the time, so it is dated from then on.
+    """
     index = _Index(store)
     read = _in_parallel(named_folders(store), index.finished)
     recent = []
     for name, found in read:
         if isinstance(found, Finished):
-            recent += [name] if found.closed is not None and found.closed >= since else []
+            recent += [name] if found.closed is None or found.closed >= since else []
         elif found is not None:   # one that cannot be dated keeps nobody else from being looked at
             _log.warning("%s: not looked at again: %s", name, found)
     return recent

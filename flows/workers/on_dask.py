@@ -3,8 +3,11 @@
 Workers need Assay, the address of the store and of the predictions, and credentials in their environment.
 """
 
+import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
@@ -14,12 +17,16 @@ from assay.tasks.freeze_runner import SETTING, Runner
 
 NEED = f"{SETTING}: clusters of Dask"
 _PATIENCE = 15    # seconds until the scheduler has to answer
+_LOOK = 15        # seconds between two looks whether there are workers
+_NO_WORKERS = 600    # seconds without any, until it is an error: a cluster that grows takes minutes
 # Of our own cluster. A killed worker is started again. Dask gives it 15 seconds, and then goes on without it
 # for good: too short on a busy machine, where a freeze waited for ever once each worker had been killed.
 _OF_OURS = {
     "distributed.deploy.lost-worker-timeout": "1 day",
     "distributed.scheduler.no-workers-timeout": "3 minutes",    # then work fails as lost, and is done again
 }
+
+_log = logging.getLogger("assay.workers")
 
 
 class Dask(Kind):
@@ -39,7 +46,7 @@ class Dask(Kind):
             def submit(function: Any, *given: Any) -> Any:
                 future = client.submit(function, *given, pure=False)
                 futures.add(future)
-                return future
+                return _Awaited(future, client)
 
             try:
                 yield Started(submit, lost)
@@ -83,3 +90,36 @@ class Dask(Kind):
                 f"{SETTING}: no Dask scheduler answers at {self._address!r} ({said[:200]}); start it, or "
                 "correct the address (tcp://host:8786)"
             ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Awaited:
+    """A result of a cluster. Its scheduler keeps work for which there is no worker, for ever and silently."""
+
+    future: Any
+    client: Any
+
+    def done(self) -> bool:
+        """See Promised.done."""
+        return bool(self.future.done())
+
+    def result(self) -> Any:
+        """See Promised.result. Raises Unreachable where there is nobody to do the work."""
+        alone = 0.0    # since when there has been no worker
+        while True:
+            try:
+                return self.future.result(timeout=_LOOK)
+            except TimeoutError:
+                if self.future.done():    # the work's own
+                    raise
+            if self.client.scheduler_info()["workers"]:
+                alone = 0.0
+                continue
+            address, now = self.client.scheduler.address, time.monotonic()
+            alone = alone or now
+            if now - alone >= _NO_WORKERS:
+                raise Unreachable(
+                    f"{SETTING}: the Dask scheduler at {address} has had no worker for {_NO_WORKERS} "
+                    f"seconds; start some (dask worker {address}), and run again: what is done is kept"
+                )
+            _log.warning("the Dask scheduler at %s has no worker; work waits until one comes", address)

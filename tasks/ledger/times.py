@@ -35,13 +35,20 @@ def write_closed(ledger: Ledger, round: int, moment: datetime) -> None:
     put_record(ledger, layout.times(ledger.name, round), Closed(closed=moment))
 
 
+@retried
+def ensure_closed(ledger: Ledger, round: int, moment: datetime) -> None:
+    """Put when a round closed unless it is there: the process that closed it may have crashed before."""
+    if round and not ledger.exists(layout.times(ledger.name, round)):
+        put_record(ledger, layout.times(ledger.name, round), Closed(closed=moment))
+
+
 def read_begun(ledger: Ledger) -> datetime | None:
-    """When the evaluation began; None if the process that began it crashed before writing it."""
+    """When the evaluation began; None if that was removed."""
     found = find_record(ledger, layout.begun(ledger.name), Begun)
     return None if found is None else found.begun
 
 
 def read_closed(ledger: Ledger, round: int) -> datetime | None:
-    """When a round closed; None if it is open, or if the process crashed before writing it."""
+    """When a round closed; None if it is open, or if its process crashed and nobody came back since."""
     found = find_record(ledger, layout.times(ledger.name, round), Closed)
     return None if found is None else found.closed

@@ -10,14 +10,13 @@ The same ledger gives the same bytes: entries carry no time of their own. Cells 
 in a spreadsheet. Shown text, raw answers and the desk's names of people are not in it.
 """
 
-import csv
 import io
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.tasks.desks.folder.csv_cells import to_cell
+from assay.tasks.desks.folder.csv_cells import to_cell, write_table
 from assay.tasks.ledger import codec
 
 _NO_TIME = (1980, 1, 1, 0, 0, 0)    # the first a zip archive can say
@@ -170,8 +169,4 @@ def _cell(value: float | str | None) -> float | str | None:
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """Text that came from outside has gone through `to_cell`; numbers stay numbers, None is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue().encode()
+    return write_table(columns, rows).encode()

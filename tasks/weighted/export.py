@@ -15,26 +15,22 @@ In CSV, text that a spreadsheet would run or rewrite is written as in batches on
 (`tasks.desks.folder.csv_cells`); numbers are numbers, and what is missing is empty.
 """
 
-import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.desks.folder.csv_cells import to_cell
+from assay.tasks.desks.folder.csv_cells import to_cell, write_table
 
 Columns = Mapping[str, Sequence[Any]]   # of one length; a column holds text, or numbers, and None
 
 
 def as_csv(columns: Columns) -> bytes:
     """A file with a heading line."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([to_cell(name) for name in columns])
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow(["" if v is None else to_cell(v) if isinstance(v, str) else v for v in row])
-    return text.getvalue().encode()
+    return write_table([to_cell(name) for name in columns], (
+        [to_cell(v) if isinstance(v, str) else v for v in row] for row in zip(*columns.values(), strict=True)
+    )).encode()
 
 
 def as_parquet(columns: Columns) -> bytes:

@@ -128,6 +128,27 @@ def test_eighty_half_sent_requests_hold_up_nobody(receiver, monkeypatch):
             one.close()
 
 
+def test_two_hundred_slow_bodies_with_the_secret_hold_up_nobody(receiver, monkeypatch):
+    monkeypatch.setattr("assay.flows.listen.receiver.READ_SECONDS", 600.0)
+    monkeypatch.setattr("assay.flows.listen.connections.HEADER_SECONDS", 600.0)
+    host, port = receiver.removeprefix("http://").split(":")
+    opened = []
+    try:
+        for n in range(200):
+            one = socket.create_connection((host, int(port)), timeout=120)
+            one.sendall(
+                f"POST /label-studio/spam HTTP/1.1\r\nHost: x\r\n{SECRET_HEADER}: {SECRET}\r\n"
+                "Content-Length: 10\r\n\r\nx".encode()
+            )
+            opened.append(one)
+            if n % 20 == 19:
+                reply = httpx.post(f"{receiver}/label-studio/spam", headers=SIGNED, json={"a": 1}, timeout=60)
+                assert reply.status_code == 202
+    finally:
+        for one in opened:
+            one.close()
+
+
 def test_headers_that_do_not_come_end_the_connection(receiver, monkeypatch):
     monkeypatch.setattr("assay.flows.listen.connections.HEADER_SECONDS", 0.3)
     silent, half = half_sent(receiver, 2)

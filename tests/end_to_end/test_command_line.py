@@ -124,6 +124,9 @@ def test_what_comes_next_names_the_store_and_where_people_label(desk):
     code, out, _ = desk.assay("advance", "small", "--store", "our ledgers")
     assert code == 5
     assert "20 items on the folder desk, 0 answered, 20 open; labelling/small" in " ".join(out.split())
+    code, _, err = desk.assay("begin", "small.yaml")       # the folder is that of our ledgers
+    assert (code, "belongs to an evaluation of this name in another ledger" in err) == (1, True)
+    desk.spec(desk={"kind": "folder", "path": "elsewhere"}, method="passive", measure="accuracy")
     code, out, _ = desk.assay("begin", "small.yaml")                        # the default needs no name
     assert "next: assay advance small\n" in out
 

@@ -307,6 +307,32 @@ def test_a_sweep_that_fails_on_a_window_tells_of_it_as_the_monitor(tmp_path):
     assert rows(store)[0].wrong is None
 
 
+def test_an_error_that_is_none_of_ours_is_told_as_the_monitor_and_stops_no_other(tmp_path, monkeypatch):
+    write_stream(tmp_path, 2, items=60)
+    spec, store = a_monitor(tmp_path), MemoryStore()
+    register(store, spec)
+    window = spec.window("2026-11-01")
+    opening = open_window(read_run(store, "stream", after(1)), window)
+    begin(store, spec.evaluation(window, opening.evaluation, opening.labels, None, 0))
+
+    def broken(*_arguments, **_options):
+        raise TypeError("a reply of another shape")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("assay.flows.drivers.sweep.advance", broken)
+        assert opening.evaluation in sweep_store(store).failed
+    (row,) = rows(store)
+    assert row.state == "failed"
+    assert "an unexpected TypeError" in row.wrong.why
+    assert [alert.kind for alert in alerts(store).values()] == ["failure"]
+    sweep_store(store)
+    assert rows(store)[0].wrong is None
+    with monkeypatch.context() as patched:
+        patched.setattr("assay.flows.monitor.tick.take_on", broken)
+        failed = tick(store, "stream", now=after(2)).failed
+    assert "an unexpected TypeError" in failed["2026-11-02"]
+
+
 def test_people_who_do_not_finish_make_a_window_stale_and_a_spent_month_is_told(tmp_path):
     write_stream(tmp_path, 2, items=60)
     data = changed(tmp_path, monthly_labels=60, stale_days=2.0)

@@ -5,11 +5,13 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from doubles.fuses import Fuse, PowerCut
 from doubles.world import World
 
 from assay.evalcore.evaluation.nonresponse import NothingToStandFor
 from assay.flows.drivers.sweep import sweep_store
 from assay.flows.evaluation.begin import begin
+from assay.flows.record.finished import finished_since, forget_finished
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.verify.ledger import verify
@@ -20,6 +22,7 @@ from assay.tasks.ledger.revisions import read_revisions
 from assay.tasks.ledger.rounds.closing import read_closing
 from assay.tasks.ledger.rounds.labels import read_gold_answers, read_labels
 from assay.tasks.ledger.rounds.plan import read_plan
+from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.report import render_report
 
 SMALL = {"n": 60, "budget": {"labels": 24}, "batch_size": 8, "measure": ["accuracy", "f1"]}
@@ -260,3 +263,23 @@ def test_a_sweep_that_looks_again_revises_what_finished_lately_and_isolates_fail
     swept = sweep_store(store, look_again=True, look_back=month)
     assert {name: it.revision for name, it in swept.finished.items()} == {"a": 1, "c": 1}
     assert swept.failed == {"b": "the project is gone"}
+
+
+@pytest.mark.parametrize("lost", ["by a power cut", "by hand"])
+def test_an_evaluation_whose_last_close_was_not_dated_is_looked_at_again_and_dated(tmp_path, lost):
+    world = World(tmp_path, **SMALL, method="passive")
+    last = "small/rounds/0003/times.json"
+    if lost == "by a power cut":
+        whole = Fuse()
+        World(tmp_path, store=MemoryStore(), **SMALL, method="passive").run(whole)
+        with pytest.raises(PowerCut):
+            world.run(Fuse(whole.effects.index(f"put {last}") + 1))
+        assert not world.store.exists(last)
+    world.run()
+    if lost == "by hand":
+        del world.store._values[last]
+        forget_finished(Ledger(world.store, "small"))
+    assert finished_since(world.store, datetime.now(UTC) - timedelta(days=1)) == ["small"]
+    world.advance(look_again=True)
+    assert world.store.exists(last)
+    assert finished_since(world.store, datetime.now(UTC) + timedelta(days=1)) == []

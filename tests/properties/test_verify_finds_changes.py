@@ -1,5 +1,6 @@
 """`verify`: an honest ledger passes at any moment, and no change of the evidence gets through."""
 
+import os
 from dataclasses import replace
 from datetime import timedelta
 
@@ -25,6 +26,7 @@ from assay.tasks.ledger.rounds.estimate import read_estimate, write_estimate
 from assay.tasks.ledger.rounds.labels import read_labels, write_labels
 from assay.tasks.ledger.rounds.plan import read_plan, write_design, write_plan
 from assay.tasks.ledger.seals import seal_ending
+from assay.tasks.ledger.stores.local import LocalStore
 from assay.tasks.ledger.stores.memory import MemoryStore
 
 SMALL = {"n": 60, "budget": {"labels": 6}, "batch_size": 3}
@@ -110,6 +112,15 @@ def flipped(blob, place, bit):
 def test_a_missing_key_is_named(finished):
     for key in filter(is_evidence, finished):
         assert key in named({k: blob for k, blob in finished.items() if k != key})
+
+
+def test_a_named_pipe_in_a_key_s_place_is_named_and_not_waited_for(finished, tmp_path):
+    store, key = LocalStore(tmp_path), "small/rounds/0001/estimate.json"
+    for one, blob in finished.items():
+        store.put(one, blob)
+    (tmp_path / key).unlink()
+    os.mkfifo(tmp_path / key)
+    assert key in {found.key for found in verify(store, "small").differences}
 
 
 def test_a_changed_byte_of_one_round_accuses_no_key_of_another(finished):

@@ -1,9 +1,10 @@
 """What two ledgers of one evaluation must have in common, whatever happened on the way to them.
 
-Keys that hold times or random words are left out (times, identities, posts), and so is what names answers by
-their digest: an answer holds the moment it was given. Everything else is compared: keys, columns, values. Of
-the answers themselves it is who was asked and what was said. A kind of key that is not known here is compared
-like all others, so whoever adds one need not add it here.
+Keys that hold random words or count attempts are left out (identities, posts), and so is what names answers
+by their digest: an answer holds the moment it was given. Of times it is compared that they are there, and
+that none is earlier than the one before. Everything else is compared: keys, columns, values. Of the answers
+themselves it is who was asked and what was said. A kind of key that is not known here is compared like all
+others, so whoever adds one need not add it here.
 """
 
 import re
@@ -15,7 +16,8 @@ from assay.tasks.ledger import codec
 from assay.tasks.ledger.checks.differences import value_differences
 from assay.tasks.ledger.stores.protocol import Store
 
-_BESIDE = re.compile(r"(.+/)?(times|identity|sources|seal)\.json|.+/posts/.+")
+_BESIDE = re.compile(r"(.+/)?(identity|sources|seal)\.json|.+/posts/.+")
+_TIMES = re.compile(r"(.+/)?times\.json")
 _ANSWER = re.compile(r"(.+/)annotations/[0-9a-f]{64}\.json")
 _PACK = re.compile(r".+/pack\.jsonl")   # the answers of a closed round, once more
 _FILE_INSIDE = b64encode(b"PAR1").decode()[:5]   # how one begins
@@ -27,6 +29,7 @@ Record = Mapping[str, Any]
 def record_of(store: Store, evaluation: str) -> Record:
     """Key below the evaluation -> its value, in a form that can be compared."""
     record: dict[str, Any] = {}
+    times: list[str] = []
     for key in store.keys(f"{evaluation}/"):
         below = key.removeprefix(f"{evaluation}/")
         answer = _ANSWER.fullmatch(below)
@@ -34,8 +37,12 @@ def record_of(store: Store, evaluation: str) -> Record:
             record.setdefault(f"{answer[1]}annotations", set()).add(_said(store.get(key), key))
         elif _PACK.fullmatch(below):
             record[below] = {_said(line, key) for line in store.get(key).splitlines()}
+        elif _TIMES.fullmatch(below):
+            record[below] = "a time"
+            times += codec.from_json(store.get(key), key).values()
         elif not _BESIDE.fullmatch(below):
             record[below] = _value(key, store.get(key))
+    record["times in order"] = sorted(times) in (times, [*times[-1:], *times[:-1]])
     return {key: sorted(value) if isinstance(value, set) else value for key, value in record.items()}
 
 

@@ -10,35 +10,55 @@ either, everybody is one nameless person. The ledger gets a digest of the name, 
 
 import logging
 import re
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.tasks.desks.digests import digest
-from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_rows, to_cell
+from assay.tasks.desks.folder.csv_cells import AnswerRow, from_cell, read_rows, to_cell, whole_lines
 from assay.tasks.desks.protocol import Batch
 
+MOST_ANSWERS = 200   # rows of a file for each item of its round: of so many people
 _NOT_SKIPPED = {"", "0", "no", "n", "false", "-"}
 _OUR_PART = re.compile(r"(?:more|somebody-else)-[0-9a-f]{16}")
 _log = logging.getLogger(__name__)
 
 
-def answers_in(
-    file: Path, stem: str, blob: bytes, saved_at: str, *, batch: Batch, kind: AnswerKind
-) -> list[Annotation]:
-    """The answers in one file, whose name begins with `stem` and which was saved at `saved_at` (ISO 8601).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A file as it was read."""
+
+    path: Path
+    blob: bytes
+    at: datetime          # when it was last changed
+    in_writing: bool      # so lately that it may not be whole yet
+
+
+def answers_in(saved: Saved, stem: str, *, batch: Batch, kind: AnswerKind) -> list[Annotation]:
+    """The answers in one file, whose name begins with `stem`.
+
+    A last line that may not be whole is left for the next look: a number that is cut off is a number too.
 
     Raises DeskRefused if the file cannot be read as CSV with item_id and label.
     """
+    file, blob = saved.path, saved.blob
+    if saved.in_writing and len(whole_lines(blob)) < len(blob):
+        _log.warning("%s: its last line has no end yet, and is read at a later look", file)
+        blob = whole_lines(blob)
     items = ItemCells(batch)
     name_in_file = _name_in(file.name, stem)
     place = f"{file.parent.name}/{file.name}"
     given: dict[tuple[str, str], list[AnswerRow]] = {}
-    for row in read_rows(str(file), blob, ["item_id", "label"]):
+    most = MOST_ANSWERS * len(batch.items) + MOST_ANSWERS
+    for row in read_rows(
+        str(file), blob, ["item_id", "label"], most=most, in_writing=saved.in_writing
+    ):
         if row.text("label") or _skipped(row):
             person = _person(batch.evaluation, from_cell(row.text("annotator")) or name_in_file)
-            cell = row.cells["item_id"]
+            cell = row.cells.get("item_id", "")
             given.setdefault((items.get(cell) or from_cell(cell), person), []).append(row)
 
     answers: list[Annotation] = []
@@ -51,7 +71,7 @@ def answers_in(
             annotator=person,
             kind=what,
             label=label,
-            updated_at=saved_at,
+            updated_at=saved.at.isoformat(),
             raw={"file": digest(place)[:16], "rows": [
                 {"line": row.line, **{name: row.cells.get(name, "") for name in ("item_id", "label", "skip")}}
                 for row in rows
@@ -59,8 +79,8 @@ def answers_in(
             asking=batch.asking,
         ))
         if what == "invalid":
-            said = ", ".join(f"line {row.line}: {row.text('label')!r}" for row in rows[:3])
-            _log.warning("%s: no valid answer for item %r (%s); correct the file", file, item_id, said)
+            said = ", ".join(f"line {row.line}: {row.text('label')[:80]!r}" for row in rows[:3])
+            _log.warning("%s: no valid answer for item %r (%s); correct the file", file, item_id[:80], said)
     return answers
 
 

@@ -17,6 +17,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assay.tasks.desks.protocol import DeskRefused
 
@@ -28,13 +29,15 @@ _RUNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", "'")
 _NUMBER_LIKE = re.compile(r"[\d.,:/\\ -]*\d[\d.,:/\\ -]*(?:[eE][+-]?\d+)?%?")
 _PLAIN_INTEGER = re.compile(r"0|[1-9]\d{0,14}")
 _WORDS = {"true", "false"}
+_END = "\r\n"
+OURS = ("item_id", "label", "annotator", "skip")   # columns that mean something in an answer file
 
 csv.field_size_limit(2**31 - 1)   # process-wide, and 128 kB by default: shown text may be longer
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One line of a file: its number as an editor shows it, and its cells by lower-case column name."""
+    """One row of a file: its last line as an editor numbers them, and its cells by lower-case column name."""
 
     line: int
     cells: Mapping[str, str]
@@ -58,17 +61,35 @@ def from_cell(cell: str) -> str:
 
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """A file with a heading line; every cell through `to_cell`."""
+    cells = [[to_cell(cell) for cell in row] for row in rows]
+    return write_table([to_cell(column) for column in columns], cells, "\r\n").encode("utf-8-sig")
+
+
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], end: str = "\n") -> str:
+    """CSV whose lines end in `end`; cells as they are, None is empty.
+
+    A cell with any kind of line break is quoted, a lone carriage return too: readers end a row at it.
+    """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([to_cell(column) for column in columns])
-    writer.writerows([[to_cell(cell) for cell in row] for row in rows])
-    return text.getvalue().encode("utf-8-sig")
+    writer = csv.writer(text, lineterminator=_END)
+    for row in (columns, *rows):
+        writer.writerow(row)
+        text.seek(text.tell() - len(_END))   # what csv quotes is what its own end of line is made of
+        text.write(end)
+        text.truncate()
+    return text.getvalue()
 
 
-def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[AnswerRow]:
+def read_rows(
+    name: str, blob: bytes, required: Sequence[str], *, most: int = 2**31, in_writing: bool = False
+) -> list[AnswerRow]:
     """The rows of a file that has these columns among others; cells as they are, apostrophes and all.
 
-    Raises DeskRefused, naming the file, if it is not UTF-8 or lacks a column. Empty lines are left out.
+    most         rows that it may have
+    in_writing   somebody may not have written all of it yet: a row that is cut off is left out
+
+    Raises DeskRefused, naming the file and nothing of what it holds, if it is not UTF-8, is no CSV, lacks a
+    column or has more rows. Empty lines are left out, and so are columns that mean nothing here.
     """
     try:
         text = blob.decode("utf-8-sig")
@@ -76,24 +97,44 @@ def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[AnswerRow
         raise DeskRefused(
             f"{name}: is not UTF-8 text; save it again as 'CSV UTF-8' (a spreadsheet itself is not read)"
         ) from None
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
     rows: list[AnswerRow] = []
     columns: list[str] = []
+    line = 0   # the last one of the row before
     try:
         for cells in reader:
             if not columns:
                 columns = [from_cell(cell.strip()).lower() for cell in cells]
             elif any(cell.strip() for cell in cells):
-                rows.append(AnswerRow(line=reader.line_num, cells=dict(zip(columns, cells, strict=False))))
+                rows.append(AnswerRow(line=reader.line_num, cells={
+                    column: cell for column, cell in zip(columns, cells, strict=False) if column in OURS
+                }))
+            if len(rows) > most:
+                raise DeskRefused(
+                    f"{name}: has more than {most:,} rows, and its round asks about far fewer items; move it "
+                    "away if it is another file"
+                )
+            line = reader.line_num
     except csv.Error as error:
-        raise DeskRefused(f"{name}: line {reader.line_num} is no CSV ({error}); save it again") from None
-    for column in required:
-        if column not in columns:
+        if "end of data" not in str(error):
+            raise DeskRefused(f"{name}: line {reader.line_num} is no CSV ({error}); save it again") from None
+        if not in_writing:
             raise DeskRefused(
-                f"{name}: has no column '{column}' (it has: {', '.join(columns) or 'nothing'}); "
-                "keep the heading line of the file it was copied from"
+                f"{name}: a quotation mark that opens in line {line + 1} or after it is never closed, so "
+                "nobody can tell where rows end; close it, or write it twice"
+            ) from None
+    for column in required:
+        if column not in columns and (rows or not in_writing):
+            raise DeskRefused(
+                f"{name}: has no column '{column}' among the {len(columns)} of its heading line; keep the "
+                "heading line of the file it was copied from"
             )
     return rows
+
+
+def whole_lines(blob: bytes) -> bytes:
+    """A file without its last line if that has no line end."""
+    return blob[: max(blob.rfind(b"\n"), blob.rfind(b"\r")) + 1]
 
 
 def _delimiter(text: str) -> str:

@@ -1,5 +1,6 @@
 """The desk without a server: batches go out as CSV files, answers come back as CSV files.
 
+    <path>/<evaluation>/EVALUATION.txt                 whose folder it is: a mark of evaluation and ledger
     <path>/<evaluation>/INSTRUCTIONS.txt               for the people who label
     <path>/<evaluation>/round-0001.csv                 item_id, the shown fields, an empty `label` column
     <path>/<evaluation>/round-0001-more-...csv         items that were lost from the folder, asked again
@@ -13,25 +14,35 @@ is on the desk if any batch file of its round lists it.
 People save a copy of a batch file in `answers/`, with their name in its name. Labels filled in and saved in
 the batch file itself count too. A file that cannot be read at all stops the evaluation with a message that
 names it, because somebody has to save it again; a row that cannot be understood is one invalid answer (see
-`answers`).
+`answers`). Whoever may write to the folder may be a stranger to the machine that reads it: links are not
+followed, files have a limit, and messages repeat nothing of a file that is not understood.
+
+The same name may be used in another ledger, or again after a ledger was deleted. Answers to that evaluation's
+question are none to this one's, so a folder with another mark, or with batches and no mark, is refused.
 """
 
 import contextlib
+import os
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_ISREG
 
 from assay.evalcore.annotators.annotation import Annotation
 from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.tasks.desks.digests import digest
-from assay.tasks.desks.folder.answers import ItemCells, answers_in
-from assay.tasks.desks.folder.csv_cells import read_rows, write_rows
-from assay.tasks.desks.folder.exclusive_file import create_exclusively
+from assay.tasks.desks.folder.answers import ItemCells, Saved, answers_in
+from assay.tasks.desks.folder.csv_cells import OURS, read_rows, write_rows
+from assay.tasks.desks.folder.exclusive_file import create_exclusively, replace_with
 from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item
 
 ANSWERS = "answers"
-_OURS = ("item_id", "label", "annotator", "skip")   # columns that mean something in an answer file
+MARK = "EVALUATION.txt"
+MOST_BYTES = 16 << 20    # of a file, beside what the round shows
+WRITING_SECONDS = 10.0   # a file that was changed more lately may not be whole yet
+_UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class FolderDesk:
@@ -40,21 +51,32 @@ class FolderDesk:
     def __init__(
         self, path: Path, *, evaluation: str, answers: AnswerKind, display: Sequence[str],
         annotators_per_item: int = 1, question: str | None = None, guidelines: str | None = None,
+        identity: str = "", clock: Callable[[], float] = time.time,
     ) -> None:
         """`path` is the spec's `desk.path`; the evaluation gets a folder of its own in it. `question` and
-        `guidelines` are part of the instructions."""
+        `guidelines` are part of the instructions. `identity` tells apart evaluations of one name in different
+        ledgers. `clock` gives seconds as times of files do."""
         self._folder = path / evaluation
         self._evaluation = evaluation
         self._kind = answers
         self._display = list(display)
         self._annotators = annotators_per_item
         self._told = [text.strip() for text in (question, guidelines) if text]
+        self._mark = digest(evaluation, identity)[:20]
+        self._clock = clock
 
     def prepare(self) -> None:
-        """Make the folders and write the instructions."""
+        """Make the folders, mark them as this evaluation's, and write the instructions."""
         with _disk(self._folder):
             (self._folder / ANSWERS).mkdir(parents=True, exist_ok=True)
-            create_exclusively(self._folder / "INSTRUCTIONS.txt", self._instructions().encode())
+            found = [self._folder / ANSWERS, self._folder]
+            begun = any(path.match("round-*.csv") for folder in found for path in folder.iterdir())
+            if not begun:   # looked for before the mark is: batches are written after it
+                create_exclusively(self._folder / MARK, self._whose().encode())
+            self._refuse_anothers()
+            instructions = self._folder / "INSTRUCTIONS.txt"
+            if not instructions.is_file() or instructions.read_bytes() != self._instructions().encode():
+                replace_with(instructions, self._instructions().encode())
 
     def place(self) -> str:
         """The evaluation's folder."""
@@ -78,11 +100,9 @@ class FolderDesk:
         """Every answer in the folder about the batch, and which of its items the batch files list."""
         answers: list[Annotation] = []
         with _disk(self._folder):
+            self._refuse_anothers()
             for path in [*self._files(self._folder, batch), *self._files(self._folder / ANSWERS, batch)]:
-                saved_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
-                answers += answers_in(
-                    path, _stem(batch), path.read_bytes(), saved_at, batch=batch, kind=self._kind
-                )
+                answers += answers_in(self._saved(path, batch), _stem(batch), batch=batch, kind=self._kind)
         return Collected(annotations=answers, present=frozenset(self._listed(batch)))
 
     def request_more(self, batch: Batch, item_ids: Sequence[str], annotators: int) -> None:
@@ -94,20 +114,72 @@ class FolderDesk:
             self._write(name, items)
 
     def _write(self, name: str, items: Sequence[Item]) -> bool:
-        headings = [f"shown_{field}" if field.lower() in _OURS else field for field in self._display]
+        headings = [f"shown_{field}" if field.lower() in OURS else field for field in self._display]
         rows = [[item.item_id, *(item.shown.get(field, "") for field in self._display), ""] for item in items]
         with _disk(self._folder):
+            self._refuse_anothers()
             return create_exclusively(self._folder / name, write_rows(["item_id", *headings, "label"], rows))
 
     def _listed(self, batch: Batch) -> set[str]:
         items = ItemCells(batch)
+        found: set[str | None] = set()
         with _disk(self._folder):
-            found = {
-                items.get(row.cells["item_id"])
-                for path in self._files(self._folder, batch)
-                for row in read_rows(str(path), path.read_bytes(), ["item_id"])
-            }
+            self._refuse_anothers()
+            for path in self._files(self._folder, batch):
+                saved = self._saved(path, batch)
+                rows = read_rows(str(path), saved.blob, ["item_id"], in_writing=saved.in_writing)
+                found |= {items.get(row.cells.get("item_id", "")) for row in rows}
         return {item_id for item_id in found if item_id is not None}
+
+    def _saved(self, path: Path, batch: Batch) -> Saved:
+        """A file of this round. DeskRefused if it is larger than one can be."""
+        shown = sum(len(text) for item in batch.items for text in (item.item_id, *item.shown.values()))
+        most = MOST_BYTES + 8 * shown     # four bytes a character, or a quotation mark for each
+        with os.fdopen(os.open(path, os.O_RDONLY | _UNFOLLOWED), "rb") as file:
+            about = os.fstat(file.fileno())
+            if S_ISREG(about.st_mode) and about.st_size <= most:
+                blob = file.read(most + 1)
+                if len(blob) <= most:
+                    return Saved(
+                        path=path, blob=blob, at=datetime.fromtimestamp(about.st_mtime, UTC),
+                        in_writing=abs(self._clock() - about.st_mtime) < WRITING_SECONDS,
+                    )
+        raise DeskRefused(
+            f"{path}: has {about.st_size:,} bytes, and a file of this round may have {most:,}; move it away "
+            f"if it is another file, or leave out the columns that are not {', '.join(OURS)}"
+        )
+
+    def _refuse_anothers(self) -> None:
+        """Raises DeskRefused unless the folder is there, and is this evaluation's of this ledger."""
+        for folder in (self._folder, self._folder / ANSWERS):
+            if folder.is_symlink():
+                raise DeskRefused(
+                    f"desk.path: {folder} is a link, and links are not followed; make it a folder (desk.path "
+                    "itself may be a link)"
+                )
+        if not self._folder.is_dir():
+            raise self._gone(self._folder)
+        mark = self._folder / MARK
+        if mark.is_symlink() or not mark.is_file():
+            raise DeskRefused(
+                f"desk.path: {self._folder} has no file {MARK}, so nobody can tell whose answers it holds. "
+                f"If they belong to this evaluation, write {self._mark} into a file of that name; else move "
+                "the folder away, or choose another desk.path"
+            )
+        with mark.open("rb") as file:
+            found = file.read(1000)
+        if self._mark.encode() not in found.split():
+            raise DeskRefused(
+                f"desk.path: {self._folder} belongs to an evaluation of this name in another ledger ({MARK} "
+                f"does not hold {self._mark}), and its answers would be counted here; move the folder away, "
+                "or choose another name or desk.path"
+            )
+
+    def _whose(self) -> str:
+        return (
+            f"The folder of the evaluation {self._evaluation}. Please leave this file where it is: its mark\n"
+            f"tells which evaluation the answers belong to.\n\n{self._mark}\n"
+        )
 
     def _files(self, folder: Path, batch: Batch) -> list[Path]:
         """round-0001.csv and round-0001-anything.csv, but not round-00012.csv and no half-written files.
@@ -115,13 +187,21 @@ class FolderDesk:
         Of an asking, its own files only: round-0001-again-2-kim.csv belongs to the second.
         """
         if not folder.is_dir():
-            raise DeskRefused(
-                f"desk.path: {folder} is not there; it was moved or deleted, or the disk is not mounted. "
-                "Answers collected so far are safe in the ledger: bring the folder back"
-            )
+            raise self._gone(folder)
         others = r"(?!-again-[0-9])" if batch.asking == 1 else ""
         name = re.compile(re.escape(_stem(batch)) + others + r"(?:[^0-9].*)?\.csv", re.DOTALL)
-        return sorted(path for path in folder.iterdir() if name.fullmatch(path.name) and path.is_file())
+        named = sorted(path for path in folder.iterdir() if name.fullmatch(path.name))
+        for path in named:
+            if path.is_symlink():
+                raise DeskRefused(f"{path}: is a link, and links are not followed; put the file itself there")
+        return [path for path in named if path.is_file()]
+
+    @staticmethod
+    def _gone(folder: Path) -> DeskRefused:
+        return DeskRefused(
+            f"desk.path: {folder} is not there; it was moved or deleted, or the disk is not mounted. "
+            "Answers collected so far are safe in the ledger: bring the folder back"
+        )
 
     def _instructions(self) -> str:
         kind = self._kind

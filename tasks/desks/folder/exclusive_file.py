@@ -1,4 +1,4 @@
-"""A file that appears whole or not at all, and only once."""
+"""Files that appear whole or not at all: created once, or put in place of what was there."""
 
 import os
 from pathlib import Path
@@ -12,9 +12,8 @@ def create_exclusively(path: Path, blob: bytes) -> bool:
 
     Written under another name, then linked: a link fails if the name exists, where a rename would overwrite.
     """
-    temporary = path.with_name(f".writing-{uuid4().hex}")
+    temporary = _write_beside(path, blob)
     try:
-        write_durably(temporary, blob, read_only=False)
         os.link(temporary, path)
     except FileExistsError:
         return False
@@ -22,3 +21,20 @@ def create_exclusively(path: Path, blob: bytes) -> bool:
         temporary.unlink(missing_ok=True)
     flush_folder(path.parent)
     return True
+
+
+def replace_with(path: Path, blob: bytes) -> None:
+    """Put a file with this content under the name, in place of what was there. OSError."""
+    os.replace(_write_beside(path, blob), path)
+    flush_folder(path.parent)
+
+
+def _write_beside(path: Path, blob: bytes) -> Path:
+    """The content under another name in the same folder, on the disk; readable by whom new files are."""
+    temporary = path.with_name(f".writing-{uuid4().hex}")
+    try:
+        write_durably(temporary, blob, read_only=False)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary

@@ -8,6 +8,7 @@ from pydantic import Field
 from assay.tasks.desks.kind import DeskKind, Labelling, Resources
 from assay.tasks.desks.protocol import Desk, DeskRefused
 from assay.tasks.folders import in_the_way_of
+from assay.tasks.schema import FilePath
 
 
 class FolderKind(DeskKind):
@@ -17,7 +18,7 @@ class FolderKind(DeskKind):
     by_window: ClassVar[tuple[str, ...]] = ("path",)
 
     kind: Literal["folder"]
-    path: str = Field(min_length=1, description="the folder for batches and answers")
+    path: FilePath = Field(description="the folder for batches and answers")
 
     def opened(self, labelling: Labelling, resources: Resources) -> Desk:
         """See DeskKind.opened."""
@@ -26,7 +27,8 @@ class FolderKind(DeskKind):
         return FolderDesk(
             self._folder, evaluation=labelling.evaluation, answers=labelling.answers,
             display=labelling.display, annotators_per_item=self.annotators_per_item,
-            question=labelling.question, guidelines=labelling.guidelines,
+            question=labelling.question, guidelines=labelling.guidelines, identity=resources.identity,
+            clock=resources.clock,
         )
 
     def look(self, labelling: Labelling, resources: Resources) -> str:

@@ -5,7 +5,8 @@ renewed) and held back from what it does badly:
 
 - it re-sends requests on its own, POSTs included, and one lost reply then makes three copies: `max_retries=0`
   everywhere, and only reads are tried again, here, with growing random pauses;
-- its types disagree with themselves from one reply to the next, so replies are read as plain JSON;
+- its types disagree with themselves from one reply to the next, so replies are read as plain JSON, and what
+  is used of them is checked here: a reply of another shape is refused, whoever gave it;
 - the text of its errors holds headers and a session cookie: `replies` says what may be repeated.
 
 What a write's failure means: refused (the server said no), unreachable (it was never sent) or ambiguous
@@ -15,7 +16,7 @@ Importing the SDK takes seconds, so it is done when the first desk is opened and
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import httpx
@@ -24,7 +25,7 @@ import tenacity
 from assay.evalcore.errors import BadInput, needs
 from assay.evalcore.types import JsonObject
 from assay.tasks.desks.label_studio.replies import Busy, Replies, checked_address, checked_token
-from assay.tasks.desks.protocol import AmbiguousPost, DeskRefused, DeskUnreachable
+from assay.tasks.desks.protocol import AmbiguousPost, DeskUnreachable
 from assay.tasks.effects.retrying import retrying
 from assay.tasks.quiet_libraries import quiet_libraries
 
@@ -37,7 +38,7 @@ LONGEST_PAUSE = 8.0
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})   # maybe processed, maybe not
 Condition = tuple[str, str, str, Any]   # field, operator, type, value: one filter of the task list
-Listed: TypeAlias = Mapping[str, Any]   # a task or project as the server lists it, unchecked
+Listed: TypeAlias = Mapping[str, Any]   # a task, project or webhook as the server lists it; `id` is a number
 
 
 class LabelStudioApi:
@@ -98,54 +99,101 @@ class LabelStudioApi:
         except AmbiguousPost as error:
             raise DeskUnreachable(str(error)) from None
 
-    def tasks(self, project: int, *conditions: Condition) -> Iterator[Listed]:
-        """Every task of the project that meets all conditions, with its annotations, in order of id.
+    def read_object(self, path: str, params: Mapping[str, Any] | None = None) -> Listed:
+        """`read`, where the reply must be one object. DeskRefused if it is something else."""
+        found = self.read(path, params)
+        if not isinstance(found, dict):
+            raise self._replies.strange(path)
+        return found
 
-        Paged by key: an offset skips rows when something before it is deleted meanwhile.
+    def tasks(self, project: int, *conditions: Condition) -> list[Listed]:
+        """Every task of the project that meets all conditions, in order of id.
+
+        Each has whole numbers as `id` and `project`; `data` is an object, `annotations` a list of objects.
         """
-        last = 0
-        while True:
-            beyond: Condition = ("id", "greater", "Number", last)
-            page = self._task_page(project, [*conditions, beyond], "all", PAGE_SIZE)
-            rows = sorted(page["tasks"], key=lambda task: int(task["id"]))
-            yield from rows
-            if len(rows) < PAGE_SIZE:
-                return
-            last = int(rows[-1]["id"])
+        return _read_steadily(lambda: self._all_tasks(project, conditions))
 
     def count(self, project: int, *conditions: Condition) -> int:
         """How many tasks of the project meet all conditions."""
-        return int(self._task_page(project, list(conditions), "task_only", 1)["total"])
+        return self._task_page(project, list(conditions), "task_only", 1)[1]
 
-    def projects(self, title: str | None = None) -> Iterator[Listed]:
+    def projects(self, title: str | None = None) -> list[Listed]:
         """Id, title and description of every project, or of those whose title contains `title`."""
+        return _read_steadily(lambda: self._all_projects(title))
+
+    def webhooks(self, project: int) -> list[Listed]:
+        """The webhooks of a project."""
+        path = "api/webhooks/"
+        return self._listed(path, self.read(path, {"project": project}))
+
+    def _all_tasks(self, project: int, conditions: tuple[Condition, ...]) -> tuple[list[Listed], int]:
+        """The tasks, and how many there were before the first page was read.
+
+        Paged by key, until a page is empty: an offset skips rows when something before it is deleted
+        meanwhile, and a page may be short because the server gives fewer than it was asked for.
+        """
+        found: list[Listed] = []
+        before = None
+        while True:
+            last = int(found[-1]["id"]) if found else 0
+            beyond: Condition = ("id", "greater", "Number", last)
+            rows, total = self._task_page(project, [*conditions, beyond], "all", PAGE_SIZE)
+            before = total if before is None else before
+            if not rows:
+                return found, before
+            if int(rows[0]["id"]) <= last:   # or this would never end
+                raise self._replies.strange("api/tasks/")
+            found += rows
+
+    def _all_projects(self, title: str | None) -> tuple[list[Listed], int]:
+        """The projects, and how many there were before the first page was read."""
         params: JsonObject = {
             "include": "id,title,description", "ordering": "id", "page_size": PROJECT_PAGE_SIZE
         }
         if title is not None:
             params["title"] = title
-        page = 1
+        path, found = "api/projects/", dict[int, Listed]()
+        page, before = 1, None
         while True:
-            found = self.read("api/projects/", {**params, "page": page})
-            yield from found["results"]
-            if not found.get("next"):
-                return
+            reply = self.read_object(path, {**params, "page": page})
+            rows = self._listed(path, reply.get("results"))
+            before = self._total(path, reply.get("count")) if before is None else before
+            new = {int(row["id"]): row for row in rows if int(row["id"]) not in found}
+            found |= new
+            if not reply.get("next"):
+                return list(found.values()), before
+            if not new:   # or this would never end
+                raise self._replies.strange(path)
             page += 1
 
     def _task_page(
         self, project: int, conditions: list[Condition], fields: str, size: int
-    ) -> Listed:
+    ) -> tuple[list[Listed], int]:
+        """The first tasks that meet all conditions, in order of id, and how many meet them."""
         items = [
             {"filter": f"filter:tasks:{field}", "operator": operator, "type": kind, "value": value}
             for field, operator, kind, value in conditions
         ]
         query = {"filters": {"conjunction": "and", "items": items}, "ordering": ["tasks:id"]}
-        found = self.read("api/tasks/", {
+        path = "api/tasks/"
+        found = self.read_object(path, {
             "project": project, "page": 1, "page_size": size, "fields": fields, "query": json.dumps(query)
         })
-        if not isinstance(found, dict) or not isinstance(found.get("tasks"), list):
-            raise DeskRefused(f"{self.url} answered a list of tasks with something else; is it Label Studio?")
-        return found
+        rows = self._listed(path, found.get("tasks"))
+        if fields == "all" and not all(map(_is_task, rows)):
+            raise self._replies.strange(path)
+        return sorted(rows, key=lambda task: int(task["id"])), self._total(path, found.get("total"))
+
+    def _listed(self, path: str, rows: Any) -> list[Listed]:
+        """The rows of a list, each an object with a number. DeskRefused if they are something else."""
+        if isinstance(rows, list) and all(isinstance(row, dict) and _whole(row.get("id")) for row in rows):
+            return rows
+        raise self._replies.strange(path)
+
+    def _total(self, path: str, total: Any) -> int:
+        if not _whole(total):
+            raise self._replies.strange(path)
+        return int(total)
 
     def _read_once(self, path: str, params: Mapping[str, Any] | None) -> Any:
         self._sign_in()
@@ -169,9 +217,9 @@ class LabelStudioApi:
             raise self._replies.refusal(error.status_code or 401, error.body) from None
         except httpx.HTTPError as error:
             raise self._replies.unreachable(error) from None
-        except ValueError:   # the sign-in's reply was no JSON
+        except (ValueError, TypeError, ArithmeticError, OSError, RecursionError):   # no JSON, or no token
             raise DeskUnreachable(
-                f"Label Studio at {self.url} answered signing in with something that is not JSON; "
+                f"Label Studio at {self.url} answered signing in with something that is no access token; "
                 "check desk.url, and try again later"
             ) from None
 
@@ -180,6 +228,25 @@ class LabelStudioApi:
             path, request_options={"max_retries": 0}, **options
         )
         return response
+
+
+def _read_steadily(read: Callable[[], tuple[list[Listed], int]]) -> list[Listed]:
+    """What a read of several pages found; read once more where it is not as many as there were before."""
+    found, before = read()
+    return found if len(found) == before else read()[0]
+
+
+def _is_task(row: Listed) -> bool:
+    """Whether what is used of a task is what it should be."""
+    answers, overlap = row.get("annotations"), row.get("overlap")
+    if answers is not None and not (isinstance(answers, list) and all(isinstance(a, dict) for a in answers)):
+        return False
+    return _whole(row.get("project")) and isinstance(row.get("data"), dict) and _whole(overlap or 0)
+
+
+def _whole(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
 
 def _pause(state: tenacity.RetryCallState) -> float:
     """Seconds before the next attempt: random and growing, and no less than the server asked for."""

@@ -164,7 +164,7 @@ class LabelStudioDesk:
         try:
             for project in self._project.ids():
                 for task in self._api.tasks(project, self._in_batch(batch)):
-                    data = task.get("data") or {}
+                    data = task["data"]
                     item = items.get(str(data.get("assay_item")))
                     if item is None:   # something else somebody put there is not ours to judge
                         continue
@@ -210,7 +210,7 @@ class LabelStudioDesk:
         The look is a list of one, because only lists tell of other people's drafts.
         """
         try:
-            now = list(self._api.tasks(project, ("id", "equal", "Number", task_id)))
+            now = self._api.tasks(project, ("id", "equal", "Number", task_id))
             if not now or touched(now[0]):
                 return False
             self._api.change("DELETE", f"api/tasks/{task_id}/")

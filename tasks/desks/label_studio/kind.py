@@ -65,7 +65,7 @@ class LabelStudioKind(DeskKind):
     def look(self, labelling: Labelling, resources: Resources) -> str:
         """See DeskKind.look."""
         api = self._api(resources, timeout=_TIMEOUT, read_attempts=1)
-        found = api.read("api/projects/", {"page_size": 1, "include": "id"})
+        found = api.read_object("api/projects/", {"page_size": 1, "include": "id"})
         count = found.get("count", "an unknown number of")
         return f"Label Studio at {self.url} accepts our token ({count} projects, none made)"
 

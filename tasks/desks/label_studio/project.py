@@ -77,7 +77,7 @@ class EvaluationProject:
         """
         project = self.ids()[0]
         try:
-            found = self._api.read(f"api/projects/{project}/")
+            found = self._api.read_object(f"api/projects/{project}/")
             page = str(found.get("label_config") or "")
             if found.get("title") in [self._title(earlier) for earlier in range(number)]:
                 self._api.change("PATCH", f"api/projects/{project}/", {"title": self._title(number)})
@@ -147,7 +147,7 @@ class EvaluationProject:
             raise DeskUnreachable(
                 f"Label Studio at {self._api.url} does not list the project it has just created; try again"
             )
-        mine = int(created["id"])
+        mine = created.get("id") if isinstance(created, dict) else None
         if mine != found[0] and mine in found:
             self._remove_if_empty(mine)
         return found[0]

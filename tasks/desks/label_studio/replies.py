@@ -5,6 +5,7 @@ token, which some servers send back.
 """
 
 import json
+from math import isfinite
 from typing import Any
 from urllib.parse import quote
 
@@ -78,6 +79,13 @@ class Replies:
             return NotThere(f"Label Studio at {self._url} has no such object (404{said})")
         return DeskRefused(f"Label Studio at {self._url} refused ({status}{said})")
 
+    def strange(self, path: str) -> DeskRefused:
+        """The error for JSON of another shape than Label Studio gives for this path; it is not repeated."""
+        return DeskRefused(
+            f"{self._url} answered {path} with JSON that Label Studio does not give there; is desk.url Label "
+            "Studio's, or does something between answer in its place?"
+        )
+
     def unreachable(self, error: Exception) -> DeskUnreachable:
         """The error for a request that got no reply."""
         return DeskUnreachable(
@@ -130,10 +138,25 @@ def checked_address(url: str) -> str:
 
 
 def _body(response: httpx.Response) -> Any:
+    """The JSON; None if it is none, as with NaN, numbers beyond all bounds, or nesting without end.
+
+    Half characters are replaced, for they could not be kept: whoever answers may send them.
+    """
     try:
-        return response.json()
-    except ValueError:
+        found = json.loads(response.content, parse_constant=_finite, parse_float=_finite)
+        if b"\\ud" in response.content.lower():
+            text = json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            found = json.loads(text.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
         return None
+    return found
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if not isfinite(number):
+        raise ValueError(written)
+    return number
 
 
 def _asked_pause(response: httpx.Response) -> float:

@@ -36,8 +36,8 @@ class SimulatedPerson:
         }
         answered = 0
         for project in self._api.projects(self._evaluation):
-            config = self._api.read(f"api/projects/{project['id']}/")["label_config"]
-            control = _CHOICES.search(config)
+            whole = self._api.read_object(f"api/projects/{project['id']}/")
+            control = _CHOICES.search(str(whole.get("label_config")))
             if control is None:
                 continue
             batch = ("data.assay_batch", "equal", "String", f"{self._evaluation}/{planned.number:04d}")

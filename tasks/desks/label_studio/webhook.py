@@ -23,9 +23,9 @@ def ensure_webhook(api: LabelStudioApi, projects: Sequence[int], url: str, secre
     headers = {SECRET_HEADER: secret}
     changed = False
     for project in projects:
-        found = [hook for hook in api.read("api/webhooks/", {"project": project}) if hook["url"] == url]
+        found = [hook for hook in api.webhooks(project) if hook.get("url") == url]
         current = found[0] if found else None
-        if current is not None and current["headers"] == headers and current["is_active"]:
+        if current is not None and current.get("headers") == headers and current.get("is_active"):
             continue
         wanted = {
             "url": url, "headers": headers, "send_payload": False, "send_for_all_actions": False,

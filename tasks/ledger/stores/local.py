@@ -7,7 +7,9 @@ rename would overwrite the winner). The folder is flushed too, or a power cut co
     <root>/.temporary/<random>    being written, or left behind by a crash; never a key, swept after a day
     <root>/<key>                  a value; its file is read-only (not on Windows)
 
-A key cannot be a folder of another key. Every process that writes must see the same file system.
+A key cannot be a folder of another key. Only an ordinary file is a value: a named pipe or a device that
+somebody put under a key is nothing, and is not waited for. Every process that writes must see the same file
+system.
 """
 
 import errno
@@ -17,6 +19,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO
 
 from assay.evalcore.errors import AssayError, BadInput
@@ -30,7 +33,7 @@ from assay.tasks.ledger.stores.key_check import (
     is_key,
 )
 from assay.tasks.ledger.stores.protocol import BadKey, KeyMissing, StoreError, StoreUnreachable
-from assay.tasks.operating_system import flush_folder, write_durably
+from assay.tasks.operating_system import AS_BYTES, NOT_WAITING, flush_folder, write_durably
 
 LEFTOVER_SECONDS = 24 * 3600  # no writer takes this long: an older temporary file was left by a crash
 _ATTEMPTS = 5
@@ -59,15 +62,16 @@ class LocalStore:
                     self._make_folder(path.parent)
                     if not path.exists() and self._create(path, blob):
                         return blob
+                    if path.exists() and not (path.is_file() or path.is_dir()):
+                        raise StoreError(f"{self.url}: {path} is no ordinary file; remove it, and run again")
                     flush_folder(path.parent)  # the winner may have been cut off before its own flush
                     return path.read_bytes()
         raise StoreError(f"{self.url}: others created and discarded {key!r} {_ATTEMPTS} times; try again")
 
     def get(self, key: str) -> bytes:
         """See Store.get."""
-        path = self._path(key)
-        with self._explained("read", key):
-            return path.read_bytes()
+        with self._explained("read", key), self.open(key) as file:
+            return file.read()
 
     def get_range(self, key: str, start: int, length: int) -> bytes:
         """See Store.get_range."""
@@ -139,11 +143,18 @@ class LocalStore:
         """The value as an ordinary read-only file, or KeyMissing."""
         path = self._path(key)
         with self._explained("read", key):
-            return path.open("rb")
+            return _open_file(path)
 
     def _refuse_a_file(self) -> None:
         if self.root.exists() and not self.root.is_dir():
             raise BadInput(f"the store {self.url!r} is a file, not a folder: {self.root}")
+
+    def _refuse_a_link(self) -> None:
+        """Files are removed from this folder: it must be the store's own."""
+        if self._temporaries.is_symlink():
+            raise StoreError(
+                f"{self.url}: {self._temporaries} is a link, and what is in it may be anybody's; remove it"
+            )
 
     def _path(self, key: str) -> Path:
         return self.root / check_key(key)
@@ -152,6 +163,7 @@ class LocalStore:
         """Whether path is now ours. Leaves a temporary file behind only if the process is killed."""
         with suppress(FileExistsError):
             os.mkdir(self._temporaries)
+        self._refuse_a_link()
         temporary = self._temporaries / uuid.uuid4().hex
         try:
             write_durably(temporary, blob, read_only=True)
@@ -194,17 +206,24 @@ class LocalStore:
         self._settled.add(folder)
 
     def _walk(self, folder: str) -> Iterator[str]:
-        for base, folders, files in os.walk(self.root / folder, onerror=_unless_gone):
-            folders[:] = [name for name in folders if not name.startswith(".")]
-            inside = Path(base).relative_to(self.root)
-            yield from (key for name in files if is_key(key := (inside / name).as_posix()))
+        waiting = [folder]
+        while waiting:
+            inside = waiting.pop()
+            with suppress(FileNotFoundError, NotADirectoryError), os.scandir(self.root / inside) as entries:
+                for entry in entries:
+                    key = f"{inside}/{entry.name}" if inside else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting += [] if entry.name.startswith(".") else [key]
+                    elif is_key(key) and entry.is_file():
+                        yield key
 
     def _sweep(self) -> None:
         """Remove old leftovers. Should a stopped writer wake up after all, its link fails cleanly."""
+        self._refuse_a_link()
         oldest = time.time() - LEFTOVER_SECONDS
         for leftover in self._temporaries.iterdir():
             with suppress(FileNotFoundError):
-                if leftover.stat().st_mtime < oldest:
+                if leftover.lstat().st_mtime < oldest:
                     leftover.unlink()
 
     @contextmanager
@@ -238,11 +257,14 @@ class LocalStore:
         return StoreError(f"{what}: {error.strerror or error} (under {self.root})")
 
 
+def _open_file(path: Path) -> BinaryIO:
+    """FileNotFoundError for whatever is no ordinary file: opening a named pipe would wait for a writer."""
+    descriptor = os.open(path, os.O_RDONLY | NOT_WAITING | AS_BYTES)
+    if S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+
 def _is_forbidden(folder: Path) -> bool:
     return not os.access(folder, os.W_OK)
-
-
-def _unless_gone(error: OSError) -> None:
-    """os.walk swallows errors; only a folder that is not there, or no longer, may be passed over."""
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        raise error

@@ -91,7 +91,7 @@ def test_no_manifest_holds_a_secret_and_every_reference_is_named_in_config():
         for container in pod["containers"]:
             for variable in container.get("env", []):
                 said = variable["name"]
-                if re.search(r"PASSWORD|SECRET|KEY|TOKEN|CONNECTION_URL|ALERTS", said):
+                if re.search(r"PASSWORD|SECRET|KEY|TOKEN|CONNECTION_URL|AUTH_STRING|ALERTS", said):
                     reference = variable["valueFrom"]["secretKeyRef"]
                     assert reference["name"] in named, name
                     assert reference["key"] in named, name
@@ -180,12 +180,58 @@ def test_compose_publishes_on_the_loopback_and_keeps_secrets_in_files():
         if name != "deploy":     # it runs once
             assert "healthcheck" in service, name
         for variable, value in service.get("environment", {}).items():
-            if re.search(r"PASSWORD|SECRET|KEY|TOKEN", variable):
+            if re.search(r"PASSWORD|SECRET|KEY|TOKEN|AUTH_STRING", variable):
                 assert str(value).startswith("/run/secrets/"), (name, variable)
         assert set(service.get("secrets", [])) <= found["secrets"].keys(), name
         for other in service.get("depends_on", {}):
             assert other in found["services"], name
     assert all(set(secret) == {"file"} for secret in found["secrets"].values())
+
+
+def variables_of(name):
+    """Variable -> its value, or the key of the secret that it comes from, of a pod's container."""
+    (pod,) = (pod for file, pod in pods() if file == name)
+    return {one["name"]: one["value"] if "value" in one else one["valueFrom"]["secretKeyRef"]["key"]
+            for one in pod["containers"][0].get("env", [])}
+
+
+def test_prefect_and_label_studio_each_have_a_plain_role_and_a_database_of_their_own():
+    (sql,) = (found["data"]["databases.sql"] for _, kind, found in objects()
+              if kind == "ConfigMap" and "databases.sql" in found["data"])
+    found = compose()
+    assert found["configs"]["databases"]["content"] == sql
+    for role in ("prefect", "label_studio"):
+        assert f"CREATE ROLE {role} LOGIN PASSWORD" in sql
+        assert f"CREATE DATABASE {role} OWNER {role};" in sql
+    assert not re.search("SUPERUSER|CREATEDB|CREATEROLE", sql)
+    assert "REVOKE ALL ON DATABASE prefect, label_studio, postgres, template1 FROM PUBLIC;" in sql
+    services = found["services"]
+    holders = {secret: {name for name, one in services.items() if secret in one.get("secrets", [])}
+               for secret in found["secrets"]}
+    assert holders["postgres_password"] == {"postgres"}
+    assert holders["prefect_database_password"] == {"postgres", "prefect"}
+    assert holders["label_studio_database_password"] == {"postgres", "label-studio"}
+    assert "postgresql+asyncpg://prefect:" in str(services["prefect"]["command"])
+    assert services["label-studio"]["environment"]["POSTGRE_USER"] == "label_studio"
+    label_studio = variables_of("label-studio.yaml")
+    assert label_studio["POSTGRE_USER"] == "label_studio"
+    assert label_studio["POSTGRE_PASSWORD"] == "label-studio-password"
+    assert variables_of("prefect.yaml")["PREFECT_API_DATABASE_CONNECTION_URL"] == "prefect-url"
+    assert variables_of("postgres.yaml")["POSTGRES_PASSWORD"] == "superuser-password"
+    others = {name: variables_of(name) for name, _ in pods() if name != "postgres.yaml"}
+    assert not [name for name, said in others.items() if "superuser-password" in said.values()]
+
+
+def test_the_api_of_prefect_asks_for_a_password_and_whoever_uses_it_has_it():
+    services = compose()["services"]
+    holders = {name for name, one in services.items() if "prefect_api_password" in one.get("secrets", [])}
+    assert holders == {"prefect", "deploy", "worker", "receiver"}
+    server = 'PREFECT_SERVER_API_AUTH_STRING="assay:$$(cat /run/secrets/prefect_api_password)"'
+    assert server in str(services["prefect"]["command"])
+    for name in holders - {"prefect"}:
+        assert services[name]["command"][:2] == ["sh", "deployments/with-secrets.sh"], name
+        assert variables_of(f"{name}.yaml")["PREFECT_API_AUTH_STRING"] == "auth"
+    assert variables_of("prefect.yaml")["PREFECT_SERVER_API_AUTH_STRING"] == "auth"
 
 
 def test_label_studio_is_of_one_version_everywhere():
@@ -197,12 +243,14 @@ def test_label_studio_is_of_one_version_everywhere():
 def test_secrets_that_are_mounted_reach_the_command_and_no_other_does(tmp_path):
     (tmp_path / "label_studio_token").write_text("t0ken\n")
     (tmp_path / "alerts").write_text("")
+    (tmp_path / "prefect_api_password").write_text("pa$$word\n")
     script = str(DEPLOYMENTS / "with-secrets.sh")
     done = subprocess.run(
         ["sh", script, "env"], env={"PATH": os.defpath, "ASSAY_SECRETS": str(tmp_path)},
         capture_output=True, text=True, check=True,
     )
     assert "LABEL_STUDIO_API_KEY=t0ken\n" in done.stdout
+    assert "PREFECT_API_AUTH_STRING=assay:pa$$word\n" in done.stdout
     assert "ASSAY_ALERTS" not in done.stdout
     assert "ASSAY_WEBHOOK_SECRET" not in done.stdout
 

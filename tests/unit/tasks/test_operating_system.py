@@ -48,7 +48,7 @@ def test_nothing_else_asks_which_system_it_is():
 def test_files_are_written_as_bytes_and_are_not_inherited(tmp_path, monkeypatch):
     asked = []
     plain = os.open
-    monkeypatch.setattr(ours, "_AS_BYTES", 1 << 30)
+    monkeypatch.setattr(ours, "AS_BYTES", 1 << 30)
     monkeypatch.setattr(os, "open", lambda path, flags, mode: (asked.append(flags), plain(
         path, flags & ~(1 << 30), mode))[1])
     ours.write_durably(tmp_path / "new", b"a\nb\r\n", read_only=True)

@@ -313,6 +313,21 @@ def test_a_sweep_raises_what_needs_a_person(tmp_path):
     assert "labels.csv" in alert.body
 
 
+def test_a_sweep_tells_of_errors_that_are_none_of_ours_without_their_text(tmp_path, monkeypatch):
+    world = World(tmp_path, n=40, budget={"labels": 2}, batch_size=2)
+    begin(world.store, world.spec)
+
+    def broken(*_arguments, **_options):
+        raise KeyError("what a server said")
+
+    monkeypatch.setattr("assay.flows.drivers.sweep.advance", broken)
+    assert "what a server said" in sweep_store(world.store).failed["small"]
+    (alert,) = alerts_of(world.store).values()
+    assert alert.kind == "failure"
+    assert "an unexpected KeyError" in alert.body
+    assert "what a server said" not in f"{alert.subject} {alert.body}"
+
+
 def test_channels_and_cooldown_come_from_the_owner_s_spec(tmp_path):
     with webhook_receiver() as receiver:
         world = World(tmp_path, **BREACH, alerts={

@@ -1,9 +1,11 @@
 """An evaluation that is begun again."""
 
+import pytest
 from doubles.small_pool import small_spec
 
 from assay.flows.evaluation import begin as module
 from assay.flows.evaluation.begin import begin
+from assay.tasks.desks.protocol import DeskRefused
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.testing import FakeDesk
 
@@ -16,3 +18,14 @@ def test_what_a_freeze_left_behind_that_was_killed_at_its_end_is_removed(tmp_pat
     store.put(f"index/freezing/{spec.name}/000000-aa.json", b"{}")
     begin(store, spec, FakeDesk())
     assert list(store.keys()) == keys
+
+
+def test_a_folder_that_an_evaluation_of_another_ledger_labels_in_is_refused(tmp_path):
+    desk = {"kind": "folder", "path": str(tmp_path / "desk")}
+    store = MemoryStore()
+    for _ in range(2):
+        begin(store, small_spec(tmp_path, desk=desk, question="Spam?"))
+    other = MemoryStore()
+    with pytest.raises(DeskRefused, match="in another ledger"):
+        begin(other, small_spec(tmp_path, desk=desk, question="Toxic?"))
+    assert not other.exists("small/manifest.json")

@@ -1,6 +1,7 @@
 """Who freezes a large pool: whom the setting asks for, and what is said where they are not there."""
 
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -44,6 +45,35 @@ def test_a_dask_scheduler_that_is_not_there_is_named(monkeypatch):
         Dask(Runner("dask", address="tcp://127.0.0.1:9")).started(),
     ):
         pass
+
+
+@pytest.fixture
+def dask_without_workers(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("assay.flows.workers.on_dask._LOOK", 0.2)
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+        yield cluster
+
+
+def test_a_dask_cluster_whose_workers_are_all_dead_is_an_error_that_says_so(
+    dask_without_workers, monkeypatch, caplog
+):
+    monkeypatch.setattr("assay.flows.workers.on_dask._NO_WORKERS", 0.3)
+    with (
+        chosen_workers(f"dask:{dask_without_workers.scheduler_address}") as map_over,
+        pytest.raises(Unreachable, match=r"has had no worker for 0\.3 seconds; start some"),
+    ):
+        list(map_over(abs, [-1, -2]))
+    assert "has no worker; work waits until one comes" in caplog.text
+
+
+def test_a_dask_cluster_is_waited_for_until_a_worker_comes(dask_without_workers, caplog):
+    scale = threading.Timer(1.0, dask_without_workers.scale, [1])
+    scale.start()
+    with chosen_workers(f"dask:{dask_without_workers.scheduler_address}") as map_over:
+        assert list(map_over(abs, [-1, -2])) == [1, 2]
+    scale.join()
+    assert "has no worker" in caplog.text
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "host:port"])

@@ -13,7 +13,7 @@ import pytest
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.stores.local import LEFTOVER_SECONDS, LocalStore
-from assay.tasks.ledger.stores.protocol import StoreError, StoreUnreachable
+from assay.tasks.ledger.stores.protocol import KeyMissing, StoreError, StoreUnreachable
 
 
 @pytest.fixture
@@ -264,3 +264,33 @@ def test_a_folder_that_another_process_removes_meanwhile_is_no_error(
     monkeypatch.setattr(Path, "unlink", both_at_once)
     store.discard("index/open/e/1")
     assert not (store.root / "index/open/e").exists()
+
+
+# --- what somebody put where files should be ----------------------------------------------------------------
+
+
+def test_check_follows_no_link_and_removes_nothing_outside_the_store(store: LocalStore, tmp_path: Path):
+    store.put("e/spec.json", b"1")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "letter").write_text("not ours")
+    os.utime(outside / "letter", (0, 0))
+    (store.root / ".temporary").rmdir()
+    (store.root / ".temporary").symlink_to(outside)
+    for call in (store.check, lambda: store.put("e/plan", b"x")):
+        with pytest.raises(StoreError, match="is a link"):
+            call()
+    assert [path.name for path in outside.iterdir()] == ["letter"]
+
+
+def test_a_named_pipe_under_a_key_is_nothing_and_is_not_waited_for(store: LocalStore):
+    store.put("e/spec.json", b"1")
+    os.mkfifo(store.root / "e" / "plan")
+    assert list(store.keys()) == ["e/spec.json"]
+    assert not store.exists("e/plan")
+    for call in (store.get, store.size, store.open, lambda key: store.get_range(key, 0, 1)):
+        with pytest.raises(KeyMissing):
+            call("e/plan")
+    with pytest.raises(StoreError, match="plan is no ordinary file; remove it"):
+        store.put("e/plan", b"x")
+    assert files(store) == {"e/spec.json"}

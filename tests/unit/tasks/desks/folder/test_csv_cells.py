@@ -1,13 +1,19 @@
 """Cells that a spreadsheet neither runs nor rewrites, and that come back exactly."""
 
+import csv
+import io
 import re
+import zipfile
 
+import pyarrow.csv
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.desks.folder.csv_cells import from_cell, read_rows, to_cell, write_rows
+from assay.tasks.desks.folder.csv_cells import from_cell, read_rows, to_cell, write_rows, write_table
 from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.report.evidence import EvidencePack, ExposureRow, evidence_zip
+from assay.tasks.weighted.export import as_csv
 
 
 @given(st.text())
@@ -50,9 +56,9 @@ def test_a_wide_sign_runs_too_in_some_spreadsheets(sign):
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5))
 def test_every_table_comes_back(rows):
-    back = read_rows("f", write_rows(["item_id", "other"], rows), ["item_id"])
+    back = read_rows("f", write_rows(["item_id", "label"], rows), ["item_id"])
     filled = [row for row in rows if any(cell.strip() for cell in map(to_cell, row))]
-    assert [tuple(from_cell(row.cells[name]) for name in ("item_id", "other")) for row in back] == filled
+    assert [tuple(from_cell(row.cells[name]) for name in ("item_id", "label")) for row in back] == filled
 
 
 @pytest.mark.parametrize("text", [
@@ -85,9 +91,50 @@ def test_files_as_spreadsheets_save_them_are_read(blob, label):
 @pytest.mark.parametrize(("blob", "said"), [
     ("item_id,label\nä,x".encode("latin-1"), "answers.csv: is not UTF-8"),
     (b"PK\x03\x04\xff\xfe", "answers.csv: is not UTF-8"),
-    (b"id,label\na,x\n", r"answers.csv: has no column 'item_id' \(it has: id, label\)"),
-    (b"", r"answers.csv: has no column 'item_id' \(it has: nothing\)"),
+    (b"id,label\na,x\n", "answers.csv: has no column 'item_id' among the 2 of its heading"),
+    (b'item_id,label\na,x\nb,"x\nc,x\n', "a quotation mark that opens in line 3 or after it is never closed"),
+    (b'item_id,label\na,"x\nb,"y",x\n', "line 3 is no CSV"),
+    (b"", "answers.csv: has no column 'item_id' among the 0"),
 ])
 def test_a_file_that_cannot_be_read_is_named_with_the_remedy(blob, said):
     with pytest.raises(DeskRefused, match=said):
         read_rows("answers.csv", blob, ["item_id", "label"])
+
+
+def test_an_error_repeats_nothing_of_a_file_that_is_another():
+    with pytest.raises(DeskRefused) as caught:
+        read_rows("answers.csv", b"root:x:0:0:root:/root:/bin/bash\nsecret,secret\n", ["item_id", "label"])
+    assert "root" not in str(caught.value)
+    with pytest.raises(DeskRefused, match="more than 5 rows"):
+        read_rows("answers.csv", b"item_id,label\n" + b"a,x\n" * 6, ["item_id", "label"], most=5)
+
+
+def test_a_row_that_may_not_be_whole_yet_is_left_out():
+    for blob, read in ((b'item_id,label\na,x\nb,"x\nc', ["a"]), (b'item_id,la"', []), (b"", [])):
+        rows = read_rows("f", blob, ["item_id", "label"] if read else [], in_writing=True)
+        assert [row.text("item_id") for row in rows] == read
+    assert read_rows("f", b"", ["item_id"], in_writing=True) == []
+
+
+def rows_of(text):
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+@given(st.lists(st.lists(st.text(alphabet="a\r\n,\"' ;\t"), min_size=2, max_size=2)))
+def test_a_table_comes_back_as_many_rows_whatever_line_breaks_its_cells_have(rows):
+    assert rows_of(write_table(["x", "y"], rows)) == [["x", "y"], *rows]
+    assert rows_of(write_table(["x", "y"], rows, "\r\n")) == [["x", "y"], *rows]
+
+
+def test_exported_labels_and_evidence_keep_their_rows_at_a_lone_carriage_return():
+    ids = [f"{n}\rlast line" for n in range(40)]
+    blob = as_csv({"item_id": ids, "label": [None, *[1.5] * 39]})
+    options = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    assert pyarrow.csv.read_csv(io.BytesIO(blob), parse_options=options).num_rows == 40
+    assert [from_cell(row[0]) for row in rows_of(blob.decode())[1:]] == ids
+    assert b"\r\n" not in blob
+    shown = [ExposureRow(round=1, item_id=one, fields=["te\rxt"], people=[]) for one in ids]
+    pack = EvidencePack(evaluation="e", facts={}, draws=(), exposures=shown)
+    with zipfile.ZipFile(io.BytesIO(evidence_zip(pack))) as archive:
+        rows = rows_of(archive.read("exposure.csv").decode())
+    assert [from_cell(row[1]) for row in rows[1:]] == ids

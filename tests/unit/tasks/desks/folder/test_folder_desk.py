@@ -4,11 +4,15 @@ import csv
 import logging
 import os
 import threading
+import time
 
 import pytest
 
 from assay.evalcore.annotators.answers.classes import class_answers
-from assay.tasks.desks.folder.desk import FolderDesk
+from assay.evalcore.annotators.answers.numbers import NumberAnswers
+from assay.tasks.desks.folder.desk import MOST_BYTES, FolderDesk
+from assay.tasks.desks.folder.exclusive_file import create_exclusively
+from assay.tasks.desks.folder.kind import FolderKind
 from assay.tasks.desks.protocol import Batch, DeskRefused, Item
 
 CLASSES = ("match", "no match")
@@ -28,7 +32,9 @@ def desk(tmp_path):
 @pytest.fixture
 def answer(tmp_path, desk):
     def write(name, *rows, heading="item_id,label"):
-        (tmp_path / "e" / "answers" / name).write_text("\n".join([heading, *rows]), encoding="utf-8")
+        (tmp_path / "e" / "answers" / name).write_text(
+            "\n".join([heading, *rows, ""]), encoding="utf-8"
+        )
     return write
 
 
@@ -111,6 +117,13 @@ def test_one_person_in_two_files_is_one_person(desk, answer):
     assert len({one.annotator for one in desk.collect(BATCH).annotations}) == 1
 
 
+def test_a_row_without_the_cell_of_its_id_is_an_invalid_answer_and_no_traceback(tmp_path, desk, answer):
+    answer("round-0001.csv", "match", "match,a", heading="label,item_id")
+    assert said(desk) == {("", "invalid", None), ("a", "label", "match")}
+    (tmp_path / "e" / "round-0001.csv").write_text("label,item_id\nmatch\n")
+    assert len(desk.missing(BATCH)) == 3
+
+
 def test_rows_that_make_no_sense_are_kept_as_invalid_and_logged(desk, answer, caplog):
     answer("round-0001.csv", "a,perhaps", "stranger,match", "b,match")
     with caplog.at_level(logging.WARNING):
@@ -147,7 +160,7 @@ def test_only_files_of_the_round_are_read(desk, answer):
 
 
 def test_a_file_that_is_no_csv_stops_with_its_name(tmp_path, desk, answer):
-    (tmp_path / "e" / "answers" / "round-0001-kim.csv").write_bytes(b"PK\x03\x04\xff\xff")
+    (tmp_path / "e" / "answers" / "round-0001-kim.csv").write_bytes(b"PK\x03\x04\xff\xff\n")
     with pytest.raises(DeskRefused, match=r"answers/round-0001-kim.csv: is not UTF-8"):
         desk.collect(BATCH)
 
@@ -192,7 +205,7 @@ def test_processes_that_post_at_once_make_one_file(tmp_path):
     for thread in threads:
         thread.join()
     assert sorted(path.name for path in (tmp_path / "e").iterdir()) == [
-        "INSTRUCTIONS.txt", "answers", "round-0001.csv"
+        "EVALUATION.txt", "INSTRUCTIONS.txt", "answers", "round-0001.csv"
     ]
 
 
@@ -211,3 +224,120 @@ def test_the_same_person_in_a_file_for_somebody_else_is_still_the_same_person(tm
     (extra,) = (tmp_path / "e").glob("round-0001-somebody-else-*.csv")
     answer(f"{extra.stem}-kim.csv", "a,no match")
     assert len({one.annotator for one in desk.collect(BATCH).annotations}) == 1
+
+
+# --- whose folder it is -----------------------------------------------------------------------------------
+
+
+def desk_of(folder, identity, question=None):
+    return FolderDesk(
+        folder, evaluation="e", answers=class_answers(*CLASSES), display=["text"], identity=identity,
+        question=question,
+    )
+
+
+def test_a_folder_with_answers_to_an_evaluation_of_another_ledger_is_refused(tmp_path):
+    first = desk_of(tmp_path, "one")
+    first.prepare()
+    first.post(BATCH, BATCH.items)
+    (tmp_path / "e" / "answers" / "round-0001-kim.csv").write_text("item_id,label\na,match\n")
+    other = desk_of(tmp_path, "two")
+    for act in (other.prepare, lambda: other.missing(BATCH), lambda: other.collect(BATCH),
+                lambda: other.post(BATCH, BATCH.items), lambda: other.request_more(BATCH, ["a"], 2)):
+        with pytest.raises(DeskRefused, match=r"e belongs to an evaluation of this name in another ledger"):
+            act()
+    assert len(first.collect(BATCH).annotations) == 1
+    first.prepare()
+
+
+def test_a_folder_of_another_ledger_is_refused_before_anything_was_asked_in_it(tmp_path):
+    desk_of(tmp_path, "one").prepare()
+    with pytest.raises(DeskRefused, match="in another ledger"):
+        desk_of(tmp_path, "two").prepare()
+
+
+def test_a_folder_with_batches_and_no_mark_is_refused_until_the_mark_is_put_there(tmp_path):
+    desk = desk_of(tmp_path, "one")
+    desk.prepare()
+    desk.post(BATCH, BATCH.items)
+    (tmp_path / "e" / "EVALUATION.txt").unlink()
+    for act in (desk.prepare, lambda: desk.collect(BATCH)):
+        with pytest.raises(DeskRefused, match=r"no file EVALUATION\.txt.*write [0-9a-f]{20} into") as caught:
+            act()
+    mark = str(caught.value).split("write ")[1][:20]
+    (tmp_path / "e" / "EVALUATION.txt").write_text(mark)
+    assert desk.collect(BATCH).present == {"a", "b", "007"}
+
+
+def test_the_instructions_are_those_of_the_present_question(tmp_path):
+    desk_of(tmp_path, "one", "Spam?").prepare()
+    desk_of(tmp_path, "one", "Toxic?").prepare()   # the first was killed before its spec was written down
+    text = (tmp_path / "e" / "INSTRUCTIONS.txt").read_text()
+    assert "Toxic?" in text
+    assert "Spam?" not in text
+
+
+# --- files that are not whole, too large, or not there -----------------------------------------------------
+
+
+def test_a_last_line_without_an_end_waits_while_the_file_is_new(tmp_path):
+    items = [Item(item_id=f"i{n}", shown={}) for n in (178, 179)]
+    batch = Batch(evaluation="e", round=1, items=items)
+    desk = FolderDesk(tmp_path, evaluation="e", answers=NumberAnswers(low=0, high=1000), display=[])
+    desk.prepare()
+    desk.post(batch, items)
+    path = tmp_path / "e" / "answers" / "round-0001-kim.csv"
+    path.write_bytes(b"item_id,label\ni178,7\ni179,1")         # of i179,100
+    assert {one.item_id: one.label for one in desk.collect(batch).annotations} == {"i178": "7.0"}
+    os.utime(path, (time.time() - 60, time.time() - 60))         # whole, without a line end
+    assert len(desk.collect(batch).annotations) == 2
+    path.write_bytes(b"item_id,label\ni178,7\ni179,100\n")
+    assert {one.label for one in desk.collect(batch).annotations} == {"7.0", "100.0"}
+    for cut in range(len("item_id,label\n")):
+        path.write_bytes(b"item_id,label\ni178,7\n"[:cut])       # not an error either
+        assert desk.collect(batch).annotations == []
+
+
+def test_a_file_larger_than_a_round_can_need_is_refused_unread(tmp_path, desk):
+    path = tmp_path / "e" / "answers" / "round-0001-kim.csv"
+    with path.open("wb") as file:
+        file.truncate(700 << 20)      # takes no space on the disk
+    with pytest.raises(DeskRefused, match=r"has 734,003,200 bytes, and a file of this round may have 16,"):
+        desk.collect(BATCH)
+    shown = Batch(evaluation="e", round=1, items=[Item(item_id="a", shown={"text": "x" * MOST_BYTES})])
+    path.write_bytes(b"item_id,label,text\na,match," + b"x" * MOST_BYTES + b"\n")
+    assert [one.label for one in desk.collect(shown).annotations] == ["match"]
+
+
+def test_links_are_not_followed(tmp_path, desk):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("item_id,label\na,match\npassword,hunter2\n")
+    link = tmp_path / "e" / "answers" / "round-0001-kim.csv"
+    link.symlink_to(secret)
+    with pytest.raises(DeskRefused, match=r"round-0001-kim\.csv: is a link") as caught:
+        desk.collect(BATCH)
+    assert "hunter2" not in str(caught.value)
+    link.unlink()
+    (tmp_path / "e" / "answers").rmdir()
+    (tmp_path / "e" / "answers").symlink_to(tmp_path)
+    for act in (desk.prepare, lambda: desk.collect(BATCH)):
+        with pytest.raises(DeskRefused, match="answers is a link"):
+            act()
+
+
+def test_a_named_pipe_is_no_file_to_wait_for(tmp_path, desk):
+    os.mkfifo(tmp_path / "e" / "answers" / "round-0001-kim.csv")
+    assert said(desk) == set()
+
+
+def test_files_made_in_threads_leave_the_umask_alone(tmp_path, monkeypatch):
+    def never(_mask):
+        raise AssertionError("a umask is the whole process's")
+
+    monkeypatch.setattr(os, "umask", never)
+    assert create_exclusively(tmp_path / "file", b"x")
+
+
+def test_a_path_that_none_can_be_is_refused_in_the_spec():
+    with pytest.raises(ValueError, match="holds a NUL character"):
+        FolderKind.model_validate({"kind": "folder", "path": "\0"})

@@ -19,7 +19,7 @@ class Server:
     def projects(self, _title=None):
         return [{"id": 1, "title": "", "description": self.mark}]
 
-    def read(self, _path):
+    def read_object(self, _path):
         return {"label_config": "edited by somebody"}
 
     def send(self, _method, _path, tasks):
