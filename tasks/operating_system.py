@@ -16,6 +16,7 @@ _EVERYBODY_READS = 0o444
 AS_BYTES = getattr(os, "O_BINARY", 0)         # Windows: or each line feed would become two bytes
 NOT_INHERITED = getattr(os, "O_CLOEXEC", 0)   # flags of os.open, where there are such
 NOT_WAITING = getattr(os, "O_NONBLOCK", 0)
+NOT_FOLLOWING = getattr(os, "O_NOFOLLOW", 0)   # of a link
 _CANNOT_FLUSH = (errno.EINVAL, errno.EOPNOTSUPP)   # some file systems cannot flush a folder
 
 

@@ -37,12 +37,13 @@ from assay.tasks.desks.folder.answers import ItemCells, Saved, answers_in
 from assay.tasks.desks.folder.csv_cells import OURS, read_rows, write_rows
 from assay.tasks.desks.folder.exclusive_file import create_exclusively, replace_with
 from assay.tasks.desks.protocol import Batch, Collected, DeskRefused, DeskUnreachable, Item
+from assay.tasks.operating_system import AS_BYTES, NOT_FOLLOWING, NOT_WAITING
 
 ANSWERS = "answers"
 MARK = "EVALUATION.txt"
 MOST_BYTES = 16 << 20    # of a file, beside what the round shows
 WRITING_SECONDS = 10.0   # a file that was changed more lately may not be whole yet
-_UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_UNFOLLOWED = NOT_FOLLOWING | NOT_WAITING | AS_BYTES
 
 
 class FolderDesk:
