@@ -136,13 +136,15 @@ def _batches(
 
 
 def count_rows(file: SourceFile, column: str) -> CountedRows:
-    """How many rows the file has, by one of its columns. Raises BadInput where it cannot be read.
+    """How many rows the file has, by a column, or by its first where that one is not its own. Raises
+    BadInput where it cannot be read.
 
     A file that has to be decompressed or translated has no marks.
     """
-    written = dialect(file)
+    written, names = dialect(file), header(file)
     marks = None if is_compressed(file.path) or written.transcoded else CsvMarks(written.delimiter)
-    rows = sum(batch.num_rows for _, batch in csv_batches(file, [column], marks=marks))
+    counted = [column if column in names else names[0]]
+    rows = sum(batch.num_rows for _, batch in csv_batches(file, counted, marks=marks))
     return marks.found(rows) if marks else CountedRows(rows=rows)
 
 
