@@ -26,7 +26,7 @@ from assay.tasks.sources.jsonl_rows import jsonl_batches
 from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet.picked import picked_batches
 from assay.tasks.sources.parquet.slices import sliced_batches
-from assay.tasks.sources.partition_columns import partition_columns
+from assay.tasks.sources.partition_columns import ROW_NUMBER, partition_columns
 from assay.tasks.sources.values import as_text
 
 _Batches = Callable[
@@ -37,7 +37,6 @@ _READERS: dict[Format, _Batches] = {
 }
 _PICKERS = _READERS | {"parquet": picked_batches}     # for a few rows of a file
 
-ROW_NUMBER = "row number"    # from 1, in its file; a file's own column of this name comes first
 _MOST_TOLD = 20              # files that are asked how they are written
 
 
