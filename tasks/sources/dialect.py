@@ -22,7 +22,10 @@ _RECORDS = 50            # rows that have to have as many values as the header
 _WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _BY_MARK = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _NAMES = {"utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "cp1252": "Windows-1252"}
-_HIGH = re.compile(rb"[\x80-\xff]+")
+# of Windows-1252: three signs and more beyond ASCII in a row, and signs that are no letters within words
+_UNUSUAL = re.compile(
+    rb"[\x80-\xff]{3,}|(?<=[A-Za-z])[\xa1-\xa9\xab\xac\xae-\xb4\xb6\xb8\xb9\xbb-\xbf\xd7\xf7](?=[A-Za-z])"
+)
 _WORD = re.compile(r"\w*[^\W\x00-\x7f]\w*")
 
 
@@ -100,11 +103,11 @@ def _western(path: str, start: bytes, wrong: int) -> str:
     stray = sum("\udc80" <= sign <= "\udcff" for sign in high)
     if 10 * (len(high) - stray) > stray:
         raise BadInput(f"{what}, though other parts are: two encodings are mixed; save the file as UTF-8")
-    runs = [len(found[0]) for found in _HIGH.finditer(start)]
+    unusual = sum(len(found[0]) for found in _UNUSUAL.finditer(start))
     try:
         start.decode("cp1252")
-        if 3 * sum(run for run in runs if run > 1) > sum(runs):
-            raise ValueError("words of signs beyond ASCII are none of a Western language")
+        if 10 * unusual > len(high):
+            raise ValueError("few words of a Western language look so")
     except ValueError:
         raise BadInput(
             f"{what}, and not Windows-1252 either; save the file as UTF-8, in which alone every text can be "

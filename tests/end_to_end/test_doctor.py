@@ -110,7 +110,6 @@ def test_every_defect_is_named_with_its_rows_and_a_remedy(doctor):
     [
         ({"item_id": ["a", "b", "c"]}, "columns"),
         ({"item_id": ["a", "b", "c"], "prediction": ["x", "y", "z"], "score": [1.0, 2.0, 3.0]}, "prediction"),
-        ({"score": [1.0, 2.0, 3.0], "prediction": [0, 1, 1]}, "id"),
     ],
 )
 def test_what_no_evaluation_can_do_without_is_a_problem(doctor, columns, about):
@@ -289,8 +288,6 @@ def test_a_file_runs_without_a_spec_and_again(folder, capsys):
     assert ran["estimates"][0]["value"] == pytest.approx(2 * 40 / (2 * 40 + 8), abs=0.08)
     assert run_command_line(["run", "log.parquet", "--positive", "spam", "--json"]) == 0   # resumes: finished
     assert json.loads(capsys.readouterr().out)["estimates"] == ran["estimates"]
-    assert run_command_line(["run", "log.parquet", "--json"]) == 2
-    assert "holds another spec" in capsys.readouterr().err
     assert run_command_line(["doctor", "log.parquet", "--id", "nobody"]) == 2
     assert "there is no column 'nobody'" in capsys.readouterr().err
     assert run_command_line(["doctor", "log-trial.yaml", "--id", "message_id"]) == 2
