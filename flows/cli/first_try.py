@@ -43,17 +43,13 @@ def spec_of(given: Path, told: Told, can_ask: bool) -> Path:
     if not found.labelled:
         raise BadInput(_unlabelled(given, found))
     path, is_new = _written(given, found.spec)
-    for one in found.findings:
-        if one.about in _TOLD:
-            click.echo(f"assay: {one.says}", err=True)
+    if found.roles.numbered:
+        click.echo("assay: no column names each item, so the number of its row does, from 1 (--id)", err=True)
     for question in found.roles.questions:
         click.echo(f"assay: {question.asks} Taken: {question.taken!r} ({question.option})", err=True)
     wrote = "wrote" if is_new else "goes on with"
     click.echo(f"assay: {wrote} {path}, the spec of this try; edit it for the next one", err=True)
     return path
-
-
-_TOLD = ("source", "id")     # findings that say how the file was read
 
 
 def _unlabelled(given: Path, found: "Examination") -> str:

@@ -164,7 +164,11 @@ class Roles:
         """In one line: id 'row', prediction 'guess', label 'emotion'."""
         named = {"id": self.id, "prediction": self.prediction, "score": self.score,
                  "probability": self.probability, "label": self.label}
-        told = [f"{role} {name!r}" for role, name in named.items() if name is not None]
+        asked = [question.option.removeprefix("--") for question in self.questions if question.decides]
+        told = [
+            f"{role} {name!r}" if role not in asked else f"{role} in question"
+            for role, name in named.items() if name is not None
+        ]
         decides = self.prediction or self.score or self.probability or self.per_class
         return ", ".join(told if decides else [*told, "no prediction"])
 
@@ -292,9 +296,10 @@ def _what_is_predicted(pick: _Pick, prediction: str | None) -> str | None:
 
 def _prediction(pick: _Pick, label: str | None) -> str | None:
     columns = list(pick.by_name.values())
+    of_numbers = label is not None and _is_quantity(pick.by_name[label])
 
     def could_be(column: Column) -> bool:
-        if column.like_a_probability:
+        if column.like_a_probability and not of_numbers:
             return False
         # `predicted_score` is a score, unless there is a `true_score`
         words = set(_words(column.name)) - _PREDICTION
@@ -341,10 +346,14 @@ def _judges(pick: _Pick, outcome: Outcome, label: str | None) -> tuple[str, ...]
     )
 
 
+def _is_quantity(column: Column) -> bool:
+    return column.numbers and (not column.whole or column.distinct > FEW)
+
+
 def _outcome(prediction: Column | None, label: Column | None, per_class: bool) -> Outcome:
     """What a label is, from the values of predictions and labels."""
     decided = [column for column in (prediction, label) if column is not None]
-    if any(c.numbers and (not c.whole or c.distinct > FEW) for c in decided):
+    if any(_is_quantity(column) for column in decided):
         return "number"
     predicted = () if prediction is None else prediction.values
     kinds = [c.kinds(predicted) if c is label else c.distinct for c in decided]

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.sources.quoting import first_misquoted
 
 # What may stand between a separator that is not ours and what a spreadsheet then takes for a cell.
 _INNER_START = r"([;\t\r\n][\s\"]*)"
@@ -68,7 +69,8 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[AnswerRow]:
     """The rows of a file that has these columns among others; cells as they are, apostrophes and all.
 
-    Raises DeskRefused, naming the file, if it is not UTF-8 or lacks a column. Empty lines are left out.
+    Raises DeskRefused, naming the file, if it is not UTF-8, lacks a column, or has a quotation mark that
+    takes rows for part of a value. Empty lines are left out.
     """
     try:
         text = blob.decode("utf-8-sig")
@@ -76,7 +78,8 @@ def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[AnswerRow
         raise DeskRefused(
             f"{name}: is not UTF-8 text; save it again as 'CSV UTF-8' (a spreadsheet itself is not read)"
         ) from None
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    delimiter = _delimiter(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows: list[AnswerRow] = []
     columns: list[str] = []
     try:
@@ -87,6 +90,12 @@ def read_rows(name: str, blob: bytes, required: Sequence[str]) -> list[AnswerRow
                 rows.append(AnswerRow(line=reader.line_num, cells=dict(zip(columns, cells, strict=False))))
     except csv.Error as error:
         raise DeskRefused(f"{name}: line {reader.line_num} is no CSV ({error}); save it again") from None
+    wrong = first_misquoted(text, delimiter)
+    if wrong is not None:
+        raise DeskRefused(
+            f"{name}: line {wrong.line:,}: a quotation mark opens a value that {wrong.what}; correct it and "
+            "save the file again"
+        )
     for column in required:
         if column not in columns:
             raise DeskRefused(
