@@ -187,7 +187,9 @@ class _Column:
     shapes: frozenset[str] | None
 
     def knows(self, value: str) -> bool | None:
-        """Whether a value looks like one of the column; None where that cannot be told."""
+        """Whether a value looks like one of the column; None where that cannot be told, as of an empty one."""
+        if not value:
+            return None
         if self.values is not None:
             return value in self.values
         return None if self.shapes is None else _shape(value) in self.shapes
