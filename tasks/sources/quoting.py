@@ -60,6 +60,7 @@ class QuotedValues:
         """start: gives the beginning of the file; refuse: raises the error for a value that is not sound."""
         self._delimiter, self._start, self._refuse = delimiter.encode(), start, refuse
         self._first = self._delimiter + b"\r\n"      # before a mark that opens a value
+        self._ends = (b"", b"\n", b"\r", self._delimiter)      # after one that closes it
         self._before = np.frombuffer(self._first + b'"', np.uint8)
         self._left = b""             # of the last record, which has not ended
         self._lines = 0              # before it
@@ -103,7 +104,7 @@ class QuotedValues:
                         else f"is not closed within {MOST_BYTES >> 20} MB"
                     )))
                 return record
-            if _BREAKS.search(data, opens, end):
+            if data.find(b"\n", opens, end) >= 0 or data.find(b"\r", opens, end) >= 0:
                 self._check(data, record, opens, end)
             place = end + 1
         return len(data) if is_end else _after_a_break(data, place, len(data) - 1, record)
@@ -116,16 +117,19 @@ class QuotedValues:
         return found
 
     def _check(self, data: bytes, record: int, opens: int, end: int) -> None:
-        follows = _BREAKS.split(data[end + 1 : end + 200].split(self._delimiter)[0])[0]
-        if follows.strip():
-            line = self._line(data, end)
-            self._refuse(self._misquoted(data, record, opens, end, (
-                f"goes on to line {line:,}, where other text follows the closing mark"
-            )))
-        pieces = _BREAKS.split(data[opens + 1 : end])
-        # of most texts, this alone says that they are no rows
-        if sum(piece.count(self._delimiter) for piece in (pieces[0], pieces[-1])) != self._columns_there - 1:
+        if data[end + 1 : end + 2] not in self._ends:
+            follows = _BREAKS.split(data[end + 1 : end + 200].split(self._delimiter)[0])[0]
+            if follows.strip():
+                line = self._line(data, end)
+                self._refuse(self._misquoted(data, record, opens, end, (
+                    f"goes on to line {line:,}, where other text follows the closing mark"
+                )))
+        # of most texts, the separators of their first and last lines alone say that they are no rows
+        sign = b"\n" if data.find(b"\n", opens, end) >= 0 else b"\r"
+        some = data.count(self._delimiter, opens, data.find(sign, opens, end))
+        if some + data.count(self._delimiter, data.rfind(sign, opens, end), end) != self._columns_there - 1:
             return
+        pieces = _BREAKS.split(data[opens + 1 : end])
         column = self._column(data, record, opens)
         if self._columns and self._columns.are_rows(
             [piece.decode(errors="replace").split(self._delimiter.decode()) for piece in pieces], column
@@ -187,7 +191,7 @@ class _Column:
     shapes: frozenset[str] | None
 
     def knows(self, value: str) -> bool | None:
-        """Whether a value looks like one of the column; None where that cannot be told, as of an empty one."""
+        """Whether a value looks like one of the column; None where nobody can tell, as of an empty one."""
         if not value:
             return None
         if self.values is not None:
