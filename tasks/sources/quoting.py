@@ -220,7 +220,9 @@ class _Columns:
         """Whether the lines of a value of this column, cut at separators, are parts of rows."""
         first, *between, last = pieces
         columns = self.by_place
-        if len(first) != len(columns) - column or any(len(one) != len(columns) for one in between):
+        if (len(first), len(last)) != (len(columns) - column, column + 1):
+            return False
+        if any(len(one) != len(columns) for one in between):
             return False
         cells = [
             *zip(columns[column:], first, strict=True), *zip(columns[: column + 1], last, strict=True),
