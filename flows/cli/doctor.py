@@ -70,8 +70,8 @@ def doctor(
 
 def _write(path: Path, text: str | None) -> None:
     if text is None:
-        raise BadInput("--write: nothing can be suggested for a spec, or for a file that cannot be read; run "
-                       "without --write to see the findings")
+        raise BadInput("--write: nothing can be suggested for a spec, for a file that cannot be read, or "
+                       "while columns are in question; run without --write to see the findings")
     write_new(path, text)
 
 

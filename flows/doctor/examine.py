@@ -19,7 +19,7 @@ from assay.tasks.doctor.class_names import ClassNames, class_names
 from assay.tasks.doctor.columns import look, sample
 from assay.tasks.doctor.cost import of_all_rows
 from assay.tasks.doctor.examination import Examination
-from assay.tasks.doctor.finding import problem
+from assay.tasks.doctor.finding import ok, problem
 from assay.tasks.doctor.judge import judge
 from assay.tasks.doctor.roles import Roles, guess_roles
 from assay.tasks.doctor.sample_told import sample_findings, sample_json
@@ -30,6 +30,7 @@ from assay.tasks.doctor.told import Told
 from assay.tasks.ledger.stores.protocol import Store
 from assay.tasks.settings import Settings
 from assay.tasks.sources.column_names import column_names
+from assay.tasks.sources.partition_columns import ROW_NUMBER
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec
 
@@ -62,6 +63,7 @@ def examine_file(
     BadInput for a column that is not there."""
     try:
         source = open_source(given)
+        written = [ok("source", said) for said in source.dialects()]
         columns = look(sample(source, column_names(source)))
         portion = portion_of(source, sampling=sampling)
     except BadInput as error:
@@ -69,6 +71,8 @@ def examine_file(
     if not columns:
         return _broken(given, "it has no rows, or none with values")
     roles = guess_roles(columns, told)
+    if roles.id is None and len(source.files) == 1:
+        roles = replace(roles, id=ROW_NUMBER)
     try:
         found = scan(portion, roles, watch.rows)
     except BadInput as error:
@@ -76,7 +80,7 @@ def examine_file(
     examined, classes = _pool_of(found, roles)
     if classes is not None and classes.question is not None:
         roles = replace(roles, questions=(*roles.questions, classes.question))
-    findings = [*sample_findings(portion, found.rows), *judge(found, roles)]
+    findings = [*written, *sample_findings(portion, found.rows), *judge(found, roles)]
     findings += examined.findings if examined else ()
     usable = all(finding.level != "problem" for finding in findings)
     ahead = None
@@ -85,11 +89,11 @@ def examine_file(
         ahead = of_all_rows(prognosis(
             supplied, auto(), TARGETS, worlds=Settings().forecast_worlds, played=watch.worlds
         ), found.times)
-    text = suggest_spec(
+    text = None if roles.open else suggest_spec(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,
         spread=max((c.spread for c in columns if c.name in (roles.prediction, roles.label)), default=0.0),
     )
-    if usable and roles.outcome != "two classes":
+    if usable and text is not None and roles.outcome != "two classes":
         findings += as_begin_would(text, portion)
     return Examination(
         subject=given, findings=findings, rows=found.total, roles=roles,
@@ -100,13 +104,14 @@ def examine_file(
 
 
 def _pool_of(found: Scan, roles: Roles) -> tuple[ExaminedPool | None, ClassNames | None]:
-    """The numbers of two classes with a score or a probability, and the names of any two classes."""
+    """The numbers of two classes with a score or a probability, where it is known what is what; and the names
+    of any two classes."""
     try:
         classes = class_names(found, roles)
     except BadInput:
         return None, None
     two = roles.outcome == "two classes"
-    return examine_pool(found, roles) if two else None, classes
+    return examine_pool(found, roles) if two and not roles.open else None, classes
 
 
 def _broken(given: str, says: str) -> Examination:

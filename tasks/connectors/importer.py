@@ -5,10 +5,10 @@ of tables how to read rows; what becomes of them is the same for all.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import pyarrow as pa
 
@@ -17,7 +17,10 @@ from assay.tasks.connectors.place import Place
 from assay.tasks.connectors.response import Response
 from assay.tasks.connectors.responses.write import write_responses
 from assay.tasks.connectors.tables import write_table
+from assay.tasks.connectors.unexpected import read_as
 from assay.tasks.connectors.written import Layout, Written
+
+_Read = TypeVar("_Read")
 
 
 class Importer(ABC):
@@ -35,6 +38,13 @@ class Importer(ABC):
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
         """Write a pool. Raises BadInput naming the file and what is wrong with it."""
 
+    def _as_read(
+        self, read: Callable[[Place, Notes], Iterator[_Read]], place: Place, notes: Notes
+    ) -> Iterator[_Read]:
+        """What is read of a place; whatever is not as the tool writes it is BadInput."""
+        with read_as(place, "something in it", f"it is in {self.reads}"):
+            yield from read(place, notes)
+
 
 class LogImporter(Importer):
     """A format that holds responses of systems."""
@@ -48,7 +58,7 @@ class LogImporter(Importer):
 
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
         """Write a pool of all places."""
-        found = chain.from_iterable(self.responses(place, notes) for place in places)
+        found = chain.from_iterable(self._as_read(self.responses, place, notes) for place in places)
         return write_responses(found, to, layout, notes)
 
 
@@ -61,4 +71,5 @@ class TableImporter(Importer):
 
     def write(self, places: Sequence[Place], to: Path, layout: Layout | None, notes: Notes) -> Written:
         """Write the rows of all places."""
-        return write_table(chain.from_iterable(self.batches(place, notes) for place in places), to)
+        found = chain.from_iterable(self._as_read(self.batches, place, notes) for place in places)
+        return write_table(found, to)

@@ -9,7 +9,6 @@ completion is the response, `target` is the reference, every scorer is a judge. 
     a list                   not imported
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ from typing import Any
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.connectors.importer import LogImporter
+from assay.tasks.connectors.json_lines import sound_json
 from assay.tasks.connectors.messages import as_text, content_text
 from assay.tasks.connectors.notes import Notes
 from assay.tasks.connectors.place import Place
@@ -186,6 +186,6 @@ def _plain(metadata: Mapping[str, Any], notes: Notes) -> dict[str, Plain]:
 
 def _parsed(place: Place, entry: str, data: bytes) -> Any:
     try:
-        return json.loads(data)
+        return sound_json(data)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{place.given}: {entry} is not sound JSON ({error}); copy the log again") from None

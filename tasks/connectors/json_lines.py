@@ -8,6 +8,7 @@ from typing import Any
 from assay.evalcore.errors import BadInput
 
 _LONGEST = 64 << 20       # bytes
+_MOST_DIGITS = 300        # of a whole number that is a float, too
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -33,12 +34,27 @@ def json_line(path: Path, place: int) -> dict[str, Any]:
 def parsed_object(path: Path, text: bytes, what: str) -> dict[str, Any]:
     """A JSON object. Raises BadInput naming the file, and `what` of it, that is none."""
     try:
-        found = json.loads(text)
+        found = sound_json(text)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: {what} is not sound JSON ({error}); copy the file again") from None
     if not isinstance(found, dict):
         raise BadInput(f"{path}: {what} is no JSON object; is the file what it should be?")
     return found
+
+
+def sound_json(text: bytes) -> Any:
+    """A JSON text. Raises ValueError for one that is none, and for what no table can hold: half a sign of
+    Unicode, and whole numbers of hundreds of digits."""
+    found = json.loads(text, parse_int=_whole)
+    if b"\\ud" in text or b"\\uD" in text:
+        json.dumps(found, ensure_ascii=False).encode()
+    return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("a number is too large")
+    return int(digits)
 
 
 def short_values(given: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def _rows(folder: Path, notes: Notes) -> Iterator[pa.RecordBatch]:
         try:
             with pa.memory_map(str(path)) as mapped, pa.ipc.open_stream(mapped) as stream:
                 for batch in stream:
+                    batch.validate(full=True)
                     yield _plain(batch, features, notes)
         except (pa.ArrowException, OSError) as error:
             raise BadInput(f"{path}: is no sound Arrow file ({error}); save the dataset again") from None

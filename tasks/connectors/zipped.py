@@ -57,5 +57,5 @@ def zipped(path: Path) -> Iterator[Zipped]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield Zipped(path, archive)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError) as error:
         raise BadInput(f"{path}: is no sound archive ({error}); copy it again") from None

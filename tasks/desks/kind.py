@@ -154,6 +154,10 @@ class DeskKind(Part):
             return AskAgain(when="never")
         return self.ask_again or AskAgain()
 
+    def joined(self) -> list[tuple[str, str]]:
+        """(key, file) of each file the rows of which are found by the pool's own id column."""
+        return [("gold.labels", self.gold.labels)] if self.gold and self.gold.id is None else []
+
     def two_classes_only(self) -> list[tuple[str, str]]:
         """(key, what it says) of what this desk was told that makes sense of a positive and a negative class
         only."""

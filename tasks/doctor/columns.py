@@ -1,7 +1,7 @@
 """What the columns of a file look like, from its first rows."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,18 +10,15 @@ import pyarrow as pa
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.manifest import OWN_COLUMNS
 from assay.tasks.sources.reader import Source
-from assay.tasks.sources.values import as_numbers, as_text, kind
+from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, kind
 
 SAMPLE_ROWS = 20_000
 FEW = 20              # values a segment may have
 _KEPT = 1_000         # distinct values that are remembered
 _EVEN = 0.5
+_NEARLY = 0.9         # share of values that are numbers, in a column of numbers
+_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 _SHOWN = 4            # columns proposed for people to look at
-
-
-def is_called(name: str, pattern: str) -> bool:
-    """Whether a name matches from the beginning, whatever the case."""
-    return re.match(pattern, name.strip().lower()) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +26,7 @@ class Column:
     """What the first rows of a column look like."""
 
     name: str
+    commas: bool                # its numbers are written with decimal commas, so they are none here
     boolean: bool               # stored as true and false
     numbers: bool               # nearly all values are numbers
     whole: bool                 # and none has a fraction
@@ -42,9 +40,13 @@ class Column:
     spaced: bool                # some text has a space in it
     values: tuple[str, ...]     # distinct values as text, the commonest first, at most a thousand
 
+    def kinds(self, classes: Collection[str] = ()) -> int:
+        """Distinct values, without words for no value that are none of these classes."""
+        return self.distinct - len((NO_VALUE & set(self.values)) - set(classes))
+
     def called(self, pattern: str) -> bool:
         """Whether its name matches from the beginning, whatever the case."""
-        return is_called(self.name, pattern)
+        return re.match(pattern, self.name.strip().lower()) is not None
 
     @property
     def unique(self) -> bool:
@@ -126,7 +128,7 @@ def _look(name: str, chunks: list[pa.Array]) -> Column | None:
     rows = 0
     for chunk in chunks:
         try:
-            texts += [v for v in as_text(chunk).to_pylist() if v is not None]
+            texts += [v for v in as_text(chunk).to_pylist() if v is not None and v.strip()]
         except BadInput:
             return None
         if kind(chunk.type) in ("text", "number", "nothing"):
@@ -135,13 +137,17 @@ def _look(name: str, chunks: list[pa.Array]) -> Column | None:
         rows += len(chunk)
     if not texts:
         return None
+    values_given = [text for text in texts if text.strip() not in NO_VALUE]
+    if values_given and len(found) >= _NEARLY * len(values_given):
+        texts = values_given      # beside numbers, words for no value are no values
     values, counts = np.unique(np.array(texts, object), return_counts=True)
     commonest = np.argsort(-counts, kind="stable")[:_KEPT]
     numeric = np.array(found)
     return Column(
         name=name,
         boolean=all(kind(chunk.type) in ("boolean", "nothing") for chunk in chunks),
-        numbers=len(found) >= 0.9 * len(texts),
+        numbers=len(found) >= _NEARLY * len(texts),
+        commas=sum(map(bool, map(_COMMA.fullmatch, texts))) >= _NEARLY * len(texts),
         whole=bool(len(found)) and bool(np.all(numeric == np.floor(numeric))),
         distinct=len(values),
         filled=len(texts),

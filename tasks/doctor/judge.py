@@ -2,12 +2,13 @@
 
 import shlex
 from collections import Counter
+from math import isfinite
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.doctor.class_names import class_names
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
 from assay.tasks.doctor.numbers import Numbers, threshold_of
-from assay.tasks.doctor.roles import Roles, gives_away
+from assay.tasks.doctor.roles import Question, Roles, gives_away
 from assay.tasks.doctor.scan import Defect, Scan
 from assay.tasks.doctor.summary import ScoreSummary
 from assay.tasks.report import wording
@@ -19,17 +20,19 @@ _OFF = 2.0    # expected positives over counted ones, either way, that calls a p
 
 def judge(found: Scan, roles: Roles) -> list[Finding]:
     """The problems, the losses, and what is as it should be; of a sample, what is so in the rows read."""
-    result = [_rows(found), *_ids(found, roles), *_scored(found, roles), *_decided(found, roles)]
+    result = [_rows(found), ok("columns", f"taken: {roles.said}"), *_ids(found, roles)]
+    result += [*_scored(found, roles), *_decided(found, roles)]
+    result += [
+        problem(name, "its numbers have decimal commas, as 0,5", "write them with a point, as 0.5")
+        for name in roles.commas
+    ]
     if roles.label is not None:
         result.append(_labels(found, roles, roles.label))
     result += [
         warning(name, "has two values, and could be the true label", f"if it is: --label {name}")
         for name in roles.perhaps_labels
     ]
-    result += [
-        warning(question.option, f"{question.asks} Taken: {question.taken!r}",
-                f"say it with {question.option}, if it is another one") for question in roles.questions
-    ]
+    result += [_asked(question) for question in roles.questions]
     told = "looks like a time: it is not used, but tells windows of a monitor apart"
     result += [ok(column, told) for column in roles.time]
     result += [
@@ -107,6 +110,15 @@ def ties_finding(scores: ScoreSummary, items: int) -> Finding | None:
     )
 
 
+def _asked(question: Question) -> Finding:
+    if question.decides:
+        or_else = " or ".join(f"{question.option} {shlex.quote(name)}" for name in question.choices)
+        listed = ", ".join(map(repr, question.choices))
+        return problem(question.option, f"{question.asks} It could be {listed}", f"say it: {or_else}")
+    return warning(question.option, f"{question.asks} Taken: {question.taken!r}",
+                   f"say it with {question.option}, if it is another one")
+
+
 def _rows(found: Scan) -> Finding:
     if found.rows == 0:
         return problem("rows", "there are none", "an empty pool cannot be evaluated")
@@ -115,8 +127,11 @@ def _rows(found: Scan) -> Finding:
 
 def _ids(found: Scan, roles: Roles) -> list[Finding]:
     if roles.id is None:
-        return [problem("id", "no column names each item",
+        return [problem("id", "no column names each item, and a row's number does so in a single file only",
                         "name it with --id, or add a column with an id for every row")]
+    if roles.numbered:
+        return [ok("id", "no column names each item, so the number of its row does, from 1; keep the rows in "
+                         "their order, or name a column with --id")]
     result = []
     if found.missing_ids.count:
         result.append(_defect(found, roles.id, "no id", found.missing_ids, "number the rows, or drop these"))
@@ -207,8 +222,13 @@ def _two_ways(name: str, found: Scan, roles: Roles) -> Finding:
 
 
 def _labels(found: Scan, roles: Roles, name: str) -> Finding:
-    if roles.outcome == "number":
+    if roles.outcome == "number" and found.bad_labels.count:
+        return _defect(found, name, "no number", found.bad_labels, "write a number, or leave it empty")
+    if roles.outcome == "number" and not found.missing_labels:
         return ok(name, "numbers, taken as the true values")
+    if roles.outcome == "grades" and (words := [one for one in sorted(found.labels) if not _is_number(one)]):
+        return problem(name, f"holds grades, and {', '.join(map(repr, words[:3]))}, which is no number",
+                       "correct these rows, or leave their label empty")
     apart = bool(found.predictions) and not set(found.labels) & set(found.predictions)
     if roles.outcome != "two classes" and apart:
         some = ", ".join(repr(label) for label in sorted(found.labels)[:2])
@@ -220,10 +240,29 @@ def _labels(found: Scan, roles: Roles, name: str) -> Finding:
     if len(found.labels) > _LISTED:
         listed += ", ..."
     if found.missing_labels:
-        return warning(name, f"{known:,} of {found.rows:,} {found.which('rows')} are labelled ({listed})",
-                       "labels of items that were not drawn by Assay cannot be used")
+        return warning(
+            name,
+            f"{known:,} of {found.rows:,} {found.which('rows')} are labelled{listed and f' ({listed})'}; "
+            f"{_without_label(found)}",
+            "labels of items that were not drawn by Assay cannot be used",
+        )
     every = f"every {found.which('row')}"
     return ok(name, f"{every} is labelled ({listed}): `assay replay` can try methods on it")
+
+
+def _without_label(found: Scan) -> str:
+    """`260 have no label: 240 are empty, 20 hold 'n/a'`."""
+    empty = found.missing_labels - found.no_label.total()
+    told = [f"{empty:,} are empty"] * bool(empty)
+    told += [f"{n:,} hold {word!r}" for word, n in found.no_label.most_common()]
+    return f"{found.missing_labels:,} have no label: {', '.join(told)}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _defect(found: Scan, name: str, what: str, defect: Defect, remedy: str) -> Finding:

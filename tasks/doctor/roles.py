@@ -1,8 +1,9 @@
 """Which column is what: as told, else guessed from names and from the first rows.
 
+Names are read by their whole words: `y_pred` is a prediction, `y_true` a label, `problem` no probability.
 Values overrule names: a column called `prediction` that holds thirty different numbers is a regression, not a
 decision, and one called `p_match` is a probability only if it stays within 0 and 1. Where two columns would
-do, the first is taken and the choice becomes a question.
+do, the choice becomes a question, and it has to be answered where the numbers depend on it.
 """
 
 import re
@@ -11,30 +12,101 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.evalcore.errors import BadInput
-from assay.tasks.doctor.columns import FEW, Column, is_called, longest_texts
+from assay.tasks.doctor.columns import FEW, Column, longest_texts
 from assay.tasks.doctor.told import Told
+from assay.tasks.sources.partition_columns import ROW_NUMBER
 
 Outcome = Literal["two classes", "classes", "grades", "number"]
 
 _MOST_GRADES = 11     # as 0 to 10 has
 _WHICH_ID = "which column names each item?"
+_WHICH_LABEL = "which column holds the true labels?"
+_WHICH_PREDICTION = "which column holds the predictions?"
 
 # what data frames call their index when they write it, and what a CSV column without a name is called here
 _INDEX = r"(column 1|unnamed: ?\d+|__index_level_0__|index|row|row_?(number|nr|id))$"
 _ID = r"(.*_)?(id|uid|uuid|guid|key|index)$|id_.*"
-_LABEL = r"(label|labels|y|y_true|truth|true|target|gold|actual|ground_?truth|answer)(_.*)?$|is_match$"
 _SAYS_WHETHER = r"(is|has|was)_.*"
-_PREDICTION = (
-    r"(prediction|predictions|pred|predicted|y_pred|y_hat|yhat|decision|class|output"
-    r"|(forecast|estimate)(_(?!date|time|at$|on$).*)?|(pred|predicted|model)_(class|label|output|value)"
-    r"|(pred|predicted|prediction)_.*)$"
-)
-_OF_ANOTHER = r"(pred|predicted|prediction)_(?P<of>.+)$"
-_PROBABILITY = r"(.*prob.*|p|p_.*|p ?\(.*\)|confidence)$"
 _PERCENT = r".*(%|percent|pct).*"
-_SCORE = r"(score|scores|logit|margin|decision_function|similarity|.*_score|score_.*)$"
-_JUDGE = r"(.*_)?(judge|rater|grader|critic)(_.*)?$"
 _TIME = r"(.*(time|date|timestamp).*|.*_at|ts|year|month|day)$"
+
+# Words of names. `y_pred` has the word pred, `problem` does not have the word prob.
+_WORDS = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_TRUTH = frozenset(("true", "truth", "groundtruth", "gold", "golden", "actual", "actuals"))
+_LABEL = _TRUTH | {"label", "labels", "target", "targets"}
+_PREDICTION = frozenset((
+    "prediction", "predictions", "pred", "preds", "predict", "predicted", "hat", "yhat", "decision",
+    "forecast", "forecasted", "estimate", "estimated", "inferred",
+))
+_MACHINE = frozenset(("model", "llm", "gpt", "classifier", "system", "machine", "auto", "ai"))
+_WHAT_IS_SAID = frozenset(("class", "label", "labels", "value", "output", "answer", "category", "decision"))
+_PROBABILITY = frozenset((      # and p, in front
+    "prob", "probs", "proba", "probas", "probability", "probabilities", "confidence", "conf",
+))
+_SCORE = frozenset(("score", "scores", "logit", "logits", "margin", "similarity"))
+_JUDGE = frozenset(("judge", "rater", "grader", "critic"))
+_ABOUT = frozenset((        # what is said about a prediction or label, and is none
+    "id", "uid", "uuid", "key", "index", "time", "date", "at", "on", "timestamp", "version", "count",
+    "source", "error", "lower", "upper", "low", "high", "std",
+))
+# names that mean one thing; `true` and `y_true` are as good as `label`
+_LABEL_NAMES = frozenset((
+    "label", "labels", "y", "y true", "y test", "truth", "true", "target", "targets", "gold", "actual",
+    "actuals", "ground truth", "groundtruth", "true label", "gold label", "is match",
+))
+_NOBODY = 9      # worse than every rank
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(_WORDS.findall(_HUMP.sub("_", name).lower()))
+
+
+def _label_rank(name: str) -> int:
+    """How well a name says that the column holds the truth, from 1; _NOBODY for not at all."""
+    words = _words(name)
+    if " ".join(words) in _LABEL_NAMES:
+        return 1
+    said = set(words)
+    if not words or said & (_PREDICTION | _MACHINE | _JUDGE | _PROBABILITY) or words[-1] in _ABOUT:
+        return _NOBODY
+    if said & _SCORE and not said & _TRUTH:
+        return _NOBODY
+    if words[-1] in _LABEL or words[0] in _TRUTH or words[:2] == ("ground", "truth"):
+        return 2
+    return 3 if words[0] in _LABEL or words == ("answer",) else _NOBODY
+
+
+def _prediction_rank(name: str) -> int:
+    """The same of predictions."""
+    words = _words(name)
+    said = set(words)
+    if not words or said & (_PROBABILITY | _JUDGE) or words[-1] in _ABOUT:
+        return _NOBODY
+    if said & _PREDICTION:
+        if said & _SCORE:
+            return 3
+        return 1 if said <= _PREDICTION | _WHAT_IS_SAID | {"y", "target"} else 2
+    if words in (("class",), ("output",)) or (said & _MACHINE and words[-1] in _WHAT_IS_SAID):
+        return 3
+    return _NOBODY
+
+
+def _is_label(column: Column) -> bool:
+    return _label_rank(column.name) < _NOBODY
+
+
+def _is_prediction(column: Column) -> bool:
+    return _prediction_rank(column.name) < _NOBODY
+
+
+def _is_probability(name: str) -> bool:
+    words = _words(name)
+    return words[:1] == ("p",) or not _PROBABILITY.isdisjoint(words)
+
+
+def _has(column: Column, words: frozenset[str]) -> bool:
+    return not words.isdisjoint(_words(column.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +117,7 @@ class Question:
     asks: str                            # "which column holds the true labels?"
     taken: str                           # what is used unless something else is said
     choices: tuple[str, ...]             # `taken` among them
+    decides: bool = False                # the numbers depend on it, and names do not say: nothing is taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +140,18 @@ class Roles:
     judges: tuple[str, ...] = ()          # guesses of a number, a grade or a class
     perhaps_labels: tuple[str, ...] = ()  # two values each, and no column is called a label
     numbers: tuple[str, ...] = ()         # columns of numbers that were taken for nothing
+    commas: tuple[str, ...] = ()          # called a score and the like, with decimal commas
     questions: tuple[Question, ...] = ()
+
+    @property
+    def numbered(self) -> bool:
+        """Whether rows are named by their numbers."""
+        return self.id == ROW_NUMBER
+
+    @property
+    def open(self) -> bool:
+        """Whether a question is open on which the numbers depend."""
+        return any(question.decides for question in self.questions)
 
     @property
     def columns(self) -> list[str]:
@@ -80,7 +164,11 @@ class Roles:
         """In one line: id 'row', prediction 'guess', label 'emotion'."""
         named = {"id": self.id, "prediction": self.prediction, "score": self.score,
                  "probability": self.probability, "label": self.label}
-        told = [f"{role} {name!r}" for role, name in named.items() if name is not None]
+        asked = [question.option.removeprefix("--") for question in self.questions if question.decides]
+        told = [
+            f"{role} {name!r}" if role not in asked else f"{role} in question"
+            for role, name in named.items() if name is not None
+        ]
         decides = self.prediction or self.score or self.probability or self.per_class
         return ", ".join(told if decides else [*told, "no prediction"])
 
@@ -91,7 +179,7 @@ class _Pick:
     def __init__(self, columns: Sequence[Column], told: Told) -> None:
         self.by_name = {column.name: column for column in columns}
         named = (told.id, told.score, told.probability, told.prediction, told.label)
-        self.taken = {name for name in named if name is not None}
+        self.taken = {name for name in named if name not in (None, ROW_NUMBER)}
         self.questions: list[Question] = []
         for name in sorted(self.taken | set(told.display)):
             if name not in self.by_name:
@@ -103,7 +191,8 @@ class _Pick:
         return [column for column in self.by_name.values() if column.name not in self.taken]
 
     def one(
-        self, fits: Callable[[Column], bool], option: str | None = None, asks: str = ""
+        self, fits: Callable[[Column], bool], option: str | None = None, asks: str = "", *,
+        decides: bool = False,
     ) -> str | None:
         """The first free column that fits; a question where several do."""
         found = [column.name for column in self.free if fits(column)]
@@ -111,8 +200,20 @@ class _Pick:
             return None
         self.taken.add(found[0])
         if option is not None and len(found) > 1:
-            self.questions.append(Question(option=option, asks=asks, taken=found[0], choices=tuple(found)))
+            self.questions.append(Question(
+                option=option, asks=asks, taken=found[0], choices=tuple(found), decides=decides
+            ))
         return found[0]
+
+    def best(
+        self, fits: Callable[[Column], bool], rank: Callable[[str], int], option: str, asks: str
+    ) -> str | None:
+        """The free column that fits and has the best name; a question where several names are as good."""
+        ranks = {column.name: rank(column.name) for column in self.free if fits(column)}
+        best = min(ranks.values(), default=_NOBODY)
+        return self.one(
+            lambda c: best < _NOBODY and ranks.get(c.name) == best, option, asks, decides=True
+        )
 
 
 def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
@@ -120,19 +221,22 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
     told = told or Told()
     pick = _Pick(columns, told)
     identity = told.id or _identity(pick)
-    times = tuple(c.name for c in pick.free if c.called(_TIME) and not c.called(_PREDICTION))
+    times = tuple(c.name for c in pick.free if c.called(_TIME) and not _is_prediction(c))
     pick.taken |= set(times)
-    chances = [c.name for c in pick.free if c.called(_PROBABILITY) and c.within_0_1]
+    chances = [c.name for c in pick.free if _is_probability(c.name) and c.within_0_1]
     per_class = tuple(chances) if len(chances) > 2 and told.probability is None else ()
     pick.taken |= set(per_class)
     label = told.label or _label(pick)
     prediction = told.prediction or (_prediction(pick, label) if told.threshold is None else None)
     label = label or _what_is_predicted(pick, prediction)
-    outcome = _outcome([pick.by_name[name] for name in (prediction, label) if name], bool(per_class))
+    outcome = _outcome(
+        pick.by_name.get(prediction or ""), pick.by_name.get(label or ""), bool(per_class)
+    )
     if told.threshold is not None and (told.prediction or outcome != "two classes"):
         raise BadInput("--threshold makes predictions of two classes from a score or a probability; leave "
                        "it out beside --prediction, and for numbers, grades and more than two classes")
-    score, probability = _scale(pick, told, outcome, per_class)
+    alone = prediction is None and told.threshold is None      # what is predicted follows from the scale
+    score, probability = _scale(pick, told, outcome, per_class, alone)
     if outcome == "two classes" and prediction and score is None:
         confident = probability is not None and pick.by_name[probability].is_confidence
         outcome = "classes" if confident or probability is None else outcome
@@ -142,7 +246,12 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
     pick.taken |= set(judges)
     unsure = () if label else _perhaps_labels(pick)
     pick.taken |= set(unsure)
-    leftover = [c for c in pick.free if not c.called(_LABEL) and not c.called(_PREDICTION)]
+    leftover = [c for c in pick.free if not _is_label(c) and not _is_prediction(c)]
+    commas = tuple(
+        c.name for c in pick.free
+        if c.commas and (_is_label(c) or _is_prediction(c) or _has(c, _SCORE) or _is_probability(c.name))
+    )
+    leftover = [c for c in leftover if c.name not in commas]
     display = told.display or longest_texts(leftover)
     return Roles(
         id=identity, score=score, probability=probability, prediction=prediction, label=label, time=times,
@@ -150,15 +259,16 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
         outcome=outcome,
         segments=tuple(c.name for c in leftover if c.is_segment and c.name not in display),
         numbers=tuple(c.name for c in leftover if c.numbers and c.distinct > FEW),
-        judges=judges, perhaps_labels=unsure, questions=tuple(pick.questions),
+        commas=commas, judges=judges, perhaps_labels=unsure, questions=tuple(pick.questions),
     )
 
 
 def gives_away(name: str) -> str | None:
     """What a column of this name would tell people who have to judge for themselves; None for nothing."""
-    told = (("the truth", _LABEL), ("a prediction", _PREDICTION), ("a probability", _PROBABILITY),
-            ("a score", _SCORE))
-    return next((what for what, pattern in told if is_called(name, pattern)), None)
+    words = frozenset(_words(name))
+    told = (("the truth", _label_rank(name) < _NOBODY), ("a prediction", _prediction_rank(name) < _NOBODY),
+            ("a probability", _is_probability(name)), ("a score", bool(words & _SCORE)))
+    return next((what for what, is_so in told if is_so), None)
 
 
 def _identity(pick: _Pick) -> str | None:
@@ -171,40 +281,53 @@ def _identity(pick: _Pick) -> str | None:
 
 def _label(pick: _Pick) -> str | None:
     def could_be(column: Column) -> bool:
-        return column.numbers or column.distinct <= 2 or column.names_of_classes
+        return column.numbers or column.kinds() <= 2 or column.names_of_classes
 
-    asks = "which column holds the true labels?"
-    return pick.one(lambda c: c.called(_LABEL) and could_be(c), "--label", asks)
+    return pick.best(could_be, _label_rank, "--label", _WHICH_LABEL)
 
 
 def _what_is_predicted(pick: _Pick, prediction: str | None) -> str | None:
     """The column `price` beside the predictions `predicted_price`, if both hold numbers."""
-    named = re.match(_OF_ANOTHER, prediction or "", re.IGNORECASE)
-    if named is None or not pick.by_name[named[0]].numbers:
+    if prediction is None or not pick.by_name[prediction].numbers:
         return None
-    return pick.one(lambda c: c.name == named["of"] and c.numbers)
+    of = [word for word in _words(prediction) if word not in _PREDICTION]
+    return pick.one(lambda c: bool(of) and list(_words(c.name)) == of and c.numbers)
 
 
 def _prediction(pick: _Pick, label: str | None) -> str | None:
-    return pick.one(
-        lambda c: c.called(_PREDICTION) and not c.like_a_probability, "--prediction",
-        "which column holds the predictions?",
-    ) or _of_the_same_words(pick, label)
+    columns = list(pick.by_name.values())
+    of_numbers = label is not None and _is_quantity(pick.by_name[label])
+
+    def could_be(column: Column) -> bool:
+        if column.like_a_probability and not of_numbers:
+            return False
+        # `predicted_score` is a score, unless there is a `true_score`
+        words = set(_words(column.name)) - _PREDICTION
+        return not words & _SCORE or any(
+            set(_words(c.name)) - _TRUTH == words and c is not column for c in columns
+        )
+
+    found = pick.best(could_be, _prediction_rank, "--prediction", _WHICH_PREDICTION)
+    return found or _of_the_same_words(pick, label)
 
 
 def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
     """A column of words that are all labels too; a question, since its name says nothing."""
     known = set(pick.by_name[label].values) if label else set()
-    found = pick.one(
-        lambda c: not c.numbers and not c.boolean and not c.called(_JUDGE) and c.distinct > 1
+    fitting = [
+        c.name for c in pick.free
+        if not c.numbers and not c.boolean and not _has(c, _JUDGE) and c.distinct > 1
         and set(c.values) <= known
-    )
-    if found is not None:
-        pick.questions.append(Question(
-            option="--prediction", taken=found, choices=(found,),
-            asks=f"which column holds the predictions? ({found!r} has the same values as {label!r})",
-        ))
-    return found
+    ]
+    if not fitting:
+        return None
+    pick.taken.add(fitting[0])
+    has = f"{fitting[0]!r} has" if len(fitting) == 1 else f"{' and '.join(map(repr, fitting))} have"
+    pick.questions.append(Question(
+        option="--prediction", taken=fitting[0], choices=tuple(fitting), decides=len(fitting) > 1,
+        asks=f"{_WHICH_PREDICTION} ({has} the same values as {label!r})",
+    ))
+    return fitting[0]
 
 
 def _perhaps_labels(pick: _Pick) -> tuple[str, ...]:
@@ -219,43 +342,56 @@ def _judges(pick: _Pick, outcome: Outcome, label: str | None) -> tuple[str, ...]
     known = set(pick.by_name[label].values) if label else set()
     return tuple(
         c.name for c in pick.free
-        if c.called(_JUDGE) and (c.numbers if outcome == "number" else bool(known) and set(c.values) <= known)
+        if _has(c, _JUDGE) and (c.numbers if outcome == "number" else bool(known) and set(c.values) <= known)
     )
 
 
-def _outcome(decided: Sequence[Column], per_class: bool) -> Outcome:
+def _is_quantity(column: Column) -> bool:
+    return column.numbers and (not column.whole or column.distinct > FEW)
+
+
+def _outcome(prediction: Column | None, label: Column | None, per_class: bool) -> Outcome:
     """What a label is, from the values of predictions and labels."""
-    if any(c.numbers and (not c.whole or c.distinct > FEW) for c in decided):
+    decided = [column for column in (prediction, label) if column is not None]
+    if any(_is_quantity(column) for column in decided):
         return "number"
-    if all(c.distinct <= 2 for c in decided):
+    predicted = () if prediction is None else prediction.values
+    kinds = [c.kinds(predicted) if c is label else c.distinct for c in decided]
+    if all(several <= 2 for several in kinds):
         return "classes" if per_class else "two classes"
     graded = all(c.numbers for c in decided) and max(c.high for c in decided) < _MOST_GRADES
     return "grades" if graded else "classes"
 
 
 def _scale(
-    pick: _Pick, told: Told, outcome: Outcome, per_class: tuple[str, ...]
+    pick: _Pick, told: Told, outcome: Outcome, per_class: tuple[str, ...], alone: bool
 ) -> tuple[str | None, str | None]:
-    """(score, probability): numbers within 0 and 1 are a probability, whatever they are called."""
+    """(score, probability): numbers within 0 and 1 are a probability, whatever they are called.
+
+    alone: there are no predictions but those that follow from it
+    """
     score, probability = told.score, told.probability
     if score is not None or probability is not None or per_class or outcome in ("number", "grades"):
         return score, probability
     if outcome == "classes":
         asks = "which column holds the confidence in the prediction?"
-        chance = pick.one(lambda c: c.called(_PROBABILITY) and c.like_a_probability, "--probability", asks)
+        chance = pick.one(lambda c: _is_probability(c.name) and c.like_a_probability, "--probability", asks)
         return None, chance
     asks = "which column says how positive an item looks?"
     probability = pick.one(
-        lambda c: c.called(_PROBABILITY) and c.within_0_1 and c.distinct > 2, "--probability", asks
+        lambda c: _is_probability(c.name) and c.within_0_1 and c.distinct > 2, "--probability", asks,
+        decides=alone,
     )
-    score = pick.one(lambda c: c.called(_SCORE) and c.numbers and not c.like_a_probability, "--score", asks)
+    score = pick.one(lambda c: _has(c, _SCORE) and c.numbers and not c.like_a_probability, "--score", asks,
+                     decides=alone)
     if probability is None:
-        named = pick.one(lambda c: c.called(_SCORE) and c.like_a_probability, "--probability", asks)
+        named = pick.one(lambda c: _has(c, _SCORE) and c.like_a_probability, "--probability", asks,
+                         decides=alone)
         probability = named or (None if score else pick.one(
-            lambda c: c.like_a_probability and c.distinct > FEW, "--probability", asks
+            lambda c: c.like_a_probability and c.distinct > FEW, "--probability", asks, decides=alone
         ))
     if probability is None and score is None:
         score = pick.one(
-            lambda c: c.like_a_percentage and (c.called(_PROBABILITY) or c.called(_PERCENT)), "--score", asks
+            lambda c: c.like_a_percentage and (_is_probability(c.name) or c.called(_PERCENT)), "--score", asks
         )
     return score, probability

@@ -5,12 +5,13 @@ Everything else is counts and the first few bad rows.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Array, Bools, Floats, Ints
@@ -19,7 +20,7 @@ from assay.tasks.doctor.sampling.portion import Portion
 from assay.tasks.pool.checked_rows import MOST_LISTED
 from assay.tasks.pool.shards.duplicate_ids import SeenIds, first_duplicates
 from assay.tasks.sources.reader import SourceBatch
-from assay.tasks.sources.values import as_numbers, as_text
+from assay.tasks.sources.values import NO_VALUE, as_numbers, as_text, without_value
 
 MOST_CLASSES = 1_000     # distinct values of a prediction or label that are told apart
 
@@ -55,6 +56,8 @@ class Scan:
     labels: Counter[str] = field(default_factory=Counter)
     missing_predictions: Defect = field(default_factory=Defect)
     missing_labels: int = 0
+    no_label: Counter[str] = field(default_factory=Counter)      # words for no value, in their place
+    bad_labels: Defect = field(default_factory=Defect)           # of labels that are numbers: others
     score: Floats = field(default_factory=lambda: np.empty(0))    # (N,) NaN where there is none
     probability: Floats = field(default_factory=lambda: np.empty(0))
     prediction: Ints = field(default_factory=lambda: np.empty(0, np.int64))   # code in `prediction_names`
@@ -105,11 +108,14 @@ def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None 
             kept[role].append(_numbers(found, name, given[name], batch, path, role == "probability"))
         for role, name in classes:
             kept[role].append(_classes(found, role, codes[role], given[name], batch, path))
+        if roles.outcome == "number" and roles.label is not None:
+            _number_labels(found, given[roles.label], batch, path)
         if progress:
             progress(found.rows)
     found.score, found.probability = (_joined(kept[role], np.float64) for role in ("score", "probability"))
     found.prediction, found.label = (_joined(kept[role], np.int64) for role in ("prediction", "label"))
     found.prediction_names, found.label_names = list(codes["prediction"]), list(codes["label"])
+    _without_words(found)
     if roles.id is not None:
         found.duplicates = _duplicates(portion, roles.id, seen)
     found.total = portion.total(found.rows)
@@ -117,8 +123,8 @@ def scan(portion: Portion, roles: Roles, progress: Callable[[int], None] | None 
 
 
 def _by_kind(roles: Roles) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """(role, column) of what is read as numbers, and of what is read as classes; a label that is a number is
-    not read."""
+    """(role, column) of what is read as numbers, and of what is read as classes; labels that are numbers are
+    only counted."""
     scales = [("score", roles.score), ("probability", roles.probability)]
     decided = [("prediction", roles.prediction), ("label", roles.label)]
     if roles.outcome == "number":
@@ -145,7 +151,8 @@ def _numbers(
 def _classes(
     found: Scan, role: str, codes: dict[str, int], values: pa.Array, batch: SourceBatch, path: str
 ) -> Ints:
-    text = as_text(values).dictionary_encode()
+    text = as_text(values)
+    text = pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), None, text).dictionary_encode()
     names: list[str] = text.dictionary.to_pylist()
     counts = found.predictions if role == "prediction" else found.labels
     place = np.asarray(text.indices.fill_null(-1), np.int64)
@@ -162,6 +169,42 @@ def _classes(
             codes[value] = len(codes)
     table = np.array([*(codes.get(value, -1) for value in names), -1], np.int64)   # -1 picks the last
     return table[place]
+
+
+def _number_labels(found: Scan, values: pa.Array, batch: SourceBatch, path: str) -> None:
+    text = as_text(values)
+    missing = np.asarray(without_value(text).fill_null(True))
+    numbers, good = as_numbers(text)
+    found.missing_labels += int(missing.sum())
+    words = text.filter(pa.array(missing)).to_pylist()
+    found.no_label.update(word for word in words if word and word.strip())
+    found.bad_labels.add(~missing & ~(good & np.isfinite(numbers)), batch, path, values)
+
+
+def _without_words(found: Scan) -> None:
+    """Take words for no value out of the labels, where they are no class that is predicted; and out of
+    predictions that are numbers otherwise, which are then missing."""
+    if _are_numbers(set(found.predictions) - NO_VALUE):
+        for word in [word for word in found.predictions if word in NO_VALUE]:
+            many = found.predictions.pop(word)
+            found.missing_predictions.count += many
+            found.missing_predictions.first.append(f"{word!r} in {many:,}")
+            _drop(found.prediction, found.prediction_names, word)
+    for word in [word for word in found.labels if word.strip() in NO_VALUE and word not in found.predictions]:
+        found.no_label[word] = found.labels.pop(word)
+        found.missing_labels += found.no_label[word]
+        _drop(found.label, found.label_names, word)
+
+
+def _drop(codes: Ints, names: list[str], word: str) -> None:
+    place = names.index(word)
+    codes[codes == place] = -1
+    codes[codes > place] -= 1
+    del names[place]
+
+
+def _are_numbers(values: Collection[str]) -> bool:
+    return bool(values) and bool(as_numbers(pa.array(values, pa.string()))[1].all())
 
 
 def _duplicates(portion: Portion, name: str, seen: SeenIds) -> list[str]:

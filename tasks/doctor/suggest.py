@@ -1,6 +1,8 @@
 """A spec to start from, with the names that were found, and the questions that the file leaves open."""
 
 import math
+from collections.abc import Iterable
+from contextlib import suppress
 
 import yaml
 
@@ -81,11 +83,20 @@ def _labels_and_measures(
         return {"positive": positive, "negative": negative}, ["f1", "precision", "recall"]
     names = sorted({*found.predictions, *found.labels} or set(_endings(roles.per_class)))
     if roles.outcome == "grades":
-        return {"grades": sorted(float(n) if "." in n else int(n) for n in names)}, _of_grades(roles)
+        return {"grades": _grades(names)}, _of_grades(roles)
     if len(names) == 2 and roles.prediction is not None:
         positive = classes.predicted[0] if classes else names[0]
         return {"classes": names}, [{"name": m, "class": positive} for m in ("f1", "precision", "recall")]
     return {"classes": names}, ["accuracy", "macro_f1"] if roles.prediction or roles.per_class else ["rate"]
+
+
+def _grades(names: Iterable[str]) -> list[Json]:
+    """In order, each once, whole ones without a fraction; what is no number was found to be a problem."""
+    grades: set[float] = set()
+    for name in names:
+        with suppress(ValueError):
+            grades.add(float(name))
+    return [int(grade) if grade.is_integer() else grade for grade in sorted(grades) if math.isfinite(grade)]
 
 
 def _of_grades(roles: Roles) -> list[Json]:

@@ -24,6 +24,7 @@ from assay.tasks.ledger.manifest import CLUSTER
 from assay.tasks.pool.column_kinds import ColumnKind, ColumnKinds
 from assay.tasks.pool.predictions.kinds import predictions_of
 from assay.tasks.pool.shown import SHOWN_HASH, shown_hashes
+from assay.tasks.sources.jsonl_rows import NO_NAMES
 from assay.tasks.sources.reader import SourceBatch
 from assay.tasks.sources.values import Kind, as_numbers, as_text, kind
 from assay.tasks.spec.evaluation import Spec
@@ -92,6 +93,10 @@ class RowChecker:
         """A column of names, none of which may be missing."""
         self._one_kind(batch, name, values)
         text = self._text(batch, name, {name: values})
+        if batch.columns.schema.field(self.columns.index(name)).metadata == NO_NAMES:
+            no_names = pc.match_substring_regex(filled(text), r"^([\[{]|true$|false$)")
+            self.refuse(batch, name, text, np.asarray(no_names), what.replace("have no", "are no"),
+                        "objects, arrays, true and false name nothing: give these rows a name")
         self.refuse(batch, name, text, lengths_of(text) == 0, what, remedy)
         return self._short(batch, name, text)
 

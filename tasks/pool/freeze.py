@@ -18,6 +18,7 @@ Memory does not grow with the pool where it has two classes and is cut by score;
 the other kinds of predictions and cuts hold of a row.
 """
 
+import logging
 from collections.abc import Callable
 
 from assay.tasks.ledger import layout
@@ -36,6 +37,8 @@ from assay.tasks.pool.predictions.known_answers import refuse_known_answers
 from assay.tasks.pool.shards.together import FrozenRows
 from assay.tasks.sources.reader import Source, open_source
 from assay.tasks.spec.evaluation import Spec
+
+_log = logging.getLogger("assay.pool")
 
 
 def freeze_pool(
@@ -62,6 +65,8 @@ def freeze_pool(
     except KeyMissing:
         pass
     source = open_source(spec.pool.source)
+    for said in source.dialects():
+        _log.warning("%s", said)
     try:
         frozen = FrozenRows(spec, store, source, map_over, progress)
         frozen.check()

@@ -1,17 +1,22 @@
 """Rows of a CSV file, a block at a time.
 
-Nothing is guessed: every column is read as text, so an id 007 keeps its zeros and NA is a word. The first
-line names the columns; one without a name is called by its place, `column 1`. Quoted values may hold line
-breaks; empty lines are no rows.
+How it is written is recognised (`dialect`); what it says is not guessed: every column is read as text, so an
+id 007 keeps its zeros and NA is a word. The first line names the columns; one without a name is called by its
+place, `column 1`. Quoted values may hold line breaks, but no rows (`quoting`); empty lines are no rows.
 """
 
 import csv
 import gzip
 import io
+import re
 import zlib
-from collections.abc import Iterator, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import BinaryIO, cast
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import Any, BinaryIO, NoReturn, cast
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -19,14 +24,45 @@ import pyarrow.csv as pacsv
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.bounded_lines import BoundedLines
 from assay.tasks.sources.columns import check_columns
+from assay.tasks.sources.dialect import LOOK, Dialect, Transcoded, dialect_of, without_mark
 from assay.tasks.sources.files.names import is_compressed
 from assay.tasks.sources.files.protocol import SourceFile, unreadable
 from assay.tasks.sources.marks import CountedRows, CsvMarks, Mark
+from assay.tasks.sources.quoting import MOST_BYTES, Misquoted, QuotedValues
 
-_BLOCK = 4 << 20         # also the longest row there may be
+_BLOCK = MOST_BYTES      # also the longest row there may be
 _LONGEST_LINE = 2 * _BLOCK   # a longer one does not fit however blocks fall
 _BUFFER = 8 << 20        # bytes a request on S3
+_STREAM = 1 << 20
 _MOST_HEADER = 1 << 20
+_LONGEST_NAME = 1_000
+_FOR_EXCEL = re.compile(r"sep=.[\r\n]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    """What the first bytes of a file tell."""
+
+    dialect: Dialect
+    names: tuple[str, ...]   # of the columns, as written
+    taken: int               # bytes of UTF-8, that their line takes
+    start: bytes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The first bytes as text."""
+        return _start_text(self.start, self.dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be read from a place on."""
+
+    names: Sequence[str]
+    columns: Sequence[str]
+    wanted: Sequence[int] | None
+    delimiter: str
+    first: int = 0           # row that comes first
 
 
 def csv_batches(
@@ -38,47 +74,52 @@ def csv_batches(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """(number of its first row, batch of these columns as text); with `wanted` rows, up to the last.
 
-    It begins at a mark, if one is given. `marks` sees all bytes that are read.
+    It begins at a mark, if one is given: such a file was looked through when its marks were found. `marks`
+    sees all bytes that are read.
     """
-    try:
-        with _bounded(file, marks=marks) as stream:
-            names = _header(file, stream)
-            check_columns(file.path, columns, _named(names))
-            if not any(end in stream.peek(_MOST_HEADER) for end in (b"\n", b"\r")):
-                return  # column names and nothing else
-            if mark is None:
-                yield from _batches(file, stream, names, columns, wanted)
-                return
-        with _bounded(file, mark) as stream:
-            yield from _batches(file, stream, names, columns, wanted, mark)
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable(file.path, str(error) or type(error).__name__) from None
+    with _explained(file), closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
+        begins = _beginning(file, text.read(LOOK))
+        check_columns(file.path, columns, _named(begins.names))
+        asked = _Asked(begins.names, columns, wanted, begins.dialect.delimiter, mark.row if mark else 0)
+        if mark is not None:
+            raw.seek(mark.byte)
+            with _bounded(file, raw, mark.line) as stream:
+                yield from _batches(file, stream, asked)
+            return
+        values = QuotedValues(
+            asked.delimiter, lambda: begins.text, lambda found: _refuse(file, begins, found)
+        )
+
+        def see(block: bytes) -> None:
+            values.see(block)
+            if marks:
+                marks.see(block)
+
+        with _bounded(file, _whole(file, begins.start, begins.dialect, text), 0, see) as stream:
+            stream.read(begins.taken)
+            if stream.peek(1):
+                yield from _batches(file, stream, asked)
 
 
 def _batches(
-    file: SourceFile,
-    stream: io.BufferedReader,
-    names: list[str],
-    columns: Sequence[str],
-    wanted: Sequence[int] | None,
-    mark: Mark | None = None,
+    file: SourceFile, stream: io.BufferedReader, asked: _Asked
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    first = mark.row if mark else 0
-    there = [names[_named(names).index(column)] for column in columns]
+    first = asked.first
+    there = [asked.names[_named(asked.names).index(column)] for column in asked.columns]
     try:
         rows = pacsv.open_csv(
             stream,
-            read_options=pacsv.ReadOptions(block_size=_BLOCK, column_names=names if mark else None),
-            parse_options=pacsv.ParseOptions(newlines_in_values=True),
+            read_options=pacsv.ReadOptions(block_size=_BLOCK, column_names=list(asked.names)),
+            parse_options=pacsv.ParseOptions(newlines_in_values=True, delimiter=asked.delimiter),
             convert_options=pacsv.ConvertOptions(
                 include_columns=there, column_types=dict.fromkeys(there, pa.string())
             ),
         )
         with rows:
             for batch in rows:
-                if wanted is not None and (not wanted or first > wanted[-1]):
+                if asked.wanted is not None and (not asked.wanted or first > asked.wanted[-1]):
                     return
-                yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(columns))
+                yield first, pa.RecordBatch.from_arrays(batch.columns, names=list(asked.columns))
                 first += batch.num_rows
     except pa.ArrowInvalid as error:
         if "straddling" in str(error):
@@ -86,28 +127,47 @@ def _batches(
                 f"{file.path}: a row after row {first:,} is longer than {_BLOCK >> 20} MB, or a quotation "
                 "mark is not closed; shorten its texts, or correct the quotation marks"
             ) from None
+        if "invalid UTF8" in str(error):
+            raise BadInput(
+                f"{file.path}: after row {first:,} there are bytes that are not UTF-8, as which it begins; "
+                "save the file as UTF-8"
+            ) from None
         raise unreadable(file.path, f"not a sound CSV file ({error})") from None
 
 
 def count_rows(file: SourceFile, column: str) -> CountedRows:
-    """How many rows the file has, by one of its columns. Raises BadInput where it cannot be read."""
-    marks = None if is_compressed(file.path) else CsvMarks()
-    rows = sum(batch.num_rows for _, batch in csv_batches(file, [column], marks=marks))
+    """How many rows the file has, by a column, or by its first where that one is not its own. Raises
+    BadInput where it cannot be read.
+
+    A file that has to be decompressed or translated has no marks.
+    """
+    written, names = dialect(file), header(file)
+    marks = None if is_compressed(file.path) or written.transcoded else CsvMarks(written.delimiter)
+    counted = [column if column in names else names[0]]
+    rows = sum(batch.num_rows for _, batch in csv_batches(file, counted, marks=marks))
     return marks.found(rows) if marks else CountedRows(rows=rows)
 
 
 def header(file: SourceFile) -> list[str]:
     """The column names. Raises BadInput for a file without any."""
-    try:
-        with closing(file.open(_BUFFER)) as raw, closing(opened(file, raw)) as stream:
-            return _named(_header(file, stream))
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable(file.path, str(error) or type(error).__name__) from None
+    return _named(_known(cast("Any", file))[1])
+
+
+def dialect(file: SourceFile) -> Dialect:
+    """How the file is written. Raises BadInput where that cannot be told."""
+    return _known(cast("Any", file))[0]
+
+
+@lru_cache(maxsize=256)
+def _known(file: Any) -> tuple[Dialect, tuple[str, ...]]:
+    with _explained(file), closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
+        begins = _beginning(file, text.read(LOOK))
+        return begins.dialect, begins.names
 
 
 def opened(file: SourceFile, raw: BinaryIO) -> io.BufferedReader:
     """The file's text as bytes: decompressed if its name says so."""
-    return io.BufferedReader(cast("io.RawIOBase", _text(file, raw)), buffer_size=_MOST_HEADER)
+    return io.BufferedReader(cast("io.RawIOBase", _text(file, raw)), buffer_size=_STREAM)
 
 
 def _text(file: SourceFile, raw: BinaryIO) -> BinaryIO:
@@ -115,36 +175,89 @@ def _text(file: SourceFile, raw: BinaryIO) -> BinaryIO:
 
 
 @contextmanager
+def _explained(file: SourceFile) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(file.path, str(error) or type(error).__name__) from None
+
+
+@contextmanager
 def _bounded(
-    file: SourceFile, mark: Mark | None = None, marks: CsvMarks | None = None
+    file: SourceFile, text: BinaryIO, passed: int, see: Callable[[bytes], None] | None = None
 ) -> Iterator[io.BufferedReader]:
-    """The file's text from a mark on, in lines of bounded length."""
+    """Text in lines of bounded length; passed: lines before it."""
+    lines = BoundedLines(file, text, _LONGEST_LINE, passed, see)
+    try:
+        yield io.BufferedReader(lines, buffer_size=_STREAM)
+    finally:
+        lines.stop()     # Arrow reads ahead in a thread, and goes on with a file that it refused
+
+
+class _Again(io.RawIOBase):
+    """What was read already, and then the rest."""
+
+    def __init__(self, start: bytes, rest: BinaryIO) -> None:
+        self._start, self._rest = memoryview(start), rest
+
+    def read(self, size: int = -1) -> bytes:
+        """At most so many bytes; none at the end."""
+        if not self._start:
+            return self._rest.read(size)
+        some, self._start = self._start[:size], self._start[size:]
+        return bytes(some)
+
+
+def _whole(file: SourceFile, start: bytes, dialect: Dialect, rest: BinaryIO) -> BinaryIO:
+    """A file as UTF-8, of which the start was read."""
+    again = cast("BinaryIO", _Again(without_mark(start, dialect.encoding), rest))
+    if not dialect.transcoded:
+        return again
+    return cast("BinaryIO", Transcoded(file.path, again, dialect.encoding))
+
+
+def _refuse(file: SourceFile, begins: _Beginning, found: Misquoted) -> NoReturn:
+    """Raises BadInput that names the value by row and column, as far as the file is read again for it."""
     with closing(file.open(_BUFFER)) as raw, closing(_text(file, raw)) as text:
-        if mark:
-            raw.seek(mark.byte)
-        passed, see = mark.line if mark else 0, marks.see if marks else None
-        lines = BoundedLines(file, text, _LONGEST_LINE, passed, see)
-        try:
-            yield io.BufferedReader(lines, buffer_size=_MOST_HEADER)
-        finally:
-            lines.stop()     # Arrow reads ahead in a thread, and goes on with a file that it refused
+        whole = _whole(file, text.read(LOOK), begins.dialect, text)
+        stream = io.BufferedReader(BoundedLines(file, whole, _LONGEST_LINE))
+        with io.TextIOWrapper(stream, "utf-8", errors="replace", newline="") as lines:
+            records = csv.reader(islice(lines, found.line), delimiter=begins.dialect.delimiter)
+            row = sum(1 for record in records if record) - 1
+    raise BadInput(f"{file.path}: {found.in_words(row, _named(begins.names))}")
 
 
-def _named(names: list[str]) -> list[str]:
+def _named(names: Sequence[str]) -> list[str]:
     """The names, with one for the column without a name that data frames write their index into."""
     if names.count("") != 1 or (called := f"column {names.index('') + 1}") in names:
-        return names
+        return list(names)
     return [name or called for name in names]
 
 
-def _header(file: SourceFile, stream: io.BufferedReader) -> list[str]:
-    """The column names, without moving the stream."""
-    start = stream.peek(_MOST_HEADER)
-    text = start.decode("utf-8-sig", errors="replace")
+def _start_text(start: bytes, dialect: Dialect) -> str:
+    text = without_mark(start, dialect.encoding).decode(dialect.encoding, errors="replace")
+    return text.removeprefix("\ufeff")
+
+
+def _beginning(file: SourceFile, start: bytes) -> _Beginning:
+    dialect = dialect_of(file.path, start)
+    text = _start_text(start[:_MOST_HEADER], dialect)
+    taken = 3 if start.startswith(BOM_UTF8) else 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for line in io.StringIO(text, newline=""):
+            taken += len(line.encode())
+            yield line
+
     try:
-        names = next((row for row in csv.reader(io.StringIO(text, newline="")) if row), [])
+        names = next((row for row in csv.reader(lines(), delimiter=dialect.delimiter) if row), [])
     except csv.Error as error:
         raise unreadable(file.path, f"its first line is not a line of column names ({error})") from None
     if not names:
         raise BadInput(f"{file.path}: empty; a CSV file begins with a line of column names")
-    return names
+    if max(map(len, names)) > _LONGEST_NAME:
+        raise unreadable(file.path, "a quotation mark in its line of column names is not closed")
+    if _FOR_EXCEL.match(text):
+        raise BadInput(f"{file.path}: its first line ({text[:5]}) is for Excel alone; remove that line")
+    return _Beginning(dialect, tuple(names), taken, start)

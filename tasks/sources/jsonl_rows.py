@@ -6,6 +6,7 @@ like a date for one, and gives up when a later block disagrees.
 
 import json
 import zlib
+from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any
@@ -21,6 +22,7 @@ from assay.tasks.sources.files.protocol import SourceFile, line_too_long, unread
 from assay.tasks.sources.marks import CountedRows, Mark
 from assay.tasks.sources.values import of_python
 
+NO_NAMES = {b"values": b"no names"}     # of a column, the values of which name nothing
 _BATCH_ROWS = 1 << 15
 _BUFFER = 8 << 20
 _BATCH_BYTES = 128 << 20     # of lines, where they are long
@@ -41,8 +43,13 @@ def jsonl_batches(
             return
         if first == 0:
             check_columns(file.path, columns, list(dict.fromkeys(key for row in rows for key in row)))
-        arrays = [_column(file, name, [row.get(name) for row in rows]) for name in columns]
-        yield first, pa.RecordBatch.from_arrays(arrays, names=list(columns))
+        values = [[row.get(name) for row in rows] for name in columns]
+        arrays = [_column(file, *one) for one in zip(columns, values, strict=True)]
+        fields = [
+            pa.field(name, array.type, metadata=NO_NAMES if _no_names(given) else None)
+            for name, array, given in zip(columns, arrays, values, strict=True)
+        ]
+        yield first, pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
         first += len(rows)
 
 
@@ -105,17 +112,50 @@ def _lines(file: SourceFile, mark: Mark | None = None) -> Generator[tuple[int, i
 
 def _row(file: SourceFile, number: int, line: bytes) -> JsonObject:
     try:
-        row = json.loads(line)
+        row = _decoder.decode(line.decode())
     except RecursionError:
         raise unreadable(file.path, f"line {number} is nested too deeply") from None
-    except ValueError as error:
-        raise unreadable(file.path, f"line {number} is not JSON ({getattr(error, 'msg', error)})") from None
-    if not isinstance(row, dict):
+    except UnicodeDecodeError:
         raise BadInput(
-            f"{file.path}: line {number} is {str(row)[:40]!r}, not an object; "
-            "JSON Lines has one object a line"
-        )
-    return row
+            f"{file.path}: line {number} is not UTF-8, so it is not JSON Lines; save the file as UTF-8"
+        ) from None
+    except ValueError as error:
+        if number == 1 and line.lstrip().startswith(b"["):
+            raise _an_array(file) from None
+        raise unreadable(file.path, f"line {number} is not JSON ({getattr(error, 'msg', error)})") from None
+    if isinstance(row, dict):
+        return row
+    if number == 1 and isinstance(row, list):
+        raise _an_array(file)
+    raise BadInput(
+        f"{file.path}: line {number} is {str(row)[:40]!r}, not an object; "
+        "JSON Lines has one object a line"
+    )
+
+
+def _an_array(file: SourceFile) -> BadInput:
+    return BadInput(
+        f"{file.path}: is one JSON array; JSON Lines has one object a line: jq -c '.[]' FILE > FILE.jsonl, "
+        "or pandas' to_json(orient='records', lines=True); or save it as CSV"
+    )
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
+        raise ValueError(f"the key {twice!r} is there twice; keep one")
+    return found
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_each_key_once)
+
+
+def _no_names(values: list[Any]) -> bool:
+    """Whether values are objects or arrays, or some are true or false and others not."""
+    kinds = {type(value) for value in values if value is not None}
+    return bool(kinds & {dict, list}) or (bool in kinds and len(kinds) > 1)
 
 
 def _column(file: SourceFile, name: str, values: list[Any]) -> pa.Array:

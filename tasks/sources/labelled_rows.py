@@ -1,7 +1,8 @@
 """Files of known labels: an id, a label and what else is asked for, row by row.
 
 How labels may be spelled is the caller's to say (`AnswerKind.spelled`). A missing label is null: nobody
-knows. So is an empty text, unless it means something: no tag.
+knows. So is an empty text, unless it means something: no tag; and so are n/a, NaN and the like, unless one is
+a label.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from assay.evalcore.annotators.answers.base import AnswerKind
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.reader import open_source
-from assay.tasks.sources.values import as_text
+from assay.tasks.sources.values import as_text, without_value
 
 _MOST_LISTED = 20   # classes, in a message
 
@@ -36,7 +37,7 @@ def labelled_rows(
         encoded = labels.dictionary_encode()
         means = [answers.spelled(written) for written in encoded.dictionary.to_pylist()]
         meant = pa.array(means, pa.string()).take(encoded.indices)
-        strange = pc.and_(pc.is_null(meant), pc.is_valid(labels))
+        strange = pc.and_(pc.is_null(meant), pc.invert(without_value(labels)))
         if pc.any(strange).as_py():
             row = pc.index(strange, True).as_py()
             raise BadInput(

@@ -14,7 +14,6 @@ from assay.evalcore.types import Bools, Ints
 _Bytes = npt.NDArray[np.uint8]
 _EVERY = 1 << 16         # rows between two marks of a CSV file
 _QUOTE, _LINE_FEED, _RETURN = b'"'[0], b"\n"[0], b"\r"[0]
-_BEFORE_QUOTED = np.frombuffer(b',"\n', np.uint8)      # before a quotation mark that opens a value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +41,9 @@ class CsvMarks:
     a carriage return alone, there are no marks at all.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, delimiter: str = ",") -> None:
+        # what may be before a quotation mark that opens a value
+        self._before_quoted = np.frombuffer(f'{delimiter}"\n'.encode(), np.uint8)
         self._certain, self._within = True, False
         self._begun = 0             # records that ended so far, the header among them
         self._bytes = self._lines = 0
@@ -62,7 +63,7 @@ class CsvMarks:
         quotes, breaks = np.flatnonzero(data == _QUOTE), np.flatnonzero(data == _LINE_FEED)
         opening = quotes[int(self._within) :: 2]
         outside = (np.searchsorted(quotes, breaks) + self._within) % 2 == 0
-        self._certain = bool(np.isin(before[opening], _BEFORE_QUOTED).all())
+        self._certain = bool(np.isin(before[opening], self._before_quoted).all())
         self._certain &= self._returns_are_followed(data, before, quotes)
         if self._certain:
             self._count(data, breaks, outside)

@@ -1,4 +1,5 @@
-"""Columns that stand in the names of folders, as Spark, Hive and warehouses write them.
+"""Columns that are in no file: the number of a row, and what stands in the names of folders, as Spark, Hive
+and warehouses write them.
 
     predictions/date=2026-11-20/country=DE/part-00000.snappy.parquet      date, country
 
@@ -8,6 +9,7 @@ file has itself is read from the file.
 
 from urllib.parse import unquote
 
+ROW_NUMBER = "row number"    # from 1, in its file; a file's own column of this name comes first
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 

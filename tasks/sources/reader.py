@@ -6,7 +6,7 @@
 
 Files are read in sorted order, once, and only the asked columns of them; `slices` reads some rows of some
 files. `read_rows` goes back to one file for a few rows, which is how the shown fields of planned items are
-fetched later.
+fetched later. The column `row number` is in every file: it names the items of one without ids.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.addresses import refuse_secrets
-from assay.tasks.sources.csv_rows import csv_batches
+from assay.tasks.sources.csv_rows import csv_batches, dialect
 from assay.tasks.sources.file_columns import file_columns
 from assay.tasks.sources.files.listing import file_at, list_files
 from assay.tasks.sources.files.names import Format, format_of
@@ -26,7 +26,7 @@ from assay.tasks.sources.jsonl_rows import jsonl_batches
 from assay.tasks.sources.marks import Mark
 from assay.tasks.sources.parquet.picked import picked_batches
 from assay.tasks.sources.parquet.slices import sliced_batches
-from assay.tasks.sources.partition_columns import partition_columns
+from assay.tasks.sources.partition_columns import ROW_NUMBER, partition_columns
 from assay.tasks.sources.values import as_text
 
 _Batches = Callable[
@@ -36,6 +36,8 @@ _READERS: dict[Format, _Batches] = {
     "parquet": sliced_batches, "csv": csv_batches, "jsonl": jsonl_batches
 }
 _PICKERS = _READERS | {"parquet": picked_batches}     # for a few rows of a file
+
+_MOST_TOLD = 20              # files that are asked how they are written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,19 @@ class Source:
             file.check_unchanged()
             if found != (found if one.rows is None else one.rows):
                 raise changed_while_read(file.path)
+
+    def dialects(self) -> list[str]:
+        """What was recognised of how files of CSV are written, in sentences; none of plain ones.
+
+        Of many files, the first ones are asked. Raises BadInput for a file that cannot be read.
+        """
+        if self.format != "csv":
+            return []
+        first: dict[str, str] = {}
+        for file in self.files[:_MOST_TOLD]:
+            if (said := dialect(file).said) is not None:
+                first.setdefault(said, file.path)
+        return [f"{path}: {said}" for said, path in first.items()]
 
     def _slice(self, one: Slice, columns: Sequence[str]) -> Iterator[SourceBatch]:
         end = None if one.rows is None else one.first + one.rows
@@ -140,7 +155,7 @@ def _rows(
     wanted: Sequence[int] | None,
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """(number of its first row, batch): columns of the file, or else of the names of its folders."""
-    told = partition_columns(file.path)
+    told = {ROW_NUMBER: None, **partition_columns(file.path)}
     own = file_columns(file, format) if not told.keys().isdisjoint(columns) else []
     told = {name: value for name, value in told.items() if name in columns and name not in own}
     if not told:
@@ -148,8 +163,10 @@ def _rows(
         return
     read = [name for name in columns if name not in told] or own[:1]
     for first, batch in readers[format](file, read, wanted):
+        rows = range(first + 1, first + 1 + batch.num_rows)
         arrays = [
-            pa.array([told[name]] * batch.num_rows, pa.string()) if name in told else batch.column(name)
+            batch.column(name) if name not in told
+            else pa.array(map(str, rows) if name == ROW_NUMBER else [told[name]] * len(rows), pa.string())
             for name in columns
         ]
         yield first, pa.RecordBatch.from_arrays(arrays, names=list(columns))

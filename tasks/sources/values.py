@@ -18,6 +18,12 @@ from assay.evalcore.errors import BadInput
 from assay.evalcore.types import Bools, Floats
 from assay.tasks.arrow import missing_of, numbers_of
 
+# what programs write where there is no value; whoever names a class so means the class
+NO_VALUE = frozenset((
+    "", "#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "na", "nan", "null",
+    "-", "?",
+))
+
 Kind = Literal["text", "number", "boolean", "other", "nothing"]
 
 
@@ -34,6 +40,12 @@ def kind(type: pa.DataType) -> Kind:
     if pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type):
         return "number"
     return "other"
+
+
+def without_value(values: pa.StringArray) -> pa.BooleanArray:
+    """Which texts are missing, blank, or a word for no value."""
+    words = pc.is_in(pc.utf8_trim_whitespace(values), value_set=pa.array(sorted(NO_VALUE), pa.string()))
+    return pc.or_(pc.is_null(values), words)
 
 
 def as_text(values: pa.Array) -> pa.StringArray:

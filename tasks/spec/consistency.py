@@ -10,6 +10,7 @@ from assay.evalcore.outcome_measures.registry import of_scores
 from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
 from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
+from assay.tasks.sources.partition_columns import ROW_NUMBER
 from assay.tasks.spec.choice_of_items import WarmStart
 from assay.tasks.spec.goals import Budget, Target, Threshold
 from assay.tasks.spec.labels.base import LabelsForm
@@ -134,6 +135,25 @@ def contradictions_of_outcomes(
             found.append((f"pool.{key}", "and `outcomes` do not go together yet: known items are added to "
                                          "the estimate of the whole pool alone; leave one of them out"))
     return found
+
+
+def joined_by_row(
+    pool: Pool, desk: DeskChoice, warm_start: WarmStart | None, outcomes: Outcomes | None
+) -> list[tuple[str, str]]:
+    """(key, what is wrong with it) of another file, where the number of a row names an item: rows of the same
+    number are other items there."""
+    if pool.id != ROW_NUMBER:
+        return []
+    files = [(f"desk.{key}", file) for key, file in desk.joined()]
+    if outcomes is not None and outcomes.id is None:
+        files.append(("outcomes.source", outcomes.source))
+    if warm_start is not None and warm_start.file and warm_start.id is None:
+        files.append((f"warm_start.{warm_start.key}", warm_start.file))
+    return [
+        (key, f"is another file than pool.source, and pool.id is {ROW_NUMBER!r}: rows of the same number are "
+              "not the same items there. Give both files a column with an id")
+        for key, file in files if file != pool.source
+    ]
 
 
 def _of_measures(measures: Sequence[MeasureChoice]) -> Iterator[tuple[str, str]]:

@@ -40,6 +40,7 @@ from assay.tasks.spec.choice_of_items import MethodName, WarmStart
 from assay.tasks.spec.consistency import (
     contradictions,
     contradictions_of_outcomes,
+    joined_by_row,
     never_met,
     not_watched,
     out_of_range,
@@ -161,6 +162,7 @@ class Spec(Part):
         problems += contradictions_of_outcomes(
             self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
         )
+        problems += joined_by_row(self.pool, self.desk, self.warm_start, self.outcomes)
         if self.of_monitor:
             problems += not_watched(self.pool, self.measure)
         if problems:

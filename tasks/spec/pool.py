@@ -22,7 +22,9 @@ class Pool(Part):
     source: Location = Field(
         description="a file, folder or glob of Parquet, CSV or JSONL: local, s3://, gs:// or az://"
     )
-    id: Column = Field(description="the column that names each item, unique in the pool")
+    id: Column = Field(
+        description="the column that names each item, unique in the pool; `row number` for a file without one"
+    )
     task: Literal["binary", "multiclass", "number", "tags", "preference", "scored"] = Field(
         default="binary", description="what people answer; follows from `labels` unless said"
     )

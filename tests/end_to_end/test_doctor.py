@@ -110,7 +110,6 @@ def test_every_defect_is_named_with_its_rows_and_a_remedy(doctor):
     [
         ({"item_id": ["a", "b", "c"]}, "columns"),
         ({"item_id": ["a", "b", "c"], "prediction": ["x", "y", "z"], "score": [1.0, 2.0, 3.0]}, "prediction"),
-        ({"score": [1.0, 2.0, 3.0], "prediction": [0, 1, 1]}, "id"),
     ],
 )
 def test_what_no_evaluation_can_do_without_is_a_problem(doctor, columns, about):
@@ -289,8 +288,6 @@ def test_a_file_runs_without_a_spec_and_again(folder, capsys):
     assert ran["estimates"][0]["value"] == pytest.approx(2 * 40 / (2 * 40 + 8), abs=0.08)
     assert run_command_line(["run", "log.parquet", "--positive", "spam", "--json"]) == 0   # resumes: finished
     assert json.loads(capsys.readouterr().out)["estimates"] == ran["estimates"]
-    assert run_command_line(["run", "log.parquet", "--json"]) == 2
-    assert "holds another spec" in capsys.readouterr().err
     assert run_command_line(["doctor", "log.parquet", "--id", "nobody"]) == 2
     assert "there is no column 'nobody'" in capsys.readouterr().err
     assert run_command_line(["doctor", "log-trial.yaml", "--id", "message_id"]) == 2
@@ -402,3 +399,141 @@ def test_of_large_files_of_text_the_beginnings_are_read_and_rows_are_estimated(d
     assert told["rows"] == pytest.approx(10_000, rel=0.01)
     assert [one["rows"] for one in told["sample"]["blocks"]] == [400] * 4
     assert "mislead where files are sorted" in by_level(told, "warning")["sample"]["says"]
+
+
+def a_table(label, n=300):
+    return pa.table({
+        "id": list(range(n)), "text": [f"message number {i}, of many" for i in range(n)],
+        "score": [(i * 37 % 100) / 100 for i in range(n)],
+        "prediction": [int(i * 37 % 100 > 50) for i in range(n)], "label": [label(i) for i in range(n)],
+    })
+
+
+@pytest.mark.parametrize(("missing", "words"), [
+    ("", ("0.0", "1.0")), ("n/a", ("0", "1")), ("", ("ham", "spam")), ("NaN", ("ham", "spam"))])
+def test_labels_that_are_missing_are_counted_and_are_no_class(doctor, capsys, missing, words):
+    table = a_table(lambda i: words[i % 2] if i < 40 else missing)
+    pacsv.write_csv(table, "some.csv")
+    pq.write_table(a_table(lambda i: words[i % 2] if i < 40 else None), "some.parquet")
+    code, told = doctor("some.csv")
+    says = by_level(told, "warning")["label"]["says"]
+    listed = f"(20 {words[0]!r}, 20 {words[1]!r}); 260 have no label: 260"
+    assert code == 0
+    how = f"hold {missing!r}" if missing else "are empty"
+    assert says == f"40 of 300 rows are labelled {listed} {how}"
+    there = doctor("some.parquet")[1]
+    assert by_level(there, "warning")["label"]["says"] == f"40 of 300 rows are labelled {listed} are empty"
+    suggested = [yaml.safe_load(one["spec"])["labels"] for one in (told, there)]
+    assert suggested[0] == suggested[1]
+    assert len(suggested[0]) == 2
+    assert run_command_line(["run", "some.csv", "--label", "label"]) == 2
+    said = capsys.readouterr().err
+    assert f"column 'label' has no label for every row, so nobody can answer: {says}" in said
+    assert "Put the labelled rows into a file of their own" in said
+    assert not Path("some-trial.yaml").exists()
+
+
+def test_labels_that_are_numbers_are_counted_too(doctor):
+    table = a_table(lambda i: f"{i * 1.5}" if i % 3 else "").set_column(
+        3, "forecast", pa.array([i * 1.4 for i in range(300)]))
+    pacsv.write_csv(table, "n.csv")
+    told = doctor("n.csv", "--label", "label")[1]
+    assert by_level(told, "warning")["label"]["says"] == (
+        "200 of 300 rows are labelled; 100 have no label: 100 are empty")
+    assert yaml.safe_load(told["spec"])["desk"]["kind"] == "folder"
+    pacsv.write_csv(a_table(lambda i: f"{i * 1.5}" if i != 7 else "seven"), "bad.csv")
+    told = doctor("bad.csv", "--label", "label")[1]
+    assert "bad.csv row 8: 'seven'" in by_level(told, "problem")["label"]["says"]
+
+
+def test_a_word_among_grades_is_a_problem_and_no_traceback(doctor):
+    pacsv.write_csv(a_table(lambda i: str(i % 5) if i != 7 else "good"), "grades.csv")
+    code, told = doctor("grades.csv", "--prediction", "label", "--label", "prediction")
+    assert code in (0, 2)
+    pacsv.write_csv(a_table(lambda i: str(i % 5) if i != 7 else "good").drop_columns(["prediction"]), "g.csv")
+    code, told = doctor("g.csv")
+    assert (code, "'good', which is no number" in by_level(told, "problem")["label"]["says"]) == (2, True)
+
+
+def test_a_missing_prediction_is_a_problem_with_its_rows(doctor):
+    for name, gap in (("empty.csv", ""), ("word.csv", "n/a")):
+        table = a_table(lambda i: i % 2)
+        pacsv.write_csv(table.set_column(3, "prediction", pa.array(
+            [gap if i == 9 else str(i % 2) for i in range(300)])), name)
+        code, told = doctor(name)
+        assert code == 2
+        assert "no prediction in 1 row" in by_level(told, "problem")["prediction"]["says"]
+
+
+def test_another_label_is_another_try_beside_the_first(folder, capsys):
+    table = a_table(lambda i: i % 2).append_column("other", pa.array([int(i % 3 == 0) for i in range(300)]))
+    pq.write_table(table, "mails.parquet")
+    assert run_command_line(["run", "mails.parquet", "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert run_command_line(["run", "mails.parquet", "--label", "other", "--json"]) == 0
+    captured = capsys.readouterr()
+    second = json.loads(captured.out)
+    assert "wrote mails-trial-2.yaml" in captured.err
+    assert (first["evaluation"], second["evaluation"]) == ("mails-trial", "mails-trial-2")
+    assert yaml.safe_load(Path("mails-trial-2.yaml").read_text())["desk"]["label"] == "other"
+    for more, name, estimates in ([], "mails-trial", first), (["--label", "other"], "mails-trial-2", second):
+        assert run_command_line(["run", "mails.parquet", "--json", *more]) == 0
+        captured = capsys.readouterr()
+        assert f"goes on with {name}.yaml" in captured.err
+        assert json.loads(captured.out)["estimates"] == estimates["estimates"]
+
+
+def test_columns_in_question_are_refused_and_nothing_is_computed_or_written(doctor, capsys):
+    table = a_table(lambda i: i % 2).append_column("truth", pa.array([int(i % 3 == 0) for i in range(300)]))
+    pq.write_table(table, "two.parquet")
+    code, told = doctor("two.parquet")
+    assert (code, told["spec"], "measures" in told) == (2, None, False)
+    problem = by_level(told, "problem")["--label"]
+    assert problem["says"] == "which column holds the true labels? It could be 'label', 'truth'"
+    assert problem["remedy"] == "say it: --label label or --label truth"
+    before = sorted(Path(".").iterdir())
+    assert run_command_line(["run", "two.parquet"]) == 2
+    assert "which column holds the true labels? It could be 'label', 'truth'" in capsys.readouterr().err
+    assert sorted(Path(".").iterdir()) == before
+    assert run_command_line(["run", "two.parquet", "--label", "truth", "--json"]) == 0
+
+
+def test_semicolons_latin_1_and_no_ids_run_and_are_said(doctor, capsys, monkeypatch):
+    table = a_table(lambda i: i % 2).drop_columns(["id"])
+    rows = ["größe;score;prediction;label"]
+    rows += [f"Müller;{row['score']};{row['prediction']};{row['label']}" for row in table.to_pylist()]
+    Path("excel.csv").write_bytes("\r\n".join(rows).encode("latin-1"))
+    code, told = doctor("excel.csv")
+    assert (code, told["columns"]["id"], told["columns"]["probability"]) == (0, "row number", "score")
+    said = by_level(told, "ok")
+    assert "values separated by semicolons, text taken for Windows-1252 (Latin-1)" in said["source"]["says"]
+    assert "the number of its row does, from 1" in said["id"]["says"]
+    assert run_command_line(["run", "excel.csv", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert "excel.csv: read with values separated by semicolons, text taken for" in captured.err
+    assert "the number of its row does, from 1" in captured.err
+    plain = json.loads(captured.out)["estimates"][0]["value"]
+    Path("again").mkdir()
+    monkeypatch.chdir("again")          # the same evaluation, so the same draws
+    pq.write_table(table.append_column("id", pa.array([str(i + 1) for i in range(300)])), "excel.parquet")
+    assert run_command_line(["run", "excel.parquet", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["estimates"][0]["value"] == plain
+
+
+def test_rows_of_several_files_need_ids(doctor):
+    Path("parts").mkdir()
+    for i in range(2):
+        pacsv.write_csv(a_table(lambda i: i % 2).drop_columns(["id"]), f"parts/{i}.csv")
+    code, told = doctor("parts")
+    assert (code, told["columns"]["id"]) == (2, None)
+    assert "in a single file only" in by_level(told, "problem")["id"]["says"]
+
+
+@pytest.mark.parametrize(("name", "remedy"), [
+    ("p.xlsx", "save it as CSV"), ("p.json", "save it as CSV"), ("p.pkl", "write it with to_parquet")])
+def test_what_is_not_read_says_what_to_do(doctor, capsys, name, remedy):
+    Path(name).write_text('[{"id": 1}]')
+    code, told = doctor(name)
+    assert (code, remedy in by_level(told, "problem")["source"]["says"]) == (2, True)
+    assert run_command_line(["run", name]) == 2
+    assert remedy in capsys.readouterr().err

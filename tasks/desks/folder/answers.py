@@ -91,12 +91,16 @@ class ItemCells:
         self._ids = {item.item_id for item in batch.items}
         self._written = {to_cell(item_id): item_id for item_id in self._ids}
 
+        self._bare: dict[str, list[str]] = {}
+        for item_id in self._ids:
+            self._bare.setdefault(item_id.strip(), []).append(item_id)
+
     def get(self, cell: str) -> str | None:
-        """The item's id, or None if the batch has no such item."""
-        for text in (cell, cell.strip()):
-            if text in self._written:
-                return self._written[text]
-        return cell if cell in self._ids else None
+        """The item's id, or None if the batch has no such item, or several that differ in spaces alone."""
+        if cell in self._written or cell in self._ids:
+            return self._written.get(cell, cell)
+        bare = self._bare.get(from_cell(cell.strip()).strip(), [])
+        return bare[0] if len(bare) == 1 else None
 
     def __contains__(self, item_id: str) -> bool:
         return item_id in self._ids

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.sources.quoting import first_misquoted
 
 # What may stand between a separator that is not ours and what a spreadsheet then takes for a cell.
 _INNER_START = r"([;\t\r\n][\s\"]*)"
@@ -89,7 +90,8 @@ def read_rows(
     in_writing   somebody may not have written all of it yet: a row that is cut off is left out
 
     Raises DeskRefused, naming the file and nothing of what it holds, if it is not UTF-8, is no CSV, lacks a
-    column or has more rows. Empty lines are left out, and so are columns that mean nothing here.
+    column, has more rows, or has a quotation
+    mark that takes rows for part of a value. Empty lines are left out, and so are columns that mean nothing here.
     """
     try:
         text = blob.decode("utf-8-sig")
@@ -97,7 +99,8 @@ def read_rows(
         raise DeskRefused(
             f"{name}: is not UTF-8 text; save it again as 'CSV UTF-8' (a spreadsheet itself is not read)"
         ) from None
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    delimiter = _delimiter(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[AnswerRow] = []
     columns: list[str] = []
     line = 0   # the last one of the row before
@@ -123,6 +126,12 @@ def read_rows(
                 f"{name}: a quotation mark that opens in line {line + 1} or after it is never closed, so "
                 "nobody can tell where rows end; close it, or write it twice"
             ) from None
+    wrong = None if in_writing else first_misquoted(text, delimiter)
+    if wrong is not None:
+        raise DeskRefused(
+            f"{name}: line {wrong.line:,}: a quotation mark opens a value that {wrong.what}; correct it and "
+            "save the file again"
+        )
     for column in required:
         if column not in columns and (rows or not in_writing):
             raise DeskRefused(

@@ -82,6 +82,10 @@ class SimulatedKind(DeskKind):
                             "`annotators_per_item`; add some")
         return self
 
+    def joined(self) -> list[tuple[str, str]]:
+        """See DeskKind.joined."""
+        return [*super().joined(), *([("labels", self.labels)] if self.id is None else [])]
+
     def two_classes_only(self) -> list[tuple[str, str]]:
         """See DeskKind.two_classes_only."""
         told = any(one.false_positive or one.miss for one in self.annotators or ())

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from assay.evalcore.errors import BadInput
 from assay.tasks.sources.files.cloud import SCHEMES, CloudFile, list_cloud
 from assay.tasks.sources.files.local import LocalFile, list_local
-from assay.tasks.sources.files.names import format_of, supported_formats
+from assay.tasks.sources.files.names import format_of, no_predictions, supported_formats
 from assay.tasks.sources.files.protocol import NoFile, SourceFile
 from assay.tasks.sources.files.s3 import S3File, list_s3
 
@@ -52,7 +52,10 @@ def list_files(source: str) -> list[SourceFile]:
         raise NoFile(f"pool.source: no file matches {source!r}; {supported_formats()}")
     by_format = {format_of(file.path): file.path for file in reversed(found)}
     if None in by_format:
-        raise BadInput(f"pool.source: {by_format[None]}: unknown kind of file; {supported_formats()}")
+        unknown = no_predictions(by_format[None])
+        raise BadInput(
+            f"pool.source: {unknown or f'{by_format[None]}: unknown kind of file; {supported_formats()}'}"
+        )
     if len(by_format) > 1:
         raise BadInput(
             f"pool.source: {source!r} mixes formats: {', '.join(by_format.values())}; "

@@ -12,11 +12,33 @@ _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".csv": "csv",
     ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
     ".jsonl": "jsonl",
     ".jsonl.gz": "jsonl",
     ".ndjson": "jsonl",
     ".ndjson.gz": "jsonl",
 }
+
+
+_SAVE_AS_CSV = "open it in a spreadsheet and save it as CSV (CSV UTF-8, where that is offered)"
+_AS_PARQUET = "read it where it was made, for instance with pandas, and write it with to_parquet"
+_INSTEAD = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers"), (
+        "a workbook of a spreadsheet", _SAVE_AS_CSV)),
+    ".json": ("JSON", "write one object a line, as .jsonl (jq -c '.[]' FILE > FILE.jsonl, or pandas' "
+                      "to_json(orient='records', lines=True)), or save it as CSV"),
+    **dict.fromkeys((".pkl", ".pickle", ".feather", ".arrow", ".orc", ".h5", ".hdf5", ".rds", ".dta",
+                     ".sav", ".sas7bdat"), ("data of another program", _AS_PARQUET)),
+    **dict.fromkeys((".zip", ".7z", ".bz2", ".xz", ".zst", ".tar"), (
+        "an archive", "unpack it; of compressed files, .csv.gz and .jsonl.gz can be read")),
+}
+
+
+def no_predictions(path: str) -> str | None:
+    """Of a name that promises data in a format that is not read: what it is, and what to do."""
+    found = _INSTEAD.get(_suffix(path))
+    return None if found is None else f"{path}: {found[0]}, which is not read; {found[1]}"
 
 
 def supported_formats() -> str:
@@ -87,6 +109,8 @@ _TABLES = {
     "Iceberg": re.compile(r"(^|/)metadata/[^/]*\.metadata\.json$"),
     "Hudi": re.compile(r"(^|/)\.hoodie/"),
 }
+
+
 def trial_name(source: str) -> str:
     """A name for a first evaluation of a source, as evaluations may be named."""
     stem = PurePosixPath(source.rstrip("/")).name.split(".")[0].lower()
@@ -108,5 +132,3 @@ def _bracket(piece: str) -> str:
 def _suffix(path: str) -> str:
     suffixes = [s.lower() for s in Path(path).suffixes]
     return "".join(suffixes[-2:]) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
-
-

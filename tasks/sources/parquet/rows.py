@@ -86,11 +86,11 @@ def _rows_at_once(
 ) -> int:
     """How many rows of a row group can be decoded in bounded memory. Raises BadInput for rows too long."""
     about = reader.metadata.row_group(group)
-    most, longest_row = _BATCH_ROWS, 0
+    most, longest_row, asked = _BATCH_ROWS, 0, frozenset(columns)
     for i in range(about.num_columns):
         chunk = about.column(i)
         name = chunk.path_in_schema
-        if not is_within(name, columns):
+        if not is_within(name, asked):
             continue
         longest = _bytes_a_row(chunk, about.num_rows)
         if chunk.physical_type == "BYTE_ARRAY":

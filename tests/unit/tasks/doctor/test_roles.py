@@ -60,6 +60,70 @@ def test_a_confidence_is_no_probability_of_the_positive_class():
     assert roles(id=IDS, p_cat=sure, prediction=half("cat", "dog")).outcome == "two classes"
 
 
+@pytest.mark.parametrize(("prediction", "label"), [
+    ("y_pred", "y_true"), ("y_hat", "y"), ("yhat", "y_test"), ("pred", "target"), ("Predicted", "Actual"),
+    ("predictedLabel", "trueLabel"), ("pred_label", "gold_label"), ("model_output", "ground_truth"),
+    ("label_pred", "label"), ("decision", "human_label"), ("target_prediction", "target"), ("class", "truth"),
+])
+@pytest.mark.parametrize("turned", [False, True])
+def test_predictions_and_truth_are_told_apart_by_whole_words(prediction, label, turned):
+    columns = {prediction: half(1, 0), label: half(0, 1)}
+    if turned:
+        columns = dict(reversed(columns.items()))
+    found = roles(id=IDS, **columns)
+    assert (found.prediction, found.label, found.questions) == (prediction, label, ())
+    numbers = {name: [n * 1.5 + i for n in range(N)] for i, name in enumerate(columns)}
+    found = roles(id=IDS, **numbers)
+    assert (found.outcome, found.prediction, found.label) == ("number", prediction, label)
+
+
+def test_numbers_between_0_and_1_are_predictions_where_the_truth_is_such_a_number():
+    found = roles(id=IDS, y_pred=CHANCES, y_true=[n / (2 * N) for n in range(N)])
+    assert (found.outcome, found.prediction, found.label) == ("number", "y_pred", "y_true")
+    found = roles(id=IDS, y_pred=CHANCES, y_true=half(1, 0))
+    assert (found.prediction, found.probability, found.label) == (None, "y_pred", "y_true")
+
+
+def test_words_that_only_contain_others_are_none_of_them():
+    found = roles(id=IDS, problem=CHANCES, y_score=[n - 90.5 for n in range(N)], y_pred=half(1, 0),
+                  labelled=half("yes", "no"))
+    assert (found.label, found.score, found.prediction) == (None, "y_score", "y_pred")
+    found = roles(id=IDS, true_score=[n - 9.5 for n in range(N)], predicted_score=[n - 9.1 for n in range(N)])
+    assert (found.prediction, found.label) == ("predicted_score", "true_score")
+
+
+def test_two_columns_that_would_do_are_in_question_where_the_numbers_depend_on_it():
+    found = roles(id=IDS, pred_a=half(1, 0), pred_b=half(0, 1), label=half(1, 0), score=CHANCES)
+    [question] = found.questions
+    assert (question.option, question.choices) == ("--prediction", ("pred_a", "pred_b"))
+    assert question.decides
+    assert found.open
+    assert "prediction in question" in found.said
+    owls, cats = half("owl", "cat"), half("cat", "owl")
+    found = roles(id=IDS, said_by_a=owls, said_by_b=cats, label=cats)
+    assert [(one.option, one.decides) for one in found.questions] == [("--prediction", True)]
+    scores = {"score": [n - 9.5 for n in range(N)], "score_2": [n - 3.5 for n in range(N)]}
+    assert roles(id=IDS, label=half(1, 0), **scores).open                          # they make the predictions
+    found = roles(id=IDS, label=half(1, 0), pred=half(1, 0), **scores)
+    assert [one.option for one in found.questions] == ["--score"]
+    assert not found.open                                                          # they only steer
+
+
+def test_what_is_missing_is_no_class():
+    label = ["1", "0", "", "n/a"] * (N // 4)
+    found = roles(id=IDS, score=CHANCES, prediction=half("1", "0"), label=label)
+    assert (found.outcome, found.label) == ("two classes", "label")
+    words = ["spam", "ham", "", "NA"] * (N // 4)
+    assert roles(id=IDS, score=CHANCES, prediction=half("ham", "spam"), label=words).outcome == "two classes"
+    classes = ["spam", "ham", "NA", "NA"] * (N // 4)
+    assert roles(id=IDS, prediction=classes, label=words).outcome == "classes"     # NA is predicted
+
+
+def test_decimal_commas_are_told():
+    found = roles(id=IDS, score=[f"{n},5" for n in range(N)], label=half(1, 0))
+    assert (found.commas, found.score, found.display) == (("score",), None, ())
+
+
 def test_what_could_be_two_columns_is_a_question_and_what_is_told_is_none():
     columns = {"id": IDS, "score": CHANCES, "label": half(1, 0), "truth": half(0, 1)}
     [question] = roles(**columns).questions

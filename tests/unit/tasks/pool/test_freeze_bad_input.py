@@ -1,6 +1,7 @@
 """Bad predictions: exit code 2, one message with field, first offending rows and remedy, and no manifest."""
 
 import gzip
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,6 +37,18 @@ def test_missing_ids(tmp_path):
     text = bad_csv(tmp_path, GOOD + ",1,0.5,1,x\n")
     assert "p.csv: column 'item_id': values have no id: row 4: ''" in text
     assert "every item needs one of its own" in text
+
+
+@pytest.mark.parametrize(("values", "listed"), [
+    (["a", {}, "c"], "row 2: '{}'"), (["a", "b", []], "row 3: '[]'"), (["a", False, "c"], "row 2: 'false'"),
+    ([{"x": 1}, {"x": 2}, {"x": 3}], "row 1: '{\"x\":1}'"), ([1, True, 3], "row 2: 'true'"),
+])
+def test_objects_arrays_and_booleans_are_no_ids(tmp_path, values, listed):
+    path = tmp_path / "p.jsonl"
+    path.write_text("\n".join(json.dumps({"item_id": v, "score": 1, "prediction": 1}) for v in values))
+    text = refused(a_spec(path))
+    assert f"column 'item_id': values are no id: {listed}" in text
+    assert "objects, arrays, true and false name nothing" in text
 
 
 def test_duplicate_ids_with_their_files_and_rows(tmp_path):

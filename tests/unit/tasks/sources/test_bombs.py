@@ -59,11 +59,11 @@ def test_a_line_of_gigabytes_is_refused_before_it_is_held(tmp_path, name, head):
     assert megabytes < 300
 
 
-def test_a_quoted_value_of_many_lines_is_refused_with_the_row_before_it(tmp_path):
+def test_a_quoted_value_of_many_lines_is_refused_and_named(tmp_path):
     path = tmp_path / "p.csv.gz"
     path.write_bytes(gzip.compress(b'id,text\na,b\nc,"' + b"long\n" * (2 << 20), 1))
     said, _ = read_apart(path)
-    assert f"{path}: a row after row 1 is longer than 4 MB, or a quotation mark is not closed" in said
+    assert f"{path}: row 2 (line 3), column 'text': a quotation mark opens a value that is not closed" in said
 
 
 def test_a_dictionary_of_long_values_is_decoded_a_few_rows_at_once(tmp_path):

@@ -21,7 +21,8 @@ def a_file(rng: random.Random) -> bytes:
     end, columns = rng.choice(["\n", "\r\n"]), rng.randint(2, 3)
     records = [",".join(rng.choice([f"h{i}", f'"h{i}"']) for i in range(columns))]
     for _ in range(rng.randint(7, 40)):
-        records += [",".join(a_value(rng) for _ in range(columns)) + "x", *[""] * (rng.random() < 0.1)]
+        records += [",".join(["x", *(a_value(rng) for _ in range(columns - 1))])]
+        records += [""] * (rng.random() < 0.1)
     return (end.join(records) + rng.choice([end, ""])).encode("utf-8-sig" if rng.random() < 0.2 else "utf-8")
 
 

@@ -89,7 +89,14 @@ def test_jsonl_types_are_kept_and_a_key_that_is_not_there_is_missing(tmp_path):
     [
         ("p.csv", b"", "empty; a CSV file begins with a line of column names"),
         ("p.csv", b"id,s\n1,2\n3\n", "not a sound CSV file"),
-        ("p.csv", b"id,s\n\xff,2\n", "invalid UTF8"),
+        ("p.csv", "id,s\né,2\n".encode() + b"\xff,2\n", "line 3 holds bytes that are not UTF-8, though"),
+        ("p.csv", "id,s\nдвижение,2\n".encode("cp1251"), "not Windows-1252 either; save the file as UTF-8"),
+        ("p.csv", b"id,s\n" + b"1,2\n" * (3 << 20) + b"caf\xe9,2\n", "bytes that are not UTF-8, as which it"),
+        ("p.csv", b"id,s\n1\x8d,2\n", "not Windows-1252 either"),
+        ("p.csv", "id,s\n1,2\n".encode("utf-32"), "is text in UTF-32; save it as UTF-8"),
+        ("p.csv", "\ufeffid,s\n1,2\n".encode("utf-16-le") + b"\x00", "holds bytes that are not UTF-16"),
+        ("p.csv", b"sep=;\nid;s\n1;2\n", "its first line (sep=;) is for Excel alone; remove that line"),
+        ("p.csv", b'"id,s\n' + b"1,2\n" * 999, "a quotation mark in its line of column names is not closed"),
         ("p.csv", b"id,id\n1,2\n", "the column 'id' is there twice"),
         ("p.csv.gz", b"id\n1\n", "Not a gzipped file"),
         ("p.csv.gz", gzip.compress(b"id\n" + b"1\n" * 9999, mtime=0)[:-12], "ended before the end-of-stream"),
@@ -98,7 +105,10 @@ def test_jsonl_types_are_kept_and_a_key_that_is_not_there_is_missing(tmp_path):
         ("p.jsonl", b'{"id": 1}\n{"id": \n', "line 2 is not JSON"),
         ("p.jsonl", b'{"id": 1}\n[2]\n', "line 2 is '[2]', not an object"),
         ("p.jsonl", b'{"id": "\\ud800"}\n', "the column 'id' holds text that is not Unicode"),
-        ("p.jsonl", b'{"id": "\xff"}\n', "line 1 is not JSON"),
+        ("p.jsonl", b'{"id": "\xff"}\n', "line 1 is not UTF-8, so it is not JSON Lines"),
+        ("p.jsonl", b'{"id": 1}\n{"id": 2, "x": {"a": 1, "a": 2}}\n', "line 2 is not JSON (the key 'a'"),
+        ("p.jsonl", b'[{"id": 1},\n {"id": 2}]\n', "is one JSON array; JSON Lines has one object a line"),
+        ("p.jsonl", b'[{"id": 1}, {"id": 2}]\n', "or save it as CSV"),
         ("p.jsonl", b'{"id": ' + b"[" * 100_000, "line 1 is nested too deeply"),
     ],
 )
@@ -154,9 +164,12 @@ def test_no_file_mixed_formats_and_unknown_kinds_are_refused(tmp_path):
     write(tmp_path / "b.parquet")
     with pytest.raises(BadInput, match="mixes formats"):
         list_files(str(tmp_path))
-    (tmp_path / "c.xlsx").write_bytes(b"")
-    with pytest.raises(BadInput, match="unknown kind of file"):
-        list_files(str(tmp_path / "c.xlsx"))
+    for name, says in (("c.weights", "unknown kind of file"), ("c.xlsx", "save it as CSV"),
+                       ("c.json", "write one object a line, as .jsonl .* or save it as CSV"),
+                       ("c.pkl", "write it with to_parquet"), ("c.csv.zip", "unpack it")):
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(BadInput, match=says):
+            list_files(str(tmp_path / name))
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):

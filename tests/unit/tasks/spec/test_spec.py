@@ -338,3 +338,21 @@ def test_a_spec_travels_to_other_processes_also_after_it_was_used():
     spec = a_spec()
     assert spec.measures
     assert pickle.loads(pickle.dumps(spec)) == spec
+
+
+@pytest.mark.parametrize(("changes", "key"), [
+    ({"desk": {"kind": "simulated", "labels": "labels.csv"}}, "desk.labels"),
+    ({"outcomes": {"source": "later.csv"}}, "outcomes.source"),
+    ({"warm_start": {"source": "old.csv"}, "method": "dirichlet-tree"}, "warm_start.source"),
+    ({"desk": {"kind": "simulated", "labels": "predictions.csv", "gold": {"labels": "gold.csv"}}},
+     "desk.gold.labels"),
+])
+def test_rows_of_another_file_are_not_joined_by_their_number(changes, key):
+    data = spec_data(id="row number") | {"desk": {"kind": "simulated", "labels": "predictions.csv"}}
+    assert Spec.from_json(data).pool.id == "row number"
+    with pytest.raises(BadInput, match=f"{key}.*rows of the same number are not the same items there"):
+        Spec.from_json(data | changes)
+    part = key.split(".")[0]
+    told = dict(changes[part])
+    (told["gold"] if "gold" in key else told)["id"] = "its_own"
+    Spec.from_json(data | changes | {part: told})

@@ -10,6 +10,7 @@ import pytest
 
 from assay.evalcore.annotators.answers.classes import class_answers
 from assay.evalcore.annotators.answers.numbers import NumberAnswers
+from assay.tasks.desks.folder.answers import ItemCells
 from assay.tasks.desks.folder.desk import MOST_BYTES, FolderDesk
 from assay.tasks.desks.folder.exclusive_file import create_exclusively
 from assay.tasks.desks.folder.kind import FolderKind
@@ -163,6 +164,28 @@ def test_a_file_that_is_no_csv_stops_with_its_name(tmp_path, desk, answer):
     (tmp_path / "e" / "answers" / "round-0001-kim.csv").write_bytes(b"PK\x03\x04\xff\xff\n")
     with pytest.raises(DeskRefused, match=r"answers/round-0001-kim.csv: is not UTF-8"):
         desk.collect(BATCH)
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ('item_id,label\na,"match\nb,no match\n007,match\n', "line 2: a quotation mark .* is not closed"),
+    ('item_id;label;why\na;match;"so\nb;"no match";\n007;match;\n', "line 2: .* goes on to line 3, where"),
+])
+def test_a_quotation_mark_that_takes_rows_stops_with_its_line(tmp_path, desk, text, says):
+    (tmp_path / "e" / "answers" / "round-0001-kim.csv").write_text(text)
+    with pytest.raises(DeskRefused, match=f"answers/round-0001-kim.csv: {says}"):
+        desk.collect(BATCH)
+
+
+def test_ids_that_differ_in_spaces_alone_are_each_their_own(tmp_path):
+    batch = Batch(evaluation="s", round=1, items=[
+        Item(item_id=one, shown={"text": "t"}) for one in ("x", " x", "y ", "z")
+    ])
+    cells = ItemCells(batch)
+    # as written; as a spreadsheet gives them back, without the apostrophe; with spaces that somebody typed
+    assert [cells.get(cell) for cell in ("x", "' x", " x", "'y ", "y ", "y", " z ", "'z")] == [
+        "x", " x", " x", "y ", "y ", "y ", "z", "z"
+    ]
+    assert [cells.get(cell) for cell in ("x ", "  x", "w", "")] == [None] * 4      # of two, neither
 
 
 def test_a_lost_batch_file_is_missing_and_a_lost_row_is_posted_in_a_file_of_its_own(tmp_path, desk):

@@ -1,5 +1,6 @@
 """A pool in many shards: the same bytes as in one, whoever does them, in any order, killed or not."""
 
+import csv
 import gzip
 import json
 import threading
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from doubles.specs import a_spec
+from doubles.specs import a_spec, spec_data
 
 from assay.evalcore.errors import BadInput
 from assay.tasks.ledger.codec import DamagedRecord
@@ -27,7 +28,7 @@ from assay.tasks.pool.shards import cutting, receipt, together, work
 from assay.tasks.pool.shards.cutting import shards_of
 from assay.tasks.sources import jsonl_rows, marks
 from assay.tasks.sources.parquet import slices as parquet_slices
-from assay.tasks.sources.reader import open_source
+from assay.tasks.sources.reader import open_source, read_rows
 from assay.tasks.spec.evaluation import Spec
 
 ROWS = 59
@@ -195,6 +196,56 @@ def test_rows_that_cannot_be_told_apart_for_certain_are_one_shard(tmp_path, monk
     assert len(shards_of(open_source(path), "item_id", map)) == 1
     freeze_pool(spec, store)
     assert ledger(store) == in_one(monkeypatch, spec)
+
+
+DIALECTS = [(",", "utf-8", 8), (";", "utf-8", 8), ("\t", "utf-8", 8), ("|", "utf-8", 8), (";", "cp1252", 1),
+            (",", "utf-16", 1), ("\t", "utf-16-le", 1)]
+
+
+@pytest.mark.parametrize(("delimiter", "encoding", "pieces"), DIALECTS)
+@pytest.mark.parametrize("id", ["item_id", "row number"])
+def test_every_dialect_has_the_same_rows_in_shards_and_in_one(
+    tmp_path, monkeypatch, close_marks, delimiter, encoding, pieces, id
+):
+    some = [row | {"text": f"Mühle {i}\nand{delimiter} \"so\" on"} for i, row in enumerate(rows(0, ROWS))]
+    path = tmp_path / "all.csv"
+    with path.open("w", encoding=encoding, newline="") as opened:
+        writer = csv.DictWriter(opened, some[0], delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(some)
+    data = spec_data(path, id=id, **POOL)
+    spec, store = Spec.from_json(data | {"desk": data["desk"] | {"labels": str(path)}}), MemoryStore()
+    assert len(shards_of(open_source(str(path)), id, map)) == pieces
+    freeze_pool(spec, store, map_over=last_first)
+    assert ledger(store) == in_one(monkeypatch, spec)
+    read = [row for part in store.keys("trial/pool/part-") for row in frozen.frozen_parts(store, [part])]
+    ids = [one for table in read for one in table.column("item_id").to_pylist()]
+    assert ids == [str(i + 1) if id == "row number" else f"i{i}" for i in range(ROWS)]
+    shown = read_rows(str(path), [41, 7], [id, "text"]).to_pylist()
+    assert [row[id] for row in shown] == [ids[41], ids[7]]
+    assert [row["text"] for row in shown] == [some[41]["text"], some[7]["text"]]
+
+
+def test_rows_of_json_lines_and_parquet_are_numbered_alike(tmp_path, monkeypatch, close_marks):
+    for format in ("jsonl", "parquet", "csv"):
+        write(tmp_path, "p", rows(0, ROWS), format)
+        path = str(tmp_path / f"p.{format}")
+        slices = [one for shard in shards_of(open_source(path), "row number", map) for one in shard.slices]
+        assert len(slices) > 1
+        read = [v for b in open_source(path).slices(slices, ["row number", "item_id"])
+                for v in zip(*(c.to_pylist() for c in b.columns.columns), strict=True)]
+        assert read == [(str(i + 1), f"i{i}") for i in range(ROWS)]
+
+
+def test_a_quotation_mark_too_many_is_the_same_error_in_shards_and_in_one(tmp_path, monkeypatch, close_marks):
+    some = rows(0, ROWS)
+    some[40]["region"] = '"b'
+    write(tmp_path, "p", some, "csv")
+    path = str(tmp_path / "p.csv")
+    text = said(a_spec(path, **POOL))
+    assert "row 41 (line 42), column 'region': a quotation mark opens a value that is not closed" in text
+    monkeypatch.setattr(cutting, "SMALL_BYTES", 1 << 30)
+    assert said(a_spec(path, **POOL)) == text
 
 
 @pytest.mark.parametrize(("format", "told"), [
