@@ -18,11 +18,13 @@ from assay.tasks.doctor.sample_told import sample_findings, sample_json
 from assay.tasks.doctor.sampling.portion import Portion, portion_of
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.systems import of_systems, with_differing
+from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.given_elsewhere import given_labels
+from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.settings import Settings
 from assay.tasks.sources.reader import open_source
 from assay.tasks.spec.evaluation import Spec, load_spec
@@ -188,11 +190,25 @@ def _given_elsewhere(spec: Spec) -> list[Finding]:
 
 
 def _name(spec: Spec, store: Store) -> Finding:
+    ledger = Ledger(store, spec.name)
     try:
-        recorded = read_spec(Ledger(store, spec.name)).spec
+        recorded = read_spec(ledger).spec
     except KeyMissing:
         return ok("name", f"{spec.name!r} is free in {store.url}")
     if recorded == spec.to_json():
-        return ok("name", f"{spec.name!r} has begun with this very spec: `assay run` resumes it")
+        return _resumed(spec, ledger)
     return problem("name", f"{spec.name!r} is taken in {store.url} by another spec",
                    "give this one another name, or restore that spec to resume it")
+
+
+def _resumed(spec: Spec, ledger: Ledger) -> Finding:
+    """Whether the source still holds the pool that was frozen under this name."""
+    begun = f"{spec.name!r} has begun with this very spec: `assay run` resumes it"
+    try:
+        manifest = load_manifest(ledger)
+        refuse_changed_source(ledger, spec, manifest)
+    except KeyMissing:
+        return ok("name", begun)     # killed before the pool was frozen
+    except BadInput as error:
+        return problem("name", str(error), "until then `assay run` refuses it")
+    return ok("name", f"{begun}, with {FrozenPool.of(ledger, spec, manifest).text}")

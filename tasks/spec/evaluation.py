@@ -242,8 +242,11 @@ class Spec(Part):
             raise refusal(error, Spec, origin) from None
 
 
-def load_spec(path: Path) -> Spec:
-    """The spec in a YAML file. BadInput names the file, every wrong key and what to write instead."""
+def load_spec(path: Path, name: str | None = None) -> Spec:
+    """The spec in a YAML file. BadInput names the file, every wrong key and what to write instead.
+
+    name   of the evaluation, in place of the one in the file
+    """
     data = read(path)
     if not isinstance(data, dict):
         found = "empty" if data is None else f"a {type(data).__name__}"
@@ -253,7 +256,7 @@ def load_spec(path: Path) -> Spec:
             f"{path}: this is the spec of a monitor, which watches a stream: `assay monitor {path}` "
             f"schedules it, and `assay monitor {path} --once` does what is due now"
         )
-    return Spec.from_json(data, origin=str(path))
+    return Spec.from_json(data if name is None else data | {"name": name}, origin=str(path))
 
 
 def spec_digest(spec: Spec) -> str:
