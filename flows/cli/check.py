@@ -151,8 +151,8 @@ def _limit(spec: Spec, measure: str | None, baseline: str | None) -> tuple[float
     """What counts as ok where the command does not say it. Raises BadInput where nothing does."""
     if baseline is not None:
         return (None, 0.0) if _is_error(spec, measure) else (0.0, None)
-    if spec.threshold is not None and measure in (None, spec.measure[0].name):
-        return spec.threshold.min, spec.threshold.max
+    if spec.limit is not None and measure in (None, spec.measure[0].name):
+        return spec.limit.min, spec.limit.max
     raise BadInput("give --min, --max, or both: the spec has no limit for this measure")
 
 

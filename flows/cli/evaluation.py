@@ -234,7 +234,7 @@ def _say(
     more = more_labels(opened, standing)
     here = store_flag(opened.ledger.store.url)
     command = extend_command(opened, standing, more)
-    print_standing(standing, opened.threshold_text, more, command=command and command + here)
+    print_standing(standing, opened.limit_text, more, command=command and command + here)
     if standing.known is not None:
         click.echo(f"  report: assay report {opened.name}{here}")
     return standing.exit_code

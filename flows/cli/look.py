@@ -60,7 +60,7 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
         more = more_labels(opened, standing)
         command = extend_command(opened, standing, more)
         command = command and command + store_flag(store.url)
-        print_standing(standing, opened.threshold_text, more, command=command)
+        print_standing(standing, opened.limit_text, more, command=command)
     return standing.exit_code
 
 
@@ -122,7 +122,7 @@ def report(names: tuple[str, ...], out: Path | None, evidence: bool, where: str 
     Several NAMES make one page with a table of all, their intervals on one scale for each measure, and a link
     to the report of each. The default folder is then named after all of them.
 
-    The exit code is the evaluation's, as for `status`; of several: 3 if one breached its threshold, else 5 if
+    The exit code is the evaluation's, as for `status`; of several: 3 if one breached its limit, else 5 if
     one is not finished, else 4 if one is inconclusive, else 0.
 
     \b

@@ -35,7 +35,7 @@ def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
 
 
 def print_standing(
-    standing: Standing, threshold: str = "", more: int | None = None, note: bool = True,
+    standing: Standing, limit: str = "", more: int | None = None, note: bool = True,
     command: str | None = None,
 ) -> None:
     """Print where an evaluation stands; with `note` also what its kind of interval was measured to cover.
@@ -71,7 +71,7 @@ def print_standing(
     if standing.verdict:
         hint = f"; about {wording.plural(more, 'more label')} would decide" if more else ""
         hint += f": {command}" if command else ""
-        click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")
+        click.echo(f"  verdict: {standing.verdict}{limit}{hint}")
     if note and standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
         about = f"About the interval: {standing.interval_note}"
         click.echo(fill(about, 100, initial_indent="  ", subsequent_indent="  "))

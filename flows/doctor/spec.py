@@ -27,7 +27,7 @@ from assay.tasks.pool.given_elsewhere import given_labels
 from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.settings import Settings
 from assay.tasks.sources.reader import open_source
-from assay.tasks.spec.evaluation import Spec, load_spec
+from assay.tasks.spec.evaluation import Spec, load_spec, with_limit
 from assay.tasks.spec.strict_yaml import parse
 
 _SUGGESTED = "the suggested spec"
@@ -192,7 +192,7 @@ def _given_elsewhere(spec: Spec) -> list[Finding]:
 def _name(spec: Spec, store: Store) -> Finding:
     ledger = Ledger(store, spec.name)
     try:
-        recorded = read_spec(ledger).spec
+        recorded = with_limit(read_spec(ledger).spec)
     except KeyMissing:
         return ok("name", f"{spec.name!r} is free in {store.url}")
     if recorded == spec.to_json():

@@ -40,7 +40,7 @@ from assay.tasks.pool.same_source import refuse_changed_source
 from assay.tasks.pool.shards.receipt import forget
 from assay.tasks.settings import Settings
 from assay.tasks.sources.files.protocol import NoFile
-from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.evaluation import Spec, with_limit
 
 _log = logging.getLogger("assay.begin")
 
@@ -100,8 +100,8 @@ def _compare(opened: Opened, progress: Callable[[int], None] | None) -> None:
         refuse_changed_source(opened.ledger, opened.spec, opened.manifest, progress=progress)
     except NoFile as error:
         raise NoFile(
-            f"{error}. Evaluation {opened.name!r} has begun, and what its source holds cannot be compared with "
-            f"its pool; restore the source, or go on without it: assay advance {opened.name}"
+            f"{error}. Evaluation {opened.name!r} has begun, and its source cannot be compared with its pool; "
+            f"restore the source, or go on without it: assay advance {opened.name}"
         ) from None
 
 
@@ -121,7 +121,7 @@ def _check_store(store: Store) -> None:
 
 @retried
 def _refuse_if_taken(store: Store, spec: Spec) -> None:
-    recorded, ours = read_spec(Ledger(store, spec.name)).spec, spec.to_json()
+    recorded, ours = with_limit(read_spec(Ledger(store, spec.name)).spec), spec.to_json()
     if recorded == ours:
         return
     differs = sorted(k for k in {*recorded, *ours} if recorded.get(k) != ours.get(k))

@@ -126,11 +126,11 @@ def _undecided(known: RoundEstimate, bounds: Sensitivity | None) -> Undecided | 
 
 
 def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
-    """The verdict on the first measure so far; None without a threshold, or before the first round."""
-    threshold = opened.spec.threshold
-    if threshold is None or known is None:
+    """The verdict on the first measure so far; None without a limit, or before the first round."""
+    limit = opened.spec.limit
+    if limit is None or known is None:
         return None
-    return verdict(known.estimates[0], threshold.min, threshold.max)
+    return verdict(known.estimates[0], limit.min, limit.max)
 
 
 def standing_of(

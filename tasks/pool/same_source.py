@@ -98,7 +98,7 @@ def source_digest(
 def _changed(pool: FrozenPool, source: str, now: str) -> SourceChanged:
     return SourceChanged(
         f"pool.source: {source} is not the pool of evaluation {pool.evaluation!r} ({pool.text}); now {now}. "
-        "The numbers of an evaluation are about its frozen pool alone. To evaluate what is there now, give it "
-        "a name of its own (`name` in the spec, or --name); or restore the source. What is known of the "
-        f"frozen pool: assay status {pool.evaluation}"
+        "The numbers of an evaluation are about its frozen pool alone. To evaluate what is there now, "
+        "give it a name of its own (`name` in the spec, or --name); or restore the source. What is known of "
+        f"the frozen pool: assay status {pool.evaluation}"
     )

@@ -195,8 +195,8 @@ class ReportData:
     waiting_for: Mapping[str, Any] | None = None
     stopped_by: str | None = None                # half_width | variance | budget | pool
     verdict: Verdict | None = None
-    threshold_min: float | None = None
-    threshold_max: float | None = None
+    limit_min: float | None = None
+    limit_max: float | None = None
     labels_to_decide: int | None = None          # "about n more labels would decide"
     target_half_width: float | None = None
     target_variance: float | None = None

@@ -114,4 +114,4 @@ def _goal(goal: Goal) -> str:
         return f"± {goal.half_width:g}"
     if goal.variance is not None:
         return f"a variance of {goal.variance:g}"
-    return "a verdict against the threshold"
+    return "a verdict against the limit"

@@ -40,9 +40,9 @@ def interval_kind(kind: str) -> str:
     return f"{_INTERVALS[kind]} ({kind})" if kind in _INTERVALS else kind
 
 
-def threshold(data: ReportData) -> str | None:
-    """`at least 0.8`, or None when no threshold was set."""
-    return wording.allowed(data.threshold_min, data.threshold_max)
+def limit(data: ReportData) -> str | None:
+    """`at least 0.8`, or None when no limit was set."""
+    return wording.allowed(data.limit_min, data.limit_max)
 
 
 def target(data: ReportData) -> str | None:
@@ -107,27 +107,27 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
 
 
 def verdict(data: ReportData) -> tuple[str, str] | None:
-    """The verdict in a word, and what it rests on; None when no threshold was set."""
-    allowed, first = threshold(data), data.estimates[0]
+    """The verdict in a word, and what it rests on; None when no limit was set."""
+    allowed, first = limit(data), data.estimates[0]
     if allowed is None:
         return None
     name = named_row(first)
     match data.verdict:
         case "ok":
-            return "OK", f"The whole interval for {name} meets the threshold: {allowed}."
+            return "OK", f"The whole interval for {name} meets the limit: {allowed}."
         case "breach":
-            return "Breach", f"The whole interval for {name} lies outside the threshold: {allowed}."
+            return "Breach", f"The whole interval for {name} lies outside the limit: {allowed}."
         case "inconclusive":
             if first.value is None:
-                why = f"{name} is undefined, so nothing can be said about the threshold: {allowed}."
+                why = f"{name} is undefined, so nothing can be said about the limit: {allowed}."
             else:
-                why = f"The interval for {name} reaches across the threshold ({allowed})."
+                why = f"The interval for {name} reaches across the limit ({allowed})."
             if data.labels_to_decide:
                 more = wording.plural(data.labels_to_decide, "more label", "more labels")
                 how = f": {data.extend_command}" if data.extend_command else "."
                 why += f" About {more} would decide{how}"
             return "Inconclusive", why
-    return "Not yet decided", f"The threshold is judged when the evaluation finishes: {allowed}."
+    return "Not yet decided", f"The limit is judged when the evaluation finishes: {allowed}."
 
 
 def sampling(data: ReportData) -> str:
@@ -146,7 +146,7 @@ def headline(data: ReportData) -> str:
     row = data.estimates[0]
     if row.comparison is not None:
         return comparison.finding(data)
-    name, allowed = named_row(row), threshold(data)
+    name, allowed = named_row(row), limit(data)
     based = (f"from {wording.plural(row.labels, 'label', 'labels')} on a pool of "
              f"{wording.count(data.pool.n)} predictions")
     if row.value is None:

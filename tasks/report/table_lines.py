@@ -102,7 +102,7 @@ def estimate_line(
         revision=row.revision,
         bar=interval_bar(
             row, lowest, highest, reference=reference,
-            limits=(data.threshold_min, data.threshold_max) if row.same(data.estimates[0]) else (),
+            limits=(data.limit_min, data.limit_max) if row.same(data.estimates[0]) else (),
             truth=(data.truth or {}).get(row.measure) if row.segment is None else None,
         ),
     )

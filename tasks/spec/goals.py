@@ -1,4 +1,4 @@
-"""What an evaluation is to reach, in a spec: precision within a budget, and the threshold of its verdict."""
+"""What an evaluation is to reach, in a spec: precision within a budget, and the limit of its verdict."""
 
 from math import ceil
 
@@ -51,7 +51,7 @@ class Budget(Part):
         return Budget(labels=labels, audit=audit)
 
 
-class Threshold(Part):
+class Limit(Part):
     """What the first measure must reach, for the verdict and the alerts."""
 
     min: Finite | None = Field(default=None, description="breached below this")

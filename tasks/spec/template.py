@@ -67,7 +67,7 @@ method: auto
 store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix
 # freeze_runner: processes:4     # who freezes a pool of millions of rows (docs/how-to/large-pools.md)
 
-# threshold: {min: 0.80}         # or max; optional: makes assay say ok, breach or inconclusive
+# limit: {min: 0.80}             # or max; optional: makes assay say ok, breach or inconclusive
 # alerts:                        # who is told of a breach; addresses are secrets and live in the environment
 #   channels:
 #     - {name: ops, env: ASSAY_ALERT_OPS}     # the variable holds an Apprise URL, or a webhook's address

@@ -19,7 +19,7 @@ class Bar:
     value: float | None
     lower: float | None
     upper: float | None
-    thresholds: tuple[float, ...]
+    limits: tuple[float, ...]
     truth: float | None
     reference: float | None
     scale_from: str
@@ -40,7 +40,7 @@ def interval_bar(
         value=at(row.value),
         lower=at(row.lower),
         upper=at(row.upper),
-        thresholds=tuple(x for x in map(at, limits) if x is not None),
+        limits=tuple(x for x in map(at, limits) if x is not None),
         truth=at(truth),
         reference=at(reference),
         scale_from=wording.plain(lowest),

@@ -4,6 +4,8 @@ from doubles.small_pool import small_spec
 
 from assay.flows.evaluation import begin as module
 from assay.flows.evaluation.begin import begin
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import RecordedSpec, versions, write_spec
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.testing import FakeDesk
 
@@ -16,3 +18,16 @@ def test_what_a_freeze_left_behind_that_was_killed_at_its_end_is_removed(tmp_pat
     store.put(f"index/freezing/{spec.name}/000000-aa.json", b"{}")
     begin(store, spec, FakeDesk())
     assert list(store.keys()) == keys
+
+
+def test_one_that_was_recorded_with_a_threshold_resumes_with_the_limit(tmp_path):
+    """`threshold` is what `limit` was called."""
+    spec, store = small_spec(tmp_path, limit={"min": 0.8}), MemoryStore()
+    begin(store, spec, FakeDesk())
+    key = f"{spec.name}/spec.json"
+    store.discard(key)
+    recorded = RecordedSpec(spec={k: v for k, v in spec.to_json().items() if k != "limit"}
+                            | {"threshold": {"min": 0.8}}, versions=versions())
+    write_spec(Ledger(store, spec.name), recorded)
+    opened = begin(store, spec, FakeDesk())
+    assert opened.spec == spec

@@ -164,7 +164,7 @@ def test_the_page_says_everything_a_decision_rests_on():
         "75 of a budget of 75, in 3 rounds",
         "The budget of 75 labels was spent before the target was met at two looks in a row (half-width of at "
         "most 0.05).",
-        "Inconclusive The interval for F1 reaches across the threshold (at least 0.8). About 300 more labels "
+        "Inconclusive The interval for F1 reaches across the limit (at least 0.8). About 300 more labels "
         "would decide.",
         "of which 120 are predicted “match”",
         "People could not decide 2 items",
@@ -182,7 +182,7 @@ def test_an_undefined_headline_is_undefined_everywhere_and_decides_nothing():
     nothing = [estimate("f1", None, 0, 75)]
     text = page(estimates=nothing, history=(), labels_to_decide=None).text
     assert f"F1 is undefined ({REASON}), from 75 labels" in text
-    assert "F1 is undefined, so nothing can be said about the threshold: at least 0.8." in text
+    assert "F1 is undefined, so nothing can be said about the limit: at least 0.8." in text
     assert "nan" not in text.lower().split()
 
 
@@ -196,10 +196,10 @@ def test_an_unfinished_evaluation_is_called_interim():
 
 def test_an_exact_value_needs_no_interval():
     exact = [estimate("f1", 0.875, 0.0, 75, interval="exact")]
-    text = page(estimates=exact, history=(), stopped_by="pool", verdict=None, threshold_min=None).text
+    text = page(estimates=exact, history=(), stopped_by="pool", verdict=None, limit_min=None).text
     assert "F1 is 0.8750 exactly" in text
     assert "No interval is needed" in text
-    assert "No threshold was set" in text
+    assert "No limit was set" in text
 
 
 def test_segments_have_their_own_rows_below_the_whole_pool_and_a_scale_for_each_measure():
@@ -216,7 +216,7 @@ def test_segments_have_their_own_rows_below_the_whole_pool_and_a_scale_for_each_
 @pytest.mark.parametrize(("changes", "said"), [
     ({"verdict": "ok"}, "F1 meets its limit, at least 0.8: it is estimated at 0.800"),
     ({"verdict": "breach"}, "F1 breaks its limit, at least 0.8: it is estimated at 0.800"),
-    ({"verdict": None, "threshold_min": None}, "F1 is estimated at 0.800, with a 95% interval of"),
+    ({"verdict": None, "limit_min": None}, "F1 is estimated at 0.800, with a 95% interval of"),
     ({"verdict": None, "state": "open"}, "F1 is, so far, estimated at 0.800"),
 ])
 def test_the_first_sentence_says_verdict_value_interval_and_what_it_rests_on(changes, said):
@@ -312,7 +312,7 @@ def test_figures_are_told_in_words():
 @pytest.mark.parametrize(
     ("lower", "upper", "printed"),
     [
-        (0.7996, 0.9, "0.799 to 0.900"),          # a threshold of 0.8 is not met: 0.800 would hide it
+        (0.7996, 0.9, "0.799 to 0.900"),          # a limit of 0.8 is not met: 0.800 would hide it
         (0.8, 0.8999, "0.800 to 0.900"),
         (0.57, 0.58, "0.5700 to 0.5800"),         # half-width 0.005 is shown to two figures
         (0.99991, 0.99997, "0.999910 to 0.999970"),
@@ -327,10 +327,10 @@ def test_ends_of_intervals_are_rounded_outwards_to_figures_that_matter(lower, up
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"verdict": "ok", "threshold_min": 0.6}, ("OK", "The whole interval for F1 meets the threshold")),
-        ({"verdict": "breach", "threshold_min": 0.95}, ("Breach", "lies outside the threshold: at least")),
-        ({"verdict": "ok", "threshold_min": None, "threshold_max": 0.95}, ("OK", "at most 0.95")),
-        ({"verdict": "ok", "threshold_min": 0.6, "threshold_max": 0.95}, ("OK", "between 0.6 and 0.95")),
+        ({"verdict": "ok", "limit_min": 0.6}, ("OK", "The whole interval for F1 meets the limit")),
+        ({"verdict": "breach", "limit_min": 0.95}, ("Breach", "lies outside the limit: at least")),
+        ({"verdict": "ok", "limit_min": None, "limit_max": 0.95}, ("OK", "at most 0.95")),
+        ({"verdict": "ok", "limit_min": 0.6, "limit_max": 0.95}, ("OK", "between 0.6 and 0.95")),
     ],
 )
 def test_verdicts_say_what_they_rest_on(changes, said):

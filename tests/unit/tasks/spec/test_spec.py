@@ -84,13 +84,13 @@ batch_size: 25
 method: auto
 desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 store: file://./assay-ledger
-threshold: {min: 0.80}
+limit: {min: 0.80}
 seed: 7
 """)
     spec = load_spec(path)
     assert [m.name for m in spec.measures] == ["f1", "fbeta(2)"]
-    assert spec.threshold is not None
-    assert (spec.threshold.min, spec.threshold.max) == (0.8, None)
+    assert spec.limit is not None
+    assert (spec.limit.min, spec.limit.max) == (0.8, None)
 
 
 def test_what_was_not_said_has_the_defaults():
@@ -165,8 +165,8 @@ def test_a_spec_cannot_be_changed():
         ("desk.error_rate", 1, "$.desk.error_rate must be less than 1, not 1"),
         ("desk", {"kind": "label-studio", "url": "localhost"}, "$.desk.url 'localhost' is not an http://"),
         ("desk", {"kind": "folder", "path": "x"}, "$.pool.display is empty, so a folder desk would show"),
-        ("threshold", {}, "$.threshold needs `min`, `max` or both"),
-        ("threshold", {"min": 0.9, "max": 0.1}, "$.threshold `min` 0.9 is above `max` 0.1"),
+        ("limit", {}, "$.limit needs `min`, `max` or both"),
+        ("limit", {"min": 0.9, "max": 0.1}, "$.limit `min` 0.9 is above `max` 0.1"),
         ("seed", -1, "$.seed must be greater than or equal to 0, not -1"),
     ],
 )  # fmt: skip
@@ -317,3 +317,13 @@ def test_a_spec_travels_to_other_processes_also_after_it_was_used():
     spec = a_spec()
     assert spec.measures
     assert pickle.loads(pickle.dumps(spec)) == spec
+
+
+def test_threshold_is_read_as_limit_until_1_0():
+    limit = {"min": 0.8}
+    old, new = (Spec.from_json(spec_data() | {key: limit}) for key in ("threshold", "limit"))
+    assert old == new
+    assert old.to_json()["limit"] == limit
+    assert "threshold" not in old.to_json()
+    assert "`limit` and `threshold` are the same key" in refused(spec_data() | {"limit": limit, "threshold": limit})
+    assert "limit: {min: 0.80}" in spec_template()
