@@ -100,8 +100,8 @@ def _compare(opened: Opened, progress: Callable[[int], None] | None) -> None:
         refuse_changed_source(opened.ledger, opened.spec, opened.manifest, progress=progress)
     except NoFile as error:
         raise NoFile(
-            f"{error}. Evaluation {opened.name!r} has begun, and its source cannot be compared with its pool; "
-            f"restore the source, or go on without it: assay advance {opened.name}"
+            f"{error}. Evaluation {opened.name!r} has begun, and its source cannot be compared with its "
+            f"pool; restore the source, or go on without it: assay advance {opened.name}"
         ) from None
 
 

@@ -58,7 +58,7 @@ class Limit(Part):
     max: Finite | None = Field(default=None, description="breached above this")
 
     @model_validator(mode="after")
-    def _says_something(self) -> "Threshold":
+    def _says_something(self) -> "Limit":
         if self.min is None and self.max is None:
             raise wrong("needs `min`, `max` or both")
         if self.min is not None and self.max is not None and self.min > self.max:

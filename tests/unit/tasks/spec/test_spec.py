@@ -11,7 +11,7 @@ from doubles.specs import a_spec, spec_data
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.spec.evaluation import Spec, load_spec, spec_digest
-from assay.tasks.spec.goals import Budget, Target, Threshold
+from assay.tasks.spec.goals import Budget, Limit, Target
 from assay.tasks.spec.people import Deadline
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.template import spec_template
@@ -60,7 +60,7 @@ def test_the_template_loads_as_it_stands(tmp_path):
 
 def test_the_template_names_every_key_of_a_spec_and_of_its_parts():
     named = set(re.findall(r"[\s{]([a-z_]+):", spec_template()))
-    parts = (Spec, Pool, Target, Budget, Threshold, Deadline)
+    parts = (Spec, Pool, Target, Budget, Limit, Deadline)
     assert {key for part in parts for key in part.model_fields} - named == {"task"}   # made of labels
 
 
@@ -325,5 +325,6 @@ def test_threshold_is_read_as_limit_until_1_0():
     assert old == new
     assert old.to_json()["limit"] == limit
     assert "threshold" not in old.to_json()
-    assert "`limit` and `threshold` are the same key" in refused(spec_data() | {"limit": limit, "threshold": limit})
+    both = spec_data() | {"limit": limit, "threshold": limit}
+    assert "`limit` and `threshold` are the same key" in refused(both)
     assert "limit: {min: 0.80}" in spec_template()
