@@ -18,6 +18,7 @@ from assay.flows.report.labelled import (
     predicted_and_said,
     probabilities_held,
     score_axis,
+    texts_of_errors,
 )
 from assay.flows.report.outlook import read_audit_price
 from assay.flows.weighted.judges import read_judges
@@ -69,6 +70,7 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
     spec, limit = opened.spec, opened.spec.limit
     weighted, more = _weighted(opened), more_labels(opened, standing)
     labelled = labelled_items(opened, weighted)
+    errors = errors_found(opened, labelled)
     return ReportData(
         evaluation=opened.name,
         state=standing.state,
@@ -99,7 +101,8 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         target_variance=spec.target.variance,
         outcome=spec.labels.outcome,
         pairs=predicted_and_said(opened, labelled),
-        errors=errors_found(opened, labelled),
+        errors=errors,
+        error_texts=texts_of_errors(opened, errors),
         score_axis=score_axis(opened, labelled),
         reliability=probabilities_held(opened, weighted),
         positive=spec.labels.positive_name or "",

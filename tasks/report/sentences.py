@@ -74,7 +74,7 @@ def stopped(data: ReportData) -> str:
             return f"The target was met at two looks in a row: {target(data) or data.stopped_by}."
         case "budget":
             spent = f"The budget of {wording.plural(data.budget, 'label', 'labels')} was spent"
-            unmet = target(data)
+            unmet = None if any(one.beyond_target for one in data.extensions) else target(data)
             return spent + (f" before the target was met at two looks in a row ({unmet})." if unmet else ".")
         case "pool":
             return "Nothing was left whose label could change the measure."
@@ -89,10 +89,13 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
     for one in extensions:
         who = f", by {one.by}" if one.by else ""
         why = f" ({one.reason})" if one.reason else ""
-        beyond = "; its target had been met and no longer stops it" if one.beyond_target else ""
+        # one that met its target may have spent less than its budget, and be extended to less than that
+        now = wording.plural(one.labels, "label")
         lines.append(
+            f"After round {one.rounds} had met the target, it was extended to {now} in all{who}{why}; the "
+            "target no longer stops it." if one.beyond_target else
             f"After round {one.rounds} had given a result, it was extended from a budget of "
-            f"{wording.count(one.labels_before)} to {wording.plural(one.labels, 'label')}{who}{why}{beyond}."
+            f"{wording.count(one.labels_before)} to {now}{who}{why}."
         )
     if extensions and extensions[-1].corrected:
         last = extensions[-1]
@@ -107,10 +110,10 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
 
 
 def verdict(data: ReportData) -> tuple[str, str] | None:
-    """The verdict in a word, and what it rests on; None when no limit was set."""
+    """The verdict in a word, and what it rests on; None without limit or comparison."""
     allowed, first = limit(data), data.estimates[0]
     if allowed is None:
-        return None
+        return comparison.verdict_of_all(data)
     name = named_row(first)
     match data.verdict:
         case "ok":
