@@ -17,7 +17,7 @@ from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import means_monitor, monitors
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.report.history.words import STATES, value_in_words
+from assay.tasks.report.history.words import STATES, no_data_in_words, value_in_words
 
 
 @click.command()
@@ -66,7 +66,8 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
 
 def _monitor(store: Store, name: str, as_json: bool) -> int:
     """Say where a monitor stands: its newest window."""
-    rows = read_monitor_history(store, name).rows
+    history = read_monitor_history(store, name)
+    rows = history.rows
     if as_json:
         told: MonitorStandingJson = {
             "monitor": name, "window": rows[-1].window if rows else None,
@@ -74,12 +75,12 @@ def _monitor(store: Store, name: str, as_json: bool) -> int:
         }
         print_json(told)
         return standing_code(rows)
-    said = "no window has been opened yet"
-    if rows:
+    said = no_data_in_words(history) or "no window has been opened yet"
+    if rows and not history.without_data:
         place = rows[-1].overall
         value = "" if place is None else f", {value_in_words(place.measured)}"
         said = f"window {rows[-1].window}: {STATES[rows[-1].state]}{value}"
-    click.echo(f"{name}: a monitor; {said}; all windows: assay history {name}")
+    click.echo(f"{name}: a monitor; {said.rstrip('.')}; all windows: assay history {name}")
     return standing_code(rows)
 
 

@@ -63,7 +63,7 @@ def errors_found(opened: Opened, items: Sequence[LabelledItem]) -> WrongPredicti
 
 
 def texts_of_errors(opened: Opened, errors: WrongPredictions | None) -> dict[str, str]:
-    """Item -> what people saw of it, of the errors that are listed; nothing of those that nobody was asked."""
+    """Item -> what people saw of it, of the errors that are listed; nothing where nobody was asked."""
     found: dict[str, str] = {}
     listed = {} if errors is None else {one.item_id: one.round for one in errors.items}
     for number in sorted(set(listed.values())):

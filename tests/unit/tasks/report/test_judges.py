@@ -51,8 +51,8 @@ def test_nothing_saved_and_nothing_known_are_said():
     few = judges_in_words(judges(labels=60, random_labels=180, saved=2 / 3, saved_at_most=2 / 3)).lines[-1]
     assert few == (
         "With the judge, and items chosen by it, 60 labels did the work of about 180 labels of a random "
-        "sample: 67% were saved. A judge that never errs would have saved no more, as no evaluation meets its "
-        "target with fewer than 100 labels; it would have made the interval narrower."
+        "sample: 67% were saved. A judge that never errs would have saved no more, as no evaluation meets "
+        "its target with fewer than 100 labels; it would have made the interval narrower."
     )
     odd = judges_in_words(judges(random_labels=263)).lines[-1]
     assert "about 260 labels" in odd, "as the price has it"
