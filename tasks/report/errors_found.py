@@ -84,9 +84,9 @@ def _line(one: LabelledItem, text: str) -> ErrorLine:
     if len(text) > _LONGEST:
         text = text[: _LONGEST - 4].rpartition(" ")[0] + " ..."
     return ErrorLine(
-        item=one.item_id, text=text, predicted=one.predicted_text, label=one.label_text, score=_number(one.score),
-        probability=_number(one.probability), round=wording.count(one.round), why=_why(one),
-        weight=_weight(one.weight),
+        item=one.item_id, text=text, predicted=one.predicted_text, label=one.label_text,
+        score=_number(one.score), probability=_number(one.probability), round=wording.count(one.round),
+        why=_why(one), weight=_weight(one.weight),
     )
 
 
