@@ -24,7 +24,7 @@ pool:
   # systems: {old: {prediction: p1}, new: {prediction: p2}}, without score and prediction (docs/outcomes.md)
   # baseline: old                # whom the others are compared with; pairs: all compares every two
   display: [name_a, name_b]      # the only columns people see
-  # show_as: {photo: image}      # text (default), image (a URL) or html
+  # show_as: {photo: image}      # text (default), image (a URL), html or markdown
   segments: []                   # columns that split the pool, such as [region]
   # judge: [gpt, rules]          # columns that guess the label, with more than two classes, grades or numbers
   # cluster: prompt              # what items come together in; intervals are then over clusters
