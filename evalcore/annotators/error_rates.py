@@ -25,7 +25,6 @@ this, and then repeated answers make people look better than they are; gold does
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta
 
 from assay.evalcore.annotators.dawid_skene import dawid_skene
 from assay.evalcore.annotators.votes import UNKNOWN, Votes
@@ -167,6 +166,8 @@ def _whatever_the_truth(
 
 def _below_guessing(wrong: Floats, right: Floats, most: float, rng: np.random.Generator) -> Floats:
     """Draws (J,) of error rates below `most`, from how many answers were wrong and right."""
+    from scipy.stats import beta  # more than a second to import, and few evaluations need it
+
     lower = beta.cdf(most, _PRIOR + wrong, _PRIOR + right)
     return np.asarray(beta.ppf(rng.random(len(wrong)) * lower, _PRIOR + wrong, _PRIOR + right))
 

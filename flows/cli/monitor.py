@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from assay.flows.alerts.delivery import deliver
+from assay.flows.cli.look import standing_code
 from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
 from assay.flows.cli.printed.commands import ScheduledJson, TickJson
 from assay.flows.cli.working import working
@@ -32,11 +33,6 @@ from assay.tasks.report.history.words import STATES, again_in_words, no_data_in_
 from assay.tasks.settings import Settings
 from assay.tasks.spec.monitor import load_monitor_spec
 from assay.tasks.telemetry import otel, prometheus
-
-_EXIT_CODES = {
-    "ok": 0, "breach": 3, "inconclusive": 4, "waiting": 5, "stale": 5, "unlabelled": 4, "missing": 4,
-    "empty": 0, "small": 0, "failed": 1,
-}
 
 
 @click.command()
@@ -252,11 +248,3 @@ def _exit_code(done: Tick, told: History, window: str | None, failed: bool) -> i
     if stands == 3 or any(verdict.verdict == "breach" for verdict in done.verdicts):
         return 3
     return 1 if failed else stands
-
-
-def standing_code(rows: Sequence[HistoryRow]) -> int:
-    """3 where the newest judged window is in breach, else the code of the newest window; 0 without one."""
-    judged = [row for row in rows if row.verdict is not None]
-    if judged and judged[-1].state == "breach":
-        return 3
-    return _EXIT_CODES[rows[-1].state] if rows else 0

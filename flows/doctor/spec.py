@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
 from assay.evalcore.plurals import plural
-from assay.flows.doctor.pool import ExaminedPool, Watch, examine_pool
+from assay.flows.doctor.pool import QUICK_WORLDS, ExaminedPool, Watch, examine_pool
 from assay.tasks.doctor.cost import of_all_rows
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
@@ -155,7 +155,8 @@ def _prognosis(
         ahead = prognosis(
             examined.numbers.columns(supplied=spec.pool.probability is not None), spec.choice,
             targets, measures=spec.measures, confidence=spec.target.confidence, budget=spec.budget.labels,
-            batch_size=spec.batch_size, worlds=Settings().forecast_worlds, played=watch.worlds,
+            batch_size=spec.batch_size, played=watch.worlds,
+            worlds=Settings().forecast_worlds or QUICK_WORLDS,
         )
         return of_all_rows(ahead, times), []
     except AssayError as error:
