@@ -6,7 +6,7 @@ from typing import Any
 from assay.evalcore.forecast.prognosis import Cost, HiddenPrice, Prognosis
 from assay.evalcore.plurals import plural
 from assay.tasks.doctor.printed import PrognosisPart
-from assay.tasks.report.forecast import forecast_json, how_sure
+from assay.tasks.report.forecast import forecast_json, words_of_range
 from assay.tasks.report.price import two_figures
 
 _WORTH_SAYING = 0.05    # chance that a random sample says nothing, from which on it is told
@@ -56,15 +56,25 @@ def prognosis_lines(ahead: Prognosis) -> list[str]:
 
 
 def _price(measure: str, cost: Cost) -> str:
-    """`f1 to ± 0.05 takes about 420 labels (80% sure: 300 to 610), a random sample about 1,100.`"""
+    """`f1 to ± 0.05 takes about 420 labels, a random sample about 1,100. ...`"""
     found, goal = cost.forecast, f"{measure} to ± {cost.forecast.goal.half_width:g}"
     needed = cost.random_labels
     simple = "" if needed is None else f", a random sample about {two_figures(needed):,}"
+    pools = f"{found.worlds} pools that were simulated"
     if found.labels is None:
-        return (f"{goal} probably takes more than {plural(found.horizon, 'label')}{simple} (chance that it "
-                f"does not: about {found.share:.0%}).")
-    sure = how_sure(found, plural(found.horizon, "label"))
-    return f"{goal} takes about {plural(found.labels, 'label')}{sure}{simple}."
+        error = "" if found.share_error is None else f", give or take {100 * found.share_error:.0f} points"
+        return (
+            f"{goal} probably takes more than {plural(found.horizon, 'label')}{simple}. Of {pools}, "
+            f"{found.share:.0%} got there with {found.horizon:,}{error}."
+        )
+    said = (
+        f"{goal} takes about {plural(found.labels, 'label')}{simple}. In the middle 80% of {pools} it took "
+        f"{words_of_range(found.low, found.high, found.horizon)}."
+    )
+    if found.share_error is None:
+        return said
+    within = words_of_range(found.least, found.most, found.horizon)
+    return f"{said} More pools could move the {found.labels:,} to anywhere from {within}."
 
 
 def _hidden(measure: str, price: HiddenPrice) -> str:

@@ -52,23 +52,28 @@ def forecast_json(found: Forecast) -> ForecastJson:
 
 
 def forecast_in_words(found: Forecast, budget: int | None = None) -> str:
-    """`± 0.05 takes about 420 labels (80% sure: 300 to 610)`, or that it takes more than the horizon."""
+    """`± 0.05 takes about 420 labels (...; 300 to 610 in ...)`, or that it takes more than the horizon.
+
+    With the error of having simulated only so many worlds, where there is one.
+    """
     what = _goal(found.goal)
     most = "the budget" if budget is not None and found.horizon == budget else "what was simulated"
     if found.labels is None:
-        return (f"{what} is likely to take more than {most}, {plural(found.horizon, 'label')} (chance that "
-                f"it does not: about {found.share:.0%})")
+        reached = f"met in {found.share:.0%} of plausible worlds"
+        if found.share_error is not None:
+            error = f"± {100 * found.share_error:.0f} points"
+            reached = f"met in {found.share:.0%} of {found.worlds} plausible worlds, {error}"
+        return f"{what} is likely to take more than {most}, {plural(found.horizon, 'label')} ({reached})"
     again = f", {found.more:,} more than now" if found.labels_now else ""
-    return f"{what} takes about {plural(found.labels, 'label')}{again}{how_sure(found, most)}"
-
-
-def how_sure(found: Forecast, most: str) -> str:
-    """` (80% sure: 300 to 610)`; where the range has no end, that it may be more than `most`."""
-    if found.high is None:
-        return f", perhaps more than {most}"
-    if found.low in (None, found.high):
-        return ""
-    return f" (80% sure: {found.low:,} to {found.high:,})"
+    worlds, luck = "plausible worlds", ""
+    if found.share_error is not None:
+        worlds = f"{found.worlds} plausible worlds"
+        luck = f"{words_of_range(found.least, found.most, found.horizon)} with the error of simulation; "
+    middle = words_of_range(found.low, found.high, found.horizon)
+    return (
+        f"{what} takes about {plural(found.labels, 'label')}{again} ({luck}{middle} in the middle 80% of "
+        f"{worlds})"
+    )
 
 
 def audit_json(price: AuditPrice) -> Any:
@@ -93,6 +98,12 @@ def audit_in_words(price: AuditPrice) -> str:
     )
 
 
+def words_of_range(low: int | None, high: int | None, horizon: int) -> str:
+    """`300 to 610`; None: more than the horizon."""
+    ends = [f"more than {horizon:,}" if end is None else f"{end:,}" for end in (low, high)]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def _interval(lower: float, upper: float) -> str:
     ends = wording.number(lower, _DIGITS, ROUND_FLOOR), wording.number(upper, _DIGITS, ROUND_CEILING)
     return ", ".join(ends)
@@ -103,4 +114,4 @@ def _goal(goal: Goal) -> str:
         return f"± {goal.half_width:g}"
     if goal.variance is not None:
         return f"a variance of {goal.variance:g}"
-    return "a verdict against the limit"
+    return "a verdict against the threshold"

@@ -32,7 +32,7 @@ def a_forecast(goal=None, **changed):
         ),
         (
             a_forecast(labels=None, share=0.25, goal=Goal(threshold=(0.8, None))),
-            "a verdict against the limit is likely to take more than the budget, 1,500 labels (met in "
+            "a verdict against the threshold is likely to take more than the budget, 1,500 labels (met in "
             "25% of plausible worlds)",
         ),
         (
