@@ -74,8 +74,8 @@ def answer(found: "Demo") -> list[str]:
     standing, n = found.standing, found.opened.manifest.rows
     first, *others = [row for row in standing.rows() if row.segment is None]
     true = found.truth[first.measure]
-    known = first.lower is not None and first.upper is not None
-    held = "inside" if known and first.lower <= true <= first.upper else "outside"
+    low, high = first.lower, first.upper
+    held = "inside" if low is not None and high is not None and low <= true <= high else "outside"
     wide = price.wide_in_words(first, standing.positive)
     besides = "; ".join(
         f"{row.measure} {wording.in_words(row.value, row.lower, row.upper)}, in truth "

@@ -59,7 +59,7 @@ def _of_measures(
                 f"{choice.name!r} needs a probability of each class; give pool.probability: {{prefix: p_}} "
                 "or {class: column}"
             )
-        if "prediction" in needs and pool.prediction is None and pool.limit is None:
+        if "prediction" in needs and pool.prediction is None and pool.threshold is None:
             yield f"measure[{i}]", f"{choice.name!r} needs pool.prediction: name the column of predictions"
         if "score" in needs and pool.segments and kind.counted is None:
             yield f"measure[{i}]", f"{choice.name!r} has no estimates by segment so far; leave those out"
