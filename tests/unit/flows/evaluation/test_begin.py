@@ -22,12 +22,12 @@ def test_what_a_freeze_left_behind_that_was_killed_at_its_end_is_removed(tmp_pat
 
 def test_one_that_was_recorded_with_a_threshold_resumes_with_the_limit(tmp_path):
     """`threshold` is what `limit` was called."""
-    spec, store = small_spec(tmp_path, limit={"min": 0.8}), MemoryStore()
-    begin(store, spec, FakeDesk())
-    key = f"{spec.name}/spec.json"
-    store.discard(key)
-    recorded = RecordedSpec(spec={k: v for k, v in spec.to_json().items() if k != "limit"}
-                            | {"threshold": {"min": 0.8}}, versions=versions())
-    write_spec(Ledger(store, spec.name), recorded)
-    opened = begin(store, spec, FakeDesk())
-    assert opened.spec == spec
+    spec, now, store = small_spec(tmp_path, limit={"min": 0.8}), MemoryStore(), MemoryStore()
+    begin(now, spec, FakeDesk())
+    told = spec.to_json()
+    old = {key: value for key, value in told.items() if key != "limit"} | {"threshold": told["limit"]}
+    write_spec(Ledger(store, spec.name), RecordedSpec(spec=old, versions=versions()))
+    for key in list(now.keys()):
+        if not key.endswith("/spec.json"):
+            store.put(key, now.get(key))
+    assert begin(store, spec, FakeDesk()).spec == spec
