@@ -89,7 +89,7 @@ def wanted(deliver: Any, block: Any) -> list[Automation]:
             name="assay: breach",
             description="A verdict is a breach.",
             trigger=_event([events.VERDICT + "breach"]),
-            actions=[_notify(block, "Assay: {{ event.resource.name }} breached its threshold",
+            actions=[_notify(block, "Assay: {{ event.resource.name }} breached its limit",
                              "{{ event.payload.measure }} {{ event.payload.said }}, "
                              "{{ event.payload.labels }} labels. The alert says more.")],
         ),

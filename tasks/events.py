@@ -10,7 +10,7 @@ time report one event.
 
     assay.round.closed          {evaluation, round, estimate, lower, upper, measure, labels, ...}
     assay.evaluation.finished   the same, and {stopped_by, verdict}
-    assay.verdict.<verdict>     the same, where there was a threshold: ok, breach or inconclusive
+    assay.verdict.<verdict>     the same, where there was a limit: ok, breach or inconclusive
     assay.alert.raised          {owner, key, kind, severity, subject}; an automation delivers at once
 
 The resource is `assay.evaluation.<name>`, or `assay.monitor.<name>`.

@@ -51,7 +51,7 @@ COLUMNS = (
     "prediction", "score", "probability", "judge", "cluster", "systems", "features", "show", "segments", "id",
 )
 _OF_SPEC = {      # argument -> key, of those with another name in a spec
-    "outcome": "labels", "measures": "measure", "limit": "threshold", "target": "target", "budget": "budget",
+    "outcome": "labels", "measures": "measure", "limit": "limit", "target": "target", "budget": "budget",
 }
 _DEFAULTS = {"method": "auto", "seed": 0, "batch_size": BATCH_SIZE}   # what a spec takes for not said
 _LABELS: TypeAdapter[Any] = TypeAdapter(Labels)
@@ -82,7 +82,7 @@ def spec_of(source: Source, asked: Mapping[str, Any]) -> Spec:
            if name not in (*OF_POOL, *_OF_SPEC, "confidence", "store")},
     }
     if "limit" in given:
-        data["threshold"] = given["limit"]
+        data["limit"] = given["limit"]
     if "name" not in data:
         data["name"] = _named(data)
     try:

@@ -38,16 +38,15 @@ from assay.evalcore.types import Floats, Ints
 POSTERIOR_NOTE = (
     "It is made to hold where the model of the labels errs. It spans what the model says, what the model and "
     "the sample say together, and what is true if more positives hide among low scores; while labels are "
-    "few, also what the sample says alone. docs/certification.md has how often it held the truth. It fails "
-    "in one known way: where positives score like any negative, the value is too high until one of them is "
-    "found, and only the wide interval holds."
+    "few, also what the sample says alone. It fails in one known way: where positives score like any "
+    "negative, the value is too high until one of them is found, and only the wide interval holds."
 )
 ANYTIME_NOTE = (
     "A confidence sequence: it may be looked at after every round, and stopped at any, without a correction. "
     "It joins the combined estimate's interval and the posterior's with a heavier tail, both 2.84 standard "
     "errors out at 95%, and the design's own bounds. That it covers at all looks at once is measured, not "
-    "proved: in 98.5% of runs on 54 pools. It takes 1.6 to 1.8 times the labels of the usual interval "
-    "(docs/stopping.md). Until a positive is found it reaches as far as the usual interval."
+    "proved: in 98.5% of runs on 54 pools. It takes 1.6 to 1.8 times the labels of the usual interval. "
+    "Until a positive is found it reaches as far as the usual interval."
 )
 _SAMPLING = (
     "Items were drawn at random, more often where a label was expected to tell more about the measures. The "

@@ -33,7 +33,7 @@ class Recalibrated(Sampled):
     interval: ClassVar[str] = "model and design"
     interval_note: ClassVar[str] = (
         "Student's interval of the difference estimator, whose variance is drawn towards what was guessed "
-        "while labels are few. docs/outcomes.md has how often it covered."
+        "while labels are few."
     )
     modelled: ClassVar[bool] = True
 

@@ -98,7 +98,7 @@ def raise_verdicts(
 
     looks: the estimates the rounds were closed with. Revisions are read: they must be complete.
     """
-    threshold, alerts = opened.spec.threshold, opened.spec.alerts or _DEFAULTS
+    limit, alerts = opened.spec.limit, opened.spec.alerts or _DEFAULTS
     new = []
     for change in verdict_changes(opened, looks, finished=ending is not None):
         moment = change.moment
@@ -109,8 +109,8 @@ def raise_verdicts(
             about=opened.name,
             now=_reading(moment),
             before=None if change.before is None else _reading(change.before),
-            minimum=None if threshold is None else threshold.min,
-            maximum=None if threshold is None else threshold.max,
+            minimum=None if limit is None else limit.min,
+            maximum=None if limit is None else limit.max,
             notes=_notes(opened, moment, ending if moment.final else None),
             links=report_links(alerts, opened.name),
         )
@@ -125,7 +125,7 @@ def verdict_changes(
     """The changes of the verdict that people are told of, in order; see raise_verdicts."""
     alerts = opened.spec.alerts or _DEFAULTS
     stopped = finished or bool(opened.extensions)
-    if opened.spec.threshold is None or not looks or not (stopped or alerts.each_round):
+    if opened.spec.limit is None or not looks or not (stopped or alerts.each_round):
         return
     told = moments(looks, read_reissues(opened.ledger), finished, opened.extensions)
     if not alerts.each_round:

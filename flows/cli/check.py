@@ -6,12 +6,13 @@ from typing import Literal
 
 import click
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.evaluation.stopping import Verdict, verdict_of_interval
 from assay.flows.cli.output import json_option, print_json, store_named, store_option
-from assay.flows.cli.printed.commands import CheckedJson, CheckJson
-from assay.flows.record.opened import open_evaluation
+from assay.flows.cli.printed.commands import CheckedJson, CheckedPoolJson, CheckJson
+from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
+from assay.tasks.pool.same_source import FrozenPool, SourceChanged, refuse_changed_source
 from assay.tasks.report import EstimateRow, wording
 from assay.tasks.spec.evaluation import Spec
 
@@ -44,8 +45,34 @@ class Checked:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedPool:
+    """The pool of an evaluation, after its source was compared with it."""
+
+    pool: FrozenPool
+    source: str
+    not_compared: str | None    # why not; None where the source holds the pool
+
+    @property
+    def text(self) -> str:
+        """In one line."""
+        if self.not_compared is None:
+            return f"pool: {self.pool.text}; {self.source} holds it"
+        return f"pool: {self.pool.text}; not compared with what is there now: {self.not_compared}"
+
+    def to_json(self) -> CheckedPoolJson:
+        """The entry `pool`."""
+        pool, why = self.pool, self.not_compared
+        return {
+            "items": pool.items, "digest": pool.digest, "frozen": pool.frozen, "source": self.source,
+            "same": True if why is None else None, "not_compared": why,
+        }
+
+
 @click.command()
 @click.argument("name")
+@click.option("--source", default=None, metavar="FILE",
+              help="Demand that this file (or folder, or glob) holds the pool of the evaluation.")
 @click.option("--measure", default=None, metavar="NAME", help="The measure to check [default: the first].")
 @click.option("--min", "low", type=float, default=None, metavar="X", help="It must be at least X.")
 @click.option("--max", "high", type=float, default=None, metavar="X", help="It must be at most X.")
@@ -58,49 +85,74 @@ class Checked:
 @store_option
 @json_option
 def check(
-    name: str, measure: str | None, low: float | None, high: float | None, class_name: str | None,
-    system: str | None, baseline: str | None, markdown: bool, where: str | None, as_json: bool,
+    name: str, source: str | None, measure: str | None, low: float | None, high: float | None,
+    class_name: str | None, system: str | None, baseline: str | None, markdown: bool, where: str | None,
+    as_json: bool,
 ) -> int:
     """Compare an evaluation with a limit or with its baseline, for a pipeline that has to decide.
 
-    Without --min and --max the limit is the spec's threshold, or with --baseline 0: no worse.
+    Without --min and --max the limit is the spec's, or with --baseline 0: no worse.
     The verdict is about the whole interval, not the value: ok if all of it is within the limit.
+
+    The numbers are about the frozen pool. If its source holds something else by now, the command is refused;
+    if the source is not there, that is said. --source demands that a file is the pool, wherever it is.
 
     Exit code 0: ok; 3: breach; 4: inconclusive; 5: the evaluation has not finished.
 
     \b
     Example:
       assay check restaurant-dedup --min 0.8
+      assay check restaurant-dedup --min 0.8 --source predictions.csv
       assay check two-models --baseline v1 --measure f1 --min -0.01 --markdown >> $GITHUB_STEP_SUMMARY
     """
     opened = open_evaluation(store_named(where), name)
+    pool = _compared(opened, source)
     standing = current_standing(opened)
     if low is None and high is None:
         low, high = _limit(opened.spec, measure, baseline)
-    wanted = _wanted(standing, measure, class_name, system, baseline)
+    finished = standing.state == "finished"
+    rows = [row for row in standing.rows() if row.segment is None]
+    # before the first round is closed there is nothing to look up
+    wanted = _wanted(rows, name, measure, class_name, system, baseline) if rows or finished else []
     checks = [
         Checked(row=row, low=low, high=high, verdict=verdict_of_interval(row.lower, row.upper, low, high))
         for row in wanted
     ]
-    finished = standing.state == "finished"
     code = _exit_code(checks) if finished else 5
     if as_json:
         told: CheckedJson = {
-            "evaluation": name, "state": standing.state, "labels": standing.labels,
+            "evaluation": name, "state": standing.state, "pool": pool.to_json(), "labels": standing.labels,
             "checks": [one.to_json() for one in checks], "exit_code": code,
         }
         print_json(told)
     else:
-        click.echo(_markdown(standing, checks) if markdown else _lines(standing, checks))
+        click.echo(_markdown(standing, checks, pool) if markdown else _lines(standing, checks, pool))
     return code
+
+
+def _compared(opened: Opened, source: str | None) -> ComparedPool:
+    """The pool, compared with `source`, or else with its own one if that can be looked at.
+
+    Raises SourceChanged where it holds something else; BadInput where `source` cannot be looked at.
+    """
+    pool, why = FrozenPool.of(opened.ledger, opened.spec, opened.manifest), None
+    try:
+        refuse_changed_source(opened.ledger, opened.spec, opened.manifest, source=source)
+    except SourceChanged:
+        raise
+    except AssayError as error:
+        if source is not None:
+            raise BadInput(f"--source: {error}") from None
+        why = str(error)
+    return ComparedPool(pool=pool, source=source or pool.source, not_compared=why)
 
 
 def _limit(spec: Spec, measure: str | None, baseline: str | None) -> tuple[float | None, float | None]:
     """What counts as ok where the command does not say it. Raises BadInput where nothing does."""
     if baseline is not None:
         return (None, 0.0) if _is_error(spec, measure) else (0.0, None)
-    if spec.threshold is not None and measure in (None, spec.measure[0].name):
-        return spec.threshold.min, spec.threshold.max
+    if spec.limit is not None and measure in (None, spec.measure[0].name):
+        return spec.limit.min, spec.limit.max
     raise BadInput("give --min, --max, or both: the spec has no limit for this measure")
 
 
@@ -113,12 +165,12 @@ def _is_error(spec: Spec, measure: str | None) -> bool:
 
 
 def _wanted(
-    standing: Standing, measure: str | None, class_name: str | None, system: str | None, baseline: str | None
+    rows: Sequence[EstimateRow], name: str, measure: str | None, class_name: str | None, system: str | None,
+    baseline: str | None,
 ) -> list[EstimateRow]:
     """The estimates that are asked about. Raises BadInput naming those there are."""
-    rows = [row for row in standing.rows() if row.segment is None]
     if not rows:
-        raise BadInput(f"evaluation {standing.evaluation!r} has no estimate yet; close its first round")
+        raise BadInput(f"evaluation {name!r} has no estimates; assay status {name} says why")
     measure = measure or rows[0].measure
     found = [
         row for row in rows
@@ -127,7 +179,7 @@ def _wanted(
     ]
     if not found:
         there = ", ".join(dict.fromkeys(row.what for row in rows))
-        raise BadInput(f"evaluation {standing.evaluation!r} has no such estimate; it has {there}")
+        raise BadInput(f"evaluation {name!r} has no such estimate; it has {there}")
     return found
 
 
@@ -138,24 +190,26 @@ def _exit_code(checks: Sequence[Checked]) -> Literal[0, 3, 4]:
     return next((_EXIT[v] for v in worse if v in verdicts), 0)
 
 
-def _lines(standing: Standing, checks: Sequence[Checked]) -> str:
+def _lines(standing: Standing, checks: Sequence[Checked], pool: ComparedPool) -> str:
     said = [
         f"  {one.row.what}: {_value(one.row)}, {one.limit}: {one.verdict}" for one in checks
     ]
-    return "\n".join([f"{standing.evaluation}: {_how_far(standing)}", *said])
+    return "\n".join([f"{standing.evaluation}: {_how_far(standing)}", *said, f"  {pool.text}"])
 
 
-def _markdown(standing: Standing, checks: Sequence[Checked]) -> str:
+def _markdown(standing: Standing, checks: Sequence[Checked], pool: ComparedPool) -> str:
     rows = [
         f"| {_cell(one.row.what)} | {wording.value(one.row)} | {wording.interval(one.row)} | {one.limit} "
         f"| {one.verdict} |"
         for one in checks
     ]
-    confidence = wording.percent(checks[0].row.confidence)
+    table = []
+    if checks:
+        confidence = wording.percent(checks[0].row.confidence)
+        table = [f"| measure | value | {confidence} interval | limit | verdict |",
+                 "| --- | --- | --- | --- | --- |", *rows, ""]
     return "\n".join([
-        f"**{_cell(standing.evaluation)}**: {_how_far(standing)}", "",
-        f"| measure | value | {confidence} interval | limit | verdict |",
-        "| --- | --- | --- | --- | --- |", *rows,
+        f"**{_cell(standing.evaluation)}**: {_how_far(standing)}", "", *table, _cell(pool.text),
     ])
 
 
@@ -166,7 +220,10 @@ def _value(row: EstimateRow) -> str:
 
 def _how_far(standing: Standing) -> str:
     labels = wording.plural(standing.labels, "label", "labels")
-    return f"{labels}, finished" if standing.state == "finished" else f"{labels} so far, not finished"
+    if standing.state == "finished":
+        return f"{labels}, finished"
+    first = "" if standing.rows() else "; no estimate before the first round is closed"
+    return f"{labels} so far, not finished{first}"
 
 
 def _cell(text: str) -> str:

@@ -6,6 +6,7 @@ the first sentence of the command's own help.
 """
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -153,6 +154,10 @@ class Commands(click.Group):
             outline = outline_of(name)
             if outline is not None:
                 return name, outline, rest
+        if name not in COMMANDS and not ctx.resilient_parsing:
+            near = get_close_matches(name, COMMANDS, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(COMMANDS)}"
+            ctx.fail(f"no such command {name!r}{meant}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

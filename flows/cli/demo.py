@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.flows.cli.output import file_link, json_option, print_json
+from assay.flows.cli.output import file_link, is_verbose, json_option, print_json
 from assay.flows.cli.printed.commands import DemoJson, RandomSampleJson
 from assay.flows.cli.progress import ProgressDisplay
 from assay.flows.cli.standing import print_standing
+from assay.tasks.report import price, wording
 
 if TYPE_CHECKING:
     from assay.flows.demo.run import Demo
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
               show_default=True, metavar="FOLDER", help="Folder for pool, ledger and report.")
 @click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True,
               help="Fixes the pool and every random choice.")
+@click.option("--verbose", is_flag=True, help="Print all that is known at the end, not the answer alone.")
 @json_option
-def demo(label_studio: bool, out: Path, seed: int, as_json: bool) -> int:
+def demo(label_studio: bool, out: Path, seed: int, verbose: bool, as_json: bool) -> int:
     """Evaluate a record matcher on 220,000 candidate pairs of which few match; about a minute, offline.
 
     The truth is known. So the output compares the estimate with the truth, and with what random sampling
@@ -42,8 +44,11 @@ def demo(label_studio: bool, out: Path, seed: int, as_json: bool) -> int:
         )
     if as_json:
         print_json(_to_json(found))
-    else:
+    elif verbose or is_verbose():
         _print(found)
+    else:
+        for line in answer(found):
+            click.echo(line)
     return found.standing.exit_code
 
 
@@ -62,6 +67,32 @@ def _to_json(found: "Demo") -> DemoJson:
         "report": str(found.report.html),
         "ledger": found.ledger,
     }
+
+
+def answer(found: "Demo") -> list[str]:
+    """What was asked, in a few lines: the estimate, both intervals, the price, the truth, and the report."""
+    standing, n = found.standing, found.opened.manifest.rows
+    first, *others = [row for row in standing.rows() if row.segment is None]
+    true = found.truth[first.measure]
+    low, high = first.lower, first.upper
+    held = "inside" if low is not None and high is not None and low <= true <= high else "outside"
+    wide = price.wide_in_words(first, standing.positive)
+    besides = "; ".join(
+        f"{row.measure} {wording.in_words(row.value, row.lower, row.upper)}, in truth "
+        f"{found.truth[row.measure]:.3f}" for row in others
+    )
+    named = wording.measure_name(first.measure)
+    return [
+        f"{named} is about {wording.value(first)} ({wording.percent(first.confidence)} interval "
+        f"{wording.interval(first)}).",
+        *([f"  {wide}."] if wide else []),
+        f"  The truth is {true:.3f}, {held} the interval: all {n:,} pairs of this pool are labelled.",
+        f"  It took {standing.labels:,} labels; a random sample would have needed "
+        f"{price.random_labels(first)} for this interval.",
+        f"  Besides: {besides}.",
+        f"Report: {file_link(found.report.html)}",
+        f"More: assay demo --verbose; assay status {found.opened.name} --store {found.ledger}",
+    ]
 
 
 def _print(found: "Demo") -> None:

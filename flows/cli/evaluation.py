@@ -24,25 +24,34 @@ from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.alerts.listing import deliveries_in_words, undelivered
 from assay.tasks.doctor.told import Told
+from assay.tasks.ledger.layout import manifest
+from assay.tasks.pool.same_source import FrozenPool
 from assay.tasks.report import wording
 from assay.tasks.spec.evaluation import load_spec
 
 spec_argument = click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC")
+name_option = click.option(
+    "--name", default=None, metavar="NAME",
+    help="Name the evaluation so, not as the spec does: in a pipeline, a name with the commit in it.",
+)
 
 
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path), metavar="SPEC_OR_FILE")
 @columns_told
+@name_option
 @store_option
 @click.option("--wait", type=click.FloatRange(min=0), default=None, metavar="MINUTES",
               help="How long to wait for people; 0 looks once [default: no limit].")
 @json_option
-def run(spec: Path, told: Told, where: str | None, wait: float | None, as_json: bool) -> int:
+def run(
+    spec: Path, told: Told, name: str | None, where: str | None, wait: float | None, as_json: bool
+) -> int:
     """Begin an evaluation and drive it until it stops.
 
     Shows each round as it closes, and waits for people in between. At the end, the alerts that wait are sent.
     Interrupt it at any time: nothing is lost, and the same command resumes. If another spec has begun under
-    the same name, the command is refused.
+    the same name, or the file of predictions has changed since, the command is refused.
 
     FILE instead of a spec is for a first try, on predictions with known labels: its columns are guessed as
     `assay doctor` does, a spec is written beside you, and labels are taken from the file. Nobody is asked.
@@ -52,12 +61,13 @@ def run(spec: Path, told: Told, where: str | None, wait: float | None, as_json: 
       assay run predictions.csv --label is_spam
       assay run restaurant.yaml
       assay run restaurant.yaml --store s3://bucket/ledger --json | jq .estimates
+      assay run restaurant.yaml --name restaurant-$GITHUB_SHA --wait 0
     """
     from assay.flows.evaluation.begin import begin
     from assay.flows.evaluation.drive import Patience, drive
 
     spec = spec_of(spec, told, can_ask(as_json))
-    asked = load_spec(spec)
+    asked = load_spec(spec, name)
     store = store_for(where, asked)
     with ProgressDisplay(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
@@ -72,7 +82,8 @@ def run(spec: Path, told: Told, where: str | None, wait: float | None, as_json: 
             )
         except KeyboardInterrupt:
             standing = current_standing(opened)
-            click.echo(f"assay: interrupted; nothing is lost; to resume: assay run {spec}", err=True)
+            click.echo(f"assay: interrupted; nothing is lost; to resume: assay run {spec}"
+                       + (f" --name {name}" if name else ""), err=True)
             _say(opened, standing, as_json, ahead)
             return INTERRUPTED
     delivered = deliver(store, [opened.name])
@@ -84,10 +95,14 @@ def run(spec: Path, told: Told, where: str | None, wait: float | None, as_json: 
 
 @click.command("begin")
 @spec_argument
+@name_option
 @store_option
 @json_option
-def begin_command(spec: Path, where: str | None, as_json: bool) -> int:
+def begin_command(spec: Path, name: str | None, where: str | None, as_json: bool) -> int:
     """Freeze the pool of a spec and open its evaluation; ask nobody yet.
+
+    One that has begun stays as it is; if its spec or its file of predictions has changed since, the command
+    is refused.
 
     \b
     Example:
@@ -95,8 +110,9 @@ def begin_command(spec: Path, where: str | None, as_json: bool) -> int:
     """
     from assay.flows.evaluation.begin import begin
 
-    asked = load_spec(spec)
+    asked = load_spec(spec, name)
     store = store_for(where, asked)
+    before = store.exists(manifest(asked.name))
     with ProgressDisplay(asked.budget.labels).running() as progress:
         progress.say(f"preparing {asked.name}")
         opened = begin(store, asked, progress=progress.frozen)
@@ -105,9 +121,10 @@ def begin_command(spec: Path, where: str | None, as_json: bool) -> int:
     if as_json:
         print_json(standing.to_json())
     else:
-        items = wording.plural(opened.manifest.rows, "item", "items")
+        pool = FrozenPool.of(opened.ledger, opened.spec, opened.manifest).text
         here = store_flag(opened.ledger.store.url)
-        click.echo(f"{opened.name}: began with {items}; next: assay advance {opened.name}{here}")
+        began = "had begun before, with" if before else "began with"
+        click.echo(f"{opened.name}: {began} {pool}; next: assay advance {opened.name}{here}")
         for line in before_it_starts(opened, ahead):
             click.echo(fill(line, 100, initial_indent="  ", subsequent_indent="    "))
     return 0
@@ -217,7 +234,7 @@ def _say(
     more = more_labels(opened, standing)
     here = store_flag(opened.ledger.store.url)
     command = extend_command(opened, standing, more)
-    print_standing(standing, opened.threshold_text, more, command=command and command + here)
+    print_standing(standing, opened.limit_text, more, command=command and command + here)
     if standing.known is not None:
         click.echo(f"  report: assay report {opened.name}{here}")
     return standing.exit_code

@@ -1,30 +1,39 @@
 """The commands that only read: status, report, compare."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.evalcore.errors import BadInput
-from assay.flows.cli.monitor import standing_code
 from assay.flows.cli.output import file_link, json_option, print_json, store_flag, store_named, store_option
-from assay.flows.cli.printed.commands import EveryStandingJson, MonitorStandingJson
 from assay.flows.cli.standing import print_comparison, print_standing, with_outlook
 from assay.flows.cli.working import working
-from assay.flows.monitor.history import read_monitor_history
 from assay.flows.record.finished import standings as all_standings
 from assay.flows.record.opened import Opened, open_evaluation
 from assay.flows.record.standing import Standing, current_standing
 from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitors import means_monitor, monitors
 from assay.tasks.ledger.stores.protocol import Store
-from assay.tasks.report.history.words import STATES, value_in_words
+
+if TYPE_CHECKING:
+    from assay.flows.cli.printed.commands import EveryStandingJson, MonitorStandingJson
+    from assay.tasks.report.history.record import HistoryRow
+
+_EXIT_CODES = {
+    "ok": 0, "breach": 3, "inconclusive": 4, "waiting": 5, "stale": 5, "unlabelled": 4, "missing": 4,
+    "empty": 0, "small": 0, "failed": 1,
+}
 
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--forecast", is_flag=True,
+              help="With a NAME: also simulate how many labels are still to come, which takes seconds.")
 @store_option
 @json_option
-def status(name: str | None, where: str | None, as_json: bool) -> int:
+def status(name: str | None, forecast: bool, where: str | None, as_json: bool) -> int:
     """Say where an evaluation stands, or all of them, from the ledger alone; no desk is asked.
 
     Monitors too, by their newest window; `assay history` shows all of them.
@@ -38,6 +47,7 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
     Example:
       assay status
       assay status restaurant-dedup --json | jq .state
+      assay status restaurant-dedup --forecast
     """
     store = store_named(where)
     if name is None:
@@ -46,7 +56,7 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
         return _monitor(store, name.removeprefix(layout.MONITORS_PREFIX), as_json)
     opened = open_evaluation(store, name)
     standing = current_standing(opened)
-    if standing.state != "finished":
+    if forecast and standing.state != "finished":
         from assay.flows.report.outlook import read_outlook
 
         with working("forecasting") as tell:
@@ -60,13 +70,17 @@ def status(name: str | None, where: str | None, as_json: bool) -> int:
         more = more_labels(opened, standing)
         command = extend_command(opened, standing, more)
         command = command and command + store_flag(store.url)
-        print_standing(standing, opened.threshold_text, more, command=command)
+        print_standing(standing, opened.limit_text, more, command=command)
     return standing.exit_code
 
 
 def _monitor(store: Store, name: str, as_json: bool) -> int:
     """Say where a monitor stands: its newest window."""
-    rows = read_monitor_history(store, name).rows
+    from assay.flows.monitor.history import read_monitor_history
+    from assay.tasks.report.history.words import STATES, no_data_in_words, value_in_words
+
+    history = read_monitor_history(store, name)
+    rows = history.rows
     if as_json:
         told: MonitorStandingJson = {
             "monitor": name, "window": rows[-1].window if rows else None,
@@ -74,13 +88,21 @@ def _monitor(store: Store, name: str, as_json: bool) -> int:
         }
         print_json(told)
         return standing_code(rows)
-    said = "no window has been opened yet"
-    if rows:
+    said = no_data_in_words(history) or "no window has been opened yet"
+    if rows and not history.without_data:
         place = rows[-1].overall
         value = "" if place is None else f", {value_in_words(place.measured)}"
         said = f"window {rows[-1].window}: {STATES[rows[-1].state]}{value}"
-    click.echo(f"{name}: a monitor; {said}; all windows: assay history {name}")
+    click.echo(f"{name}: a monitor; {said.rstrip('.')}; all windows: assay history {name}")
     return standing_code(rows)
+
+
+def standing_code(rows: "Sequence[HistoryRow]") -> int:
+    """3 where the newest judged window is in breach, else the code of the newest window; 0 without one."""
+    judged = [row for row in rows if row.verdict is not None]
+    if judged and judged[-1].state == "breach":
+        return 3
+    return _EXIT_CODES[rows[-1].state] if rows else 0
 
 
 def _all(store: Store, as_json: bool) -> int:
@@ -122,7 +144,7 @@ def report(names: tuple[str, ...], out: Path | None, evidence: bool, where: str 
     Several NAMES make one page with a table of all, their intervals on one scale for each measure, and a link
     to the report of each. The default folder is then named after all of them.
 
-    The exit code is the evaluation's, as for `status`; of several: 3 if one breached its threshold, else 5 if
+    The exit code is the evaluation's, as for `status`; of several: 3 if one breached its limit, else 5 if
     one is not finished, else 4 if one is inconclusive, else 0.
 
     \b

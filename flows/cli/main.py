@@ -4,9 +4,9 @@ People read standard output; programs add `--json` and get exactly one JSON obje
 logs go to standard error either way. An error is one message on standard error; with `--json` standard output
 then holds {"error": {"kind", "message", "exit_code"}}.
 
-    0  done: target met, or budget or pool exhausted, and no threshold, or the threshold is ok
+    0  done: target met, or budget or pool exhausted, and no limit, or the limit is kept
     1  failure          2  usage, or bad input
-    3  the measure breached its threshold          4  inconclusive against its threshold
+    3  the measure breached its limit          4  inconclusive against its limit
     5  not finished: waiting for people
     130  interrupted (Ctrl-C): nothing is lost, run the same command again
 """

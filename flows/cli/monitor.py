@@ -1,14 +1,17 @@
 """The commands of monitors: monitor, history."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
 
 from assay.flows.alerts.delivery import deliver
+from assay.flows.cli.look import standing_code
 from assay.flows.cli.output import file_link, json_option, print_json, store_for, store_named, store_option
 from assay.flows.cli.printed.commands import ScheduledJson, TickJson
 from assay.flows.cli.working import working
@@ -24,17 +27,12 @@ from assay.tasks.ledger import layout
 from assay.tasks.ledger.monitoring.mutes import mute_at
 from assay.tasks.report import wording, write_files
 from assay.tasks.report.history.judges import in_words
-from assay.tasks.report.history.record import History, HistoryRow, consequence_of
+from assay.tasks.report.history.record import History, HistoryRow, consequence_of, runs_without_data
 from assay.tasks.report.history.table import history_parquet, joined_windows, recent_of
-from assay.tasks.report.history.words import again_in_words
+from assay.tasks.report.history.words import STATES, again_in_words, no_data_in_words, windows_in_words
 from assay.tasks.settings import Settings
 from assay.tasks.spec.monitor import load_monitor_spec
 from assay.tasks.telemetry import otel, prometheus
-
-_EXIT_CODES = {
-    "ok": 0, "breach": 3, "inconclusive": 4, "waiting": 5, "stale": 5, "unlabelled": 4, "missing": 4,
-    "empty": 0, "small": 0, "failed": 1,
-}
 
 
 @click.command()
@@ -96,8 +94,8 @@ def monitor(
     else:
         click.echo(f"{asked.name}: {', '.join(filter(None, [done.summary(), deliveries_in_words(told)]))}")
         _print_history(history)
-    for name, message in (done.failed | done.awaited | done.left_out).items():
-        click.echo(f"assay: window {name}: {message}", err=True)
+    for windows, message in told_once(done.failed | done.awaited | done.left_out):
+        click.echo(f"assay: {windows}: {message}", err=True)
     for message in problems:
         click.echo(f"assay: {message}", err=True)
     return _exit_code(done, history, window, failed=bool(done.failed or problems) or undelivered(told))
@@ -161,8 +159,12 @@ def _print_history(told: History) -> None:
         f"  {'window':<14} {measure:<{wide}} {'interval':<18} {'last windows':<28} {'labels':>6} "
         f"{'bought':>6}  verdict"
     )
-    for row in told.rows:
-        click.echo("  " + _line(row, wide))
+    for run in runs_without_data(told.rows):
+        click.echo("  " + _line(run, wide))
+    if (silent := no_data_in_words(told)) is not None:
+        why = told.without_data[-1].wrong
+        click.echo(fill(silent + (f" {why.why}" if why else ""), 100, initial_indent="  ",
+                        subsequent_indent="    "))
     means = [row.recent for row in told.rows if row.recent is not None]
     if means:
         click.echo(f"  last windows: the mean over so many; the newest {joined_windows(means[-1])}")
@@ -182,8 +184,11 @@ def _print_history(told: History) -> None:
     click.echo(f"  {bought} bought for {windows}")
 
 
-def _line(row: HistoryRow, wide: int) -> str:
-    """wide: of the column of the measure."""
+def _line(run: Sequence[HistoryRow], wide: int) -> str:
+    """Of a window, or of several without data; wide: of the column of the measure."""
+    row = run[0]
+    if row.has_no_data and len(run) > 1:
+        return f"{windows_in_words(run)}: {STATES[row.state]}, {wording.plural(len(run), 'window')}"
     m = row.verdict.overall.measured if row.verdict else None
     value = "" if m is None else wording.shown(m.value, m.lower, m.upper)
     bounded = m is not None and m.lower is not None and m.upper is not None
@@ -196,7 +201,7 @@ def _line(row: HistoryRow, wide: int) -> str:
     called_out = [s.segment for s in row.verdict.segments if s.verdict == "breach"] if row.verdict else []
     if called_out:
         hints.append(f"in breach: {', '.join(map(str, called_out))}")
-    if row.wrong:
+    if row.wrong and not row.has_no_data:
         hints.append(row.wrong.why if not row.verdict else f"{row.wrong.state}: {row.wrong.why}")
     if row.raised:
         hints.append(f"signals: {', '.join(signal.name for signal in row.raised)}")
@@ -207,6 +212,18 @@ def _line(row: HistoryRow, wide: int) -> str:
         f"{row.window:<14} {value:<{wide}} {interval:<18} {recent_of(row.recent):<28} {labels:>6} "
         f"{row.bought:>6}  {'; '.join(hints)}"
     )
+
+
+def told_once(messages: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(windows, message): what differs in numbers alone, such as dates, is told once, of the newest."""
+    found: dict[str, list[str]] = {}
+    for window, message in messages.items():
+        found.setdefault(re.sub(r"\d+", "#", message), []).append(window)
+    return [
+        (f"window {several[0]}" if len(several) == 1 else
+         f"{len(several)} windows, {min(several)} to {max(several)}", messages[max(several)])
+        for several in found.values()
+    ]
 
 
 def _tick_json(history: History, done: Tick, delivered: Sequence[Delivery]) -> TickJson:
@@ -231,11 +248,3 @@ def _exit_code(done: Tick, told: History, window: str | None, failed: bool) -> i
     if stands == 3 or any(verdict.verdict == "breach" for verdict in done.verdicts):
         return 3
     return 1 if failed else stands
-
-
-def standing_code(rows: Sequence[HistoryRow]) -> int:
-    """3 where the newest judged window is in breach, else the code of the newest window; 0 without one."""
-    judged = [row for row in rows if row.verdict is not None]
-    if judged and judged[-1].state == "breach":
-        return 3
-    return _EXIT_CODES[rows[-1].state] if rows else 0

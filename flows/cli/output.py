@@ -4,6 +4,7 @@ Stores and settings are imported where a store is opened: `assay --help` needs n
 """
 
 import json
+import logging
 import os
 import shlex
 from pathlib import Path
@@ -24,6 +25,11 @@ store_option = click.option(
     "--store", "where", default=None, metavar="WHERE",
     help="The store of ledgers: a folder or s3://bucket/prefix [default: ASSAY_STORE, else ./assay-ledger].",
 )
+
+
+def is_verbose() -> bool:
+    """Whether `assay --verbose` was asked for."""
+    return logging.getLogger("assay").isEnabledFor(logging.INFO)
 
 
 def store_named(where: str | None) -> "Store":

@@ -7,9 +7,10 @@ from textwrap import fill
 import click
 
 from assay.evalcore.forecast.outlook import Outlook
+from assay.flows.cli.output import is_verbose
 from assay.flows.record.opened import Opened
 from assay.flows.record.standing import Standing
-from assay.tasks.report import EstimateRow, ReportData, comparison, sentences, wording
+from assay.tasks.report import EstimateRow, ReportData, comparison, price, sentences, wording
 from assay.tasks.report.data import Compared
 from assay.tasks.report.forecast import outlook_lines
 from assay.tasks.report.price import price_lines
@@ -29,13 +30,14 @@ def with_outlook(standing: Standing, ahead: Outlook | None) -> Standing:
 
 
 def before_it_starts(opened: Opened, ahead: Outlook | None) -> list[str]:
-    """The method and why, where that was left to `auto`; then the forecast."""
-    chosen = [f"method {opened.statistics.method.name}: {opened.why_method}"] if opened.why_method else []
+    """The method, where that was left to `auto`, with --verbose why; then the forecast."""
+    why = f": {opened.why_method}" if is_verbose() else ""
+    chosen = [f"method {opened.statistics.method.name}{why}"] if opened.why_method else []
     return chosen + (outlook_lines(ahead) if ahead else [])
 
 
 def print_standing(
-    standing: Standing, threshold: str = "", more: int | None = None, note: bool = True,
+    standing: Standing, limit: str = "", more: int | None = None, note: bool = True,
     command: str | None = None,
 ) -> None:
     """Print where an evaluation stands; with `note` also what its kind of interval was measured to cover.
@@ -71,7 +73,7 @@ def print_standing(
     if standing.verdict:
         hint = f"; about {wording.plural(more, 'more label')} would decide" if more else ""
         hint += f": {command}" if command else ""
-        click.echo(f"  verdict: {standing.verdict}{threshold}{hint}")
+        click.echo(f"  verdict: {standing.verdict}{limit}{hint}")
     if note and standing.interval_note and any(row.interval not in ("exact", "none") for row in rows):
         about = f"About the interval: {standing.interval_note}"
         click.echo(fill(about, 100, initial_indent="  ", subsequent_indent="  "))
@@ -91,9 +93,11 @@ def print_comparison(data: ReportData, systems: Compared) -> None:
 
 
 def estimate_line(row: EstimateRow) -> str:
-    """A measure, its value, its interval and the kind of interval."""
+    """A measure, its value, its interval, the wide one where it says more, and the kind of interval."""
     unknown = row.lower is None or row.upper is None
     known = "" if unknown else f"   {wording.percent(row.confidence)} interval {wording.interval(row)}"
+    wide = price.wide_in_words(row, "")
+    known += f", {wide}" if wide and not unknown else ""
     kind = "" if row.interval == "exact" else f"   ({row.interval})"
     return f"{row.what:<18} {wording.value(row)}{known}{kind}"
 

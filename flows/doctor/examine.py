@@ -12,7 +12,7 @@ from pathlib import Path
 from assay.evalcore.errors import BadInput
 from assay.evalcore.forecast.prognosis import prognosis
 from assay.evalcore.methods.registry import auto
-from assay.flows.doctor.pool import ExaminedPool, Watch, examine_pool
+from assay.flows.doctor.pool import QUICK_WORLDS, ExaminedPool, Watch, examine_pool
 from assay.flows.doctor.spec import as_begin_would, examine_spec
 from assay.tasks.addresses import refuse_secrets
 from assay.tasks.doctor.class_names import ClassNames, class_names
@@ -87,7 +87,7 @@ def examine_file(
     if examined is not None and usable:
         supplied = examined.numbers.columns(supplied=roles.probability is not None)
         ahead = of_all_rows(prognosis(
-            supplied, auto(), TARGETS, worlds=Settings().forecast_worlds, played=watch.worlds
+            supplied, auto(), TARGETS, worlds=Settings().forecast_worlds or QUICK_WORLDS, played=watch.worlds
         ), found.times)
     text = None if roles.open else suggest_spec(
         given, roles, found, classes=classes, threshold=examined.numbers.threshold if examined else None,

@@ -12,6 +12,8 @@ from assay.tasks.doctor.roles import Roles
 from assay.tasks.doctor.scan import Scan
 from assay.tasks.doctor.summary import NumbersSummary, summary_of
 
+QUICK_WORLDS = 6    # that a first forecast simulates, while somebody waits; `assay begin` simulates more
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:

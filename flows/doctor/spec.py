@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.evalcore.errors import AssayError, BadInput
 from assay.evalcore.forecast.prognosis import Prognosis, prognosis
 from assay.evalcore.plurals import plural
-from assay.flows.doctor.pool import ExaminedPool, Watch, examine_pool
+from assay.flows.doctor.pool import QUICK_WORLDS, ExaminedPool, Watch, examine_pool
 from assay.tasks.doctor.cost import of_all_rows
 from assay.tasks.doctor.examination import Examination
 from assay.tasks.doctor.finding import Finding, ok, problem, warning
@@ -18,14 +18,16 @@ from assay.tasks.doctor.sample_told import sample_findings, sample_json
 from assay.tasks.doctor.sampling.portion import Portion, portion_of
 from assay.tasks.doctor.scan import Scan, scan
 from assay.tasks.doctor.systems import of_systems, with_differing
+from assay.tasks.ledger.manifest import load_manifest
 from assay.tasks.ledger.owner import Ledger
 from assay.tasks.ledger.recorded_spec import read_spec
 from assay.tasks.ledger.stores.protocol import KeyMissing, Store
 from assay.tasks.pool.checked_rows import RowChecker
 from assay.tasks.pool.given_elsewhere import given_labels
+from assay.tasks.pool.same_source import FrozenPool, refuse_changed_source
 from assay.tasks.settings import Settings
 from assay.tasks.sources.reader import open_source
-from assay.tasks.spec.evaluation import Spec, load_spec
+from assay.tasks.spec.evaluation import Spec, load_spec, with_limit
 from assay.tasks.spec.strict_yaml import parse
 
 _SUGGESTED = "the suggested spec"
@@ -153,7 +155,8 @@ def _prognosis(
         ahead = prognosis(
             examined.numbers.columns(supplied=spec.pool.probability is not None), spec.choice,
             targets, measures=spec.measures, confidence=spec.target.confidence, budget=spec.budget.labels,
-            batch_size=spec.batch_size, worlds=Settings().forecast_worlds, played=watch.worlds,
+            batch_size=spec.batch_size, played=watch.worlds,
+            worlds=Settings().forecast_worlds or QUICK_WORLDS,
         )
         return of_all_rows(ahead, times), []
     except AssayError as error:
@@ -188,11 +191,25 @@ def _given_elsewhere(spec: Spec) -> list[Finding]:
 
 
 def _name(spec: Spec, store: Store) -> Finding:
+    ledger = Ledger(store, spec.name)
     try:
-        recorded = read_spec(Ledger(store, spec.name)).spec
+        recorded = with_limit(read_spec(ledger).spec)
     except KeyMissing:
         return ok("name", f"{spec.name!r} is free in {store.url}")
     if recorded == spec.to_json():
-        return ok("name", f"{spec.name!r} has begun with this very spec: `assay run` resumes it")
+        return _resumed(spec, ledger)
     return problem("name", f"{spec.name!r} is taken in {store.url} by another spec",
                    "give this one another name, or restore that spec to resume it")
+
+
+def _resumed(spec: Spec, ledger: Ledger) -> Finding:
+    """Whether the source still holds the pool that was frozen under this name."""
+    begun = f"{spec.name!r} has begun with this very spec: `assay run` resumes it"
+    try:
+        manifest = load_manifest(ledger)
+        refuse_changed_source(ledger, spec, manifest)
+    except KeyMissing:
+        return ok("name", begun)     # killed before the pool was frozen
+    except BadInput as error:
+        return problem("name", str(error), "until then `assay run` refuses it")
+    return ok("name", f"{begun}, with {FrozenPool.of(ledger, spec, manifest).text}")

@@ -1,6 +1,7 @@
 """`begin`: check spec and predictions, freeze the pool, and claim the evaluation's name.
 
-    spec.json already there     the same spec resumes, another one is refused
+    spec.json already there     the same spec resumes if its source still holds the frozen pool; another spec
+                                and another pool are refused
     freeze                      the rows checked and written, nothing committed
     desk                        reached and made ready, only now: bad input leaves no empty project behind
     identity.json               the evaluation's own word, never made again
@@ -35,9 +36,11 @@ from assay.tasks.pool.freeze import freeze_pool
 from assay.tasks.pool.frozen import PART_ROWS
 from assay.tasks.pool.inherited import write_inherited
 from assay.tasks.pool.mapping import MapOver
+from assay.tasks.pool.same_source import refuse_changed_source
 from assay.tasks.pool.shards.receipt import forget
 from assay.tasks.settings import Settings
-from assay.tasks.spec.evaluation import Spec
+from assay.tasks.sources.files.protocol import NoFile
+from assay.tasks.spec.evaluation import Spec, with_limit
 
 _log = logging.getLogger("assay.begin")
 
@@ -54,19 +57,25 @@ def begin(
     now: Callable[[], datetime] = utc_now,
     progress: Callable[[int], None] | None = None,
     workers: MapOver | None = None,
+    same_source: bool = True,
 ) -> Opened:
     """Begin an evaluation, or find it begun with the same spec.
 
-    desk       where people label; the one of the spec unless given
-    progress   told the number of rows frozen so far
-    workers    who freezes a large pool; those of the spec, or of ASSAY_FREEZE_RUNNER, unless given
+    desk          where people label; the one of the spec unless given
+    progress      told the number of rows frozen so far
+    workers       who freezes a large pool; those of the spec, or of ASSAY_FREEZE_RUNNER, unless given
+    same_source   whether the source of one that has begun must still hold the frozen pool; a monitor, which
+                  opens windows again when their files change, looks after that itself
 
-    Raises NameTaken for another spec under the same name; BadInput or a desk's or store's error for whatever
-    is wrong, and then nothing has begun.
+    Raises NameTaken for another spec under the same name; SourceChanged, or NoFile, where the source is not
+    the frozen pool any more; BadInput or a desk's or store's error for whatever is wrong, and then nothing
+    has begun.
     """
     _check_store(store)
     if _begun_as(store, spec):
         opened = open_evaluation(store, spec.name)
+        if same_source:
+            _compare(opened, progress)
         if opened.manifest.rows > PART_ROWS:
             forget(store, spec.name)      # it may have been killed before it cleared up
         return opened
@@ -86,6 +95,16 @@ def begin(
     return open_evaluation(store, spec.name)
 
 
+def _compare(opened: Opened, progress: Callable[[int], None] | None) -> None:
+    try:
+        refuse_changed_source(opened.ledger, opened.spec, opened.manifest, progress=progress)
+    except NoFile as error:
+        raise NoFile(
+            f"{error}. Evaluation {opened.name!r} has begun, and its source cannot be compared with its "
+            f"pool; restore the source, or go on without it: assay advance {opened.name}"
+        ) from None
+
+
 def _begun_as(store: Store, spec: Spec) -> bool:
     """Whether this very spec has begun under its name. Raises NameTaken if another one holds it."""
     try:
@@ -102,7 +121,7 @@ def _check_store(store: Store) -> None:
 
 @retried
 def _refuse_if_taken(store: Store, spec: Spec) -> None:
-    recorded, ours = read_spec(Ledger(store, spec.name)).spec, spec.to_json()
+    recorded, ours = with_limit(read_spec(Ledger(store, spec.name)).spec), spec.to_json()
     if recorded == ours:
         return
     differs = sorted(k for k in {*recorded, *ours} if recorded.get(k) != ours.get(k))

@@ -74,7 +74,7 @@ def finish_again(
 
 def _alert_and_leave(opened: Opened, ending: Ending, now: datetime) -> None:
     """Raise the alerts that are due, and only then leave the index: after a crash, a sweep repeats both."""
-    if opened.spec.threshold is not None:
+    if opened.spec.limit is not None:
         raise_verdicts(opened, _history(opened.ledger), ending, now)
     _leave(opened)
 

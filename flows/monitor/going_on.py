@@ -45,7 +45,8 @@ def _advance(run: MonitorRun, opening: Opening) -> bool:
     name = str(opening.evaluation)
     if is_finished(run.of_evaluation(name)):
         return True
-    begin(run.store, _spec_of(run, opening), now=lambda: run.now, workers=run.workers)
+    spec = _spec_of(run, opening)
+    begin(run.store, spec, now=lambda: run.now, workers=run.workers, same_source=False)
     standing = advance(run.store, name)
     if standing.state != "finished":
         waits = standing.waiting_for

@@ -136,11 +136,11 @@ def _reference(before: Versions, asked: MonitorSpec, first: str, new_model: bool
 
 def rules_of(spec: MonitorSpec) -> Rules:
     """What the spec holds its windows against."""
-    watch, threshold = spec.monitor, spec.threshold
+    watch, limit = spec.monitor, spec.limit
     drop = watch.drop
     return Rules(
-        floor=None if threshold is None else threshold.min,
-        ceiling=None if threshold is None else threshold.max,
+        floor=None if limit is None else limit.min,
+        ceiling=None if limit is None else limit.max,
         drop=None if drop is None else DropRule(by=drop.by, than=drop.than, windows=drop.windows),
         reference=spec.reference.name,
         error_rate=watch.error_rate,

@@ -115,10 +115,10 @@ class Opened:
         return self.statistics.question
 
     @property
-    def threshold_text(self) -> str:
-        """` (min 0.8)`, or nothing without a threshold: to be printed after the verdict."""
-        threshold = self.spec.threshold
-        limits = [] if threshold is None else [("min", threshold.min), ("max", threshold.max)]
+    def limit_text(self) -> str:
+        """` (min 0.8)`, or nothing without a limit: to be printed after the verdict."""
+        limit = self.spec.limit
+        limits = [] if limit is None else [("min", limit.min), ("max", limit.max)]
         said = ", ".join(f"{name} {value:g}" for name, value in limits if value is not None)
         return f" ({said})" if said else ""
 

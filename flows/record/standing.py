@@ -1,7 +1,6 @@
 """Where an evaluation stands: what every command prints."""
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Literal
 
 from assay.evalcore.evaluation.stopping import Verdict, verdict
@@ -28,7 +27,6 @@ from assay.tasks.report.machine import (
     revision_part,
 )
 from assay.tasks.report.printed import StandingJson
-from assay.tasks.report.wording import number
 
 StandingState = Literal["waiting", "open", "finished"]
 
@@ -126,11 +124,11 @@ def _undecided(known: RoundEstimate, bounds: Sensitivity | None) -> Undecided | 
 
 
 def verdict_on(opened: Opened, known: RoundEstimate | None) -> Verdict | None:
-    """The verdict on the first measure so far; None without a threshold, or before the first round."""
-    threshold = opened.spec.threshold
-    if threshold is None or known is None:
+    """The verdict on the first measure so far; None without a limit, or before the first round."""
+    limit = opened.spec.limit
+    if limit is None or known is None:
         return None
-    return verdict(known.estimates[0], threshold.min, threshold.max)
+    return verdict(known.estimates[0], limit.min, limit.max)
 
 
 def standing_of(
@@ -156,7 +154,7 @@ def standing_of(
         known=known,
         budget=opened.rule.budget,
         positive=opened.spec.labels.positive_name or "",
-        interval_note=_note(opened, known),
+        interval_note=opened.statistics.method.interval_note,
         method=opened.statistics.method.name,
         why_method=opened.why_method,
         revision=reissued.number if reissued else 0,
@@ -187,18 +185,6 @@ def _known_before(opened: Opened, rounds: int) -> int:
         return 0
     decided = (read_labels(opened.ledger, number) or [] for number in range(1, rounds + 1))
     return sum(one.reason == "reused" for several in decided for one in several)
-
-
-def _note(opened: Opened, known: RoundEstimate | None) -> str:
-    """What the method's intervals were measured to cover, and the wide interval where it has one."""
-    note = opened.statistics.method.interval_note
-    wide = []
-    for e in known.estimates if known else ():
-        tag = e.price_tag
-        if tag and tag.wide_lower is not None and tag.wide_upper is not None:
-            ends = number(tag.wide_lower, 3, ROUND_FLOOR), number(tag.wide_upper, 3, ROUND_CEILING)
-            wide.append(f"{e.measure} {ends[0]} to {ends[1]}")
-    return f"{note} Wide intervals: {', '.join(wide)}." if wide else note
 
 
 def current_standing(opened: Opened) -> Standing:

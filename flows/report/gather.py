@@ -18,6 +18,7 @@ from assay.flows.report.labelled import (
     predicted_and_said,
     probabilities_held,
     score_axis,
+    texts_of_errors,
 )
 from assay.flows.report.outlook import read_audit_price
 from assay.flows.weighted.judges import read_judges
@@ -66,9 +67,10 @@ def report_data(
 def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> ReportData:
     """What the ledger knows; known: the estimates that count now."""
     opened = opened.as_of(standing.rounds)   # intervals are those of the estimates, of the last closed round
-    spec, threshold = opened.spec, opened.spec.threshold
+    spec, limit = opened.spec, opened.spec.limit
     weighted, more = _weighted(opened), more_labels(opened, standing)
     labelled = labelled_items(opened, weighted)
+    errors = errors_found(opened, labelled)
     return ReportData(
         evaluation=opened.name,
         state=standing.state,
@@ -88,8 +90,8 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         waiting_for=standing.waiting_for.to_json() if standing.waiting_for else None,
         stopped_by=standing.stopped_by,
         verdict=standing.verdict,
-        threshold_min=threshold.min if threshold else None,
-        threshold_max=threshold.max if threshold else None,
+        limit_min=limit.min if limit else None,
+        limit_max=limit.max if limit else None,
         labels_to_decide=more,
         extend_command=extend_command(opened, standing, more),
         extensions=standing.extensions,
@@ -99,7 +101,8 @@ def _from_ledger(opened: Opened, standing: Standing, known: RoundEstimate) -> Re
         target_variance=spec.target.variance,
         outcome=spec.labels.outcome,
         pairs=predicted_and_said(opened, labelled),
-        errors=errors_found(opened, labelled),
+        errors=errors,
+        error_texts=texts_of_errors(opened, errors),
         score_axis=score_axis(opened, labelled),
         reliability=probabilities_held(opened, weighted),
         positive=spec.labels.positive_name or "",
@@ -171,13 +174,13 @@ def _round(known: RoundEstimate) -> RoundRow:
 
 def more_labels(opened: Opened, standing: Standing) -> int | None:
     """About how many more labels would decide an inconclusive verdict; None where that cannot be said."""
-    threshold, known = opened.spec.threshold, standing.known
-    if standing.verdict != "inconclusive" or threshold is None or known is None:
+    limit, known = opened.spec.limit, standing.known
+    if standing.verdict != "inconclusive" or limit is None or known is None:
         return None
     first = known.estimates[0]
     return labels_to_decide(
         first.value, first.lower, first.upper,
-        edges=[edge for edge in (threshold.min, threshold.max) if edge is not None],
+        edges=[edge for edge in (limit.min, limit.max) if edge is not None],
         labels=known.labels, pool=opened.manifest.rows,
         widening=1.0 if standing.state != "finished" or opened.statistics.method.holds_at_every_look
         else widening(opened.spec.target.confidence, len(opened.extensions)),

@@ -62,6 +62,18 @@ def errors_found(opened: Opened, items: Sequence[LabelledItem]) -> WrongPredicti
     ))
 
 
+def texts_of_errors(opened: Opened, errors: WrongPredictions | None) -> dict[str, str]:
+    """Item -> what people saw of it, of the errors that are listed; nothing where nobody was asked."""
+    found: dict[str, str] = {}
+    listed = {} if errors is None else {one.item_id: one.round for one in errors.items}
+    for number in sorted(set(listed.values())):
+        planned = read_plan(opened.ledger, number)
+        for item_id, shown in zip(planned.item_id, planned.shown, strict=True) if planned else ():
+            if item_id in listed and shown:
+                found[item_id] = " · ".join(text for text in shown.values() if text)
+    return found
+
+
 def score_axis(opened: Opened, items: Sequence[LabelledItem]) -> tuple[ScoreBin, ...]:
     """Where the labels went on the axis of the score, or of the probability where the pool has no score."""
     return opened.statistics.along_the_score(

@@ -14,8 +14,8 @@ from assay.tasks.settings import Settings
 def read_outlook(opened: Opened, played: Played | None = None) -> Outlook | None:
     """The forecast; None where there is nothing to wait for.  played: told of simulated worlds."""
     folded = retried(fold)(opened.ledger, opened.statistics)
-    threshold = opened.spec.threshold
-    limits = None if threshold is None else (threshold.min, threshold.max)
+    limit = opened.spec.limit
+    limits = None if limit is None else (limit.min, limit.max)
     return opened.statistics.outlook(
         folded.state, opened.rule, opened.spec.batch_size, limits, played, Settings().forecast_worlds
     )

@@ -37,7 +37,7 @@ class Labelling:
     evaluation: str
     answers: AnswerKind             # what they may answer
     display: Sequence[str]          # the columns people see
-    show_as: Mapping[str, str]      # column -> text, image or html; text unless it is there
+    show_as: Mapping[str, str]      # column -> text, image, html or markdown; text unless it is there
     id_column: str
     seed: int
     two_answers: tuple[str, str] | None = None   # the columns of two answers, of which people choose one
@@ -59,6 +59,7 @@ class Labelling:
         rest = [name for name in self.answers.choices if name not in self.two_answers]
         return replace(
             self, answers=class_answers(*SIDES, *rest), two_answers=None,
+            question=self.question or f"Which is better, {SIDES[0]} or {SIDES[1]}?",
             display=shown_columns(self.display, self.two_answers),
             show_as=shown_kinds(self.show_as, self.two_answers),
         )

@@ -55,7 +55,7 @@ def prognosis_lines(ahead: Prognosis) -> list[str]:
         )
     if ahead.hidden is not None:
         told.append(_hidden(ahead.measure, ahead.hidden))
-    return [*told, f"The method is {ahead.method.method}: {ahead.method.reason}."]
+    return [*told, f"The method is {ahead.method.method}."]
 
 
 def _price(measure: str, cost: Cost) -> str:

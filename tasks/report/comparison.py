@@ -86,6 +86,35 @@ def finding(data: ReportData) -> str:
     return " ".join([*told, based])
 
 
+_SHORT = {
+    "better": "{new} is better", "worse": "{new} is worse", "different": "They differ", "tie": "The same",
+    "open": "Open",
+}
+
+
+def verdict_of_all(data: ReportData) -> tuple[str, str] | None:
+    """The finding of the first measure in a word or two, and what it rests on; None without systems."""
+    found = first_differences(data.estimates)
+    if not found:
+        return None
+    row, c = found[0]
+    if len(found) > 1:
+        open_ = sum(one.verdict == "open" for _, one in found)
+        word = "All decided" if not open_ else f"{open_} of {len(found)} open"
+        return word, _in_numbers(found) if data.systems is None or not data.systems.all_pairs \
+            else pairs_in_words(found)
+    alone = wording.percent(row.confidence)
+    rests = "the whole interval of the difference lies on one side of 0" if c.verdict in _ONE_SIDE else (
+        "no label is left that could change it" if c.verdict == "tie"
+        else "the interval of the difference holds 0"
+    )
+    said = f"By {wording.measure_name(row.measure)}, at {alone}: {rests}."
+    return _SHORT[c.verdict].format(new=row.system), said
+
+
+_ONE_SIDE = ("better", "worse", "different")
+
+
 def verdict_in_words(row: EstimateRow, c: Comparison) -> str:
     """`v2 is better than v1: F1 is higher by 0.043 (0.010 to 0.076).`"""
     name, at = wording.measure_name(row.measure), f" for {row.class_name}" if row.class_name else ""

@@ -195,8 +195,8 @@ class ReportData:
     waiting_for: Mapping[str, Any] | None = None
     stopped_by: str | None = None                # half_width | variance | budget | pool
     verdict: Verdict | None = None
-    threshold_min: float | None = None
-    threshold_max: float | None = None
+    limit_min: float | None = None
+    limit_max: float | None = None
     labels_to_decide: int | None = None          # "about n more labels would decide"
     target_half_width: float | None = None
     target_variance: float | None = None
@@ -220,6 +220,7 @@ class ReportData:
     joint: JointRegion | None = None             # the joint region of several measures, where there is one
     judges: Judges | None = None                 # what the labels say of the pool's own guesses
     errors: WrongPredictions | None = None       # among the labelled items; None without predictions
+    error_texts: Mapping[str, str] = field(default_factory=dict)   # item -> what people saw, of the errors
     score_axis: Sequence[ScoreBin] = ()          # where the labels of two classes went
     reliability: Sequence[ReliabilityBin] = ()   # the probabilities of two classes against the labels
     audit_price: AuditPrice | None = None        # where a wide interval is announced: what brings it down

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from assay.evalcore.weighted.wrong_predictions import LabelledItem, WrongPredictions
 from assay.tasks.report import wording
 
+_LONGEST = 240    # characters of an item that are shown
 _WHY: Mapping[str, str] = {
     "per draw": "drawn, with chance {} at each draw",
     "inclusion": "drawn, with chance {} to be in the round",
@@ -18,6 +19,7 @@ class ErrorLine:
     """One item."""
 
     item: str
+    text: str           # what people saw of it; empty where that is not known
     predicted: str
     label: str
     score: str
@@ -29,19 +31,29 @@ class ErrorLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSection:
-    """What the template needs; scores, probabilities, weights: whether there are such columns."""
+    """What the template needs; texts, scores, probabilities, weights: whether there are such columns."""
 
     caption: str
     rows: tuple[ErrorLine, ...]
+    texts: bool
     scores: bool
     probabilities: bool
     weights: bool
 
 
-def errors_in_words(errors: WrongPredictions, baseline: str | None) -> ErrorSection:
-    """The table, and how many errors there are; baseline: of the systems compared, whose errors these are."""
+def errors_in_words(
+    errors: WrongPredictions, baseline: str | None, texts: Mapping[str, str] | None = None
+) -> ErrorSection:
+    """The table, and how many errors there are.
+
+    baseline   of the systems compared, whose errors these are
+    texts      item -> what people saw of it
+    """
+    texts = texts or {}
     return ErrorSection(
-        caption=_caption(errors, baseline), rows=tuple(_line(one) for one in errors.items),
+        caption=_caption(errors, baseline),
+        rows=tuple(_line(one, texts.get(one.item_id, "")) for one in errors.items),
+        texts=any(one.item_id in texts for one in errors.items),
         scores=any(one.score is not None for one in errors.items),
         probabilities=any(one.probability is not None for one in errors.items),
         weights=any(one.weight is not None for one in errors.items),
@@ -68,11 +80,13 @@ def _caption(errors: WrongPredictions, baseline: str | None) -> str:
             "the pool's errors; the estimates weigh each item by what it stands for.")
 
 
-def _line(one: LabelledItem) -> ErrorLine:
+def _line(one: LabelledItem, text: str) -> ErrorLine:
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST - 4].rpartition(" ")[0] + " ..."
     return ErrorLine(
-        item=one.item_id, predicted=one.predicted_text, label=one.label_text, score=_number(one.score),
-        probability=_number(one.probability), round=wording.count(one.round), why=_why(one),
-        weight=_weight(one.weight),
+        item=one.item_id, text=text, predicted=one.predicted_text, label=one.label_text,
+        score=_number(one.score), probability=_number(one.probability), round=wording.count(one.round),
+        why=_why(one), weight=_weight(one.weight),
     )
 
 

@@ -55,8 +55,9 @@ def _line(judge: str, figure: JudgeFigure) -> JudgeLine:
 def _explained(judges: Judges) -> list[str]:
     name = wording.measure_name(judges.measure)
     return [
-        f"“{judge.name}” can spare a random sample at most {wording.percent(round(judge.explains, 2))} of "
-        f"the labels that {name} takes."
+        f"With items drawn at random, “{judge.name}” alone would spare up to "
+        f"{wording.percent(round(judge.explains, 2))} of the labels that {name} takes. An evaluation also "
+        "asks where the judge is least sure, and may save more."
         for judge in judges.judges if judge.explains is not None
     ]
 
@@ -70,8 +71,8 @@ def _saved(judges: Judges) -> str:
     if judges.saved <= 0:
         return (f"It saved nothing: {bought} were bought, and a random sample would have known {name} as "
                 f"well from about {needed}.")
-    saved = (f"With the judge {bought} did the work of about {needed} of a random sample: it saved "
-             f"{wording.percent(round(judges.saved, 2))}.")
+    saved = (f"With the judge, and items chosen by it, {bought} did the work of about {needed} of a random "
+             f"sample: {wording.percent(round(judges.saved, 2))} were saved.")
     if judges.labels <= MIN_LABELS:
         return (f"{saved} A judge that never errs would have saved no more, as no evaluation meets its "
                 f"target with fewer than {MIN_LABELS} labels; it would have made the interval narrower.")

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from assay.tasks.report import wording
 from assay.tasks.report.data import EstimateRow, ReportData
+from assay.tasks.report.figures.convergence import whole_pool_rows
 from assay.tasks.report.figures.picture import Picture
 from assay.tasks.report.figures.points import predicted_and_said
 from assay.tasks.report.figures.shares import share_bars
@@ -82,5 +84,8 @@ _SECTIONS: Mapping[str, Callable[[ReportData], OutcomeSection | None]] = {
 
 
 def scales_alike(data: ReportData) -> bool:
-    """Whether all measures can be drawn on one scale: numbers and their squares cannot."""
-    return data.outcome is None or bool(data.outcome.parts)
+    """Whether all measures can be drawn on one scale: grades and shares cannot, nor numbers and squares."""
+    if data.outcome is None:
+        return True
+    ends = {wording.measure_bounds(row.measure, data.outcome)[1] for row in whole_pool_rows(data)}
+    return len(ends) == 1 and bool(data.outcome.parts or isfinite(ends.pop()))

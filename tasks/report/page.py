@@ -7,12 +7,12 @@ forbids scripts and requests besides, should an escape ever be missed.
 
 from functools import partial
 
-from assay.tasks.report import sentences, wording
+from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.annotators import annotators_in_words
 from assay.tasks.report.comparison import comparison_section
-from assay.tasks.report.data import ReportData
+from assay.tasks.report.data import EstimateRow, ReportData
 from assay.tasks.report.errors_found import errors_in_words
-from assay.tasks.report.figures.bars import highest_of, lowest_of
+from assay.tasks.report.figures.bars import scale_of
 from assay.tasks.report.figures.confusion_matrix import confusion_matrix
 from assay.tasks.report.figures.convergence import convergence_figure, small_multiples, whole_pool_rows
 from assay.tasks.report.figures.curves import curves
@@ -35,13 +35,18 @@ from assay.tasks.report.table_lines import (
 _MOST_MULTIPLES = 12   # measures that are drawn besides the first
 
 
+def _zero(row: EstimateRow) -> float | None:
+    """What a difference is drawn against."""
+    return None if row.versus is None else 0.0
+
+
 def report_html(data: ReportData) -> bytes:
     """The page, as UTF-8."""
     import yaml
 
     first, *others = whole_pool_rows(data) or list(data.estimates[:1])
     beside = [row for row in data.estimates if row.comparison is None]
-    lowest, highest = lowest_of(beside), highest_of(beside)
+    lowest, highest = scale_of(beside, data.outcome)
     line = partial(estimate_line, data, lowest=lowest, highest=highest)
     drawn = others[:_MOST_MULTIPLES]
     return render(
@@ -52,7 +57,8 @@ def report_html(data: ReportData) -> bytes:
         sentences=sentences,
         headline=sentences.headline(data),
         verdict=sentences.verdict(data),
-        first=estimate_line(data, first, lowest_of([first]), highest_of([first])),
+        first=estimate_line(data, first, *scale_of([first], data.outcome), reference=_zero(first)),
+        wide=price.wide_in_words(first, data.positive),
         figure=convergence_figure(data, first),
         comparison=comparison_section(data),
         joint=joint_section(data.joint) if data.joint else None,
@@ -73,7 +79,7 @@ def report_html(data: ReportData) -> bytes:
         ],
         judges=None if data.judges is None else judges_in_words(data.judges),
         errors=None if data.errors is None else errors_in_words(
-            data.errors, data.systems.baseline if data.systems else None
+            data.errors, data.systems.baseline if data.systems else None, data.error_texts
         ),
         by_score=labels_by_score(data),
         reliability=reliability_diagram(data),

@@ -76,6 +76,16 @@ def wide(row: EstimateRow) -> str | None:
     return f"{lower} to {upper}"
 
 
+def wide_in_words(row: EstimateRow, positive: str) -> str | None:
+    """`wide interval 0.332 to 0.979: ...`, or None where it says no more than the interval does."""
+    ends = wide(row)
+    if ends is None or ends == wording.interval(row):
+        return None
+    if not positive:
+        return f"wide interval {ends}"
+    return f"wide interval {ends}: it holds too if some “{positive}” items have scores like all others"
+
+
 def model_check(row: EstimateRow) -> str | None:
     """Which regime the method's model of the labels is in, or None where it has no such model."""
     tag = row.price_tag

@@ -147,7 +147,7 @@ class EvaluationJson(KnownBeforePart, OutcomesPart, JointPart, RevisionPart, Ext
     state: StateName                 # waiting: for people; open: something is due
     waiting_for: WaitingForJson | None
     stopped_by: str | None           # half_width, variance, budget or pool; null until it stops
-    verdict: Verdict | None          # on the first measure; null without a threshold
+    verdict: Verdict | None          # on the first measure; null without a limit
     labels: int                      # labelled items
     rounds: int                      # closed
     revision: int                    # of the labels; 0: as the rounds were closed

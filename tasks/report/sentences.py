@@ -41,9 +41,9 @@ def interval_kind(kind: str) -> str:
     return f"{_INTERVALS[kind]} ({kind})" if kind in _INTERVALS else kind
 
 
-def threshold(data: ReportData) -> str | None:
-    """`at least 0.8`, or None when no threshold was set."""
-    return wording.allowed(data.threshold_min, data.threshold_max)
+def limit(data: ReportData) -> str | None:
+    """`at least 0.8`, or None when no limit was set."""
+    return wording.allowed(data.limit_min, data.limit_max)
 
 
 def target(data: ReportData) -> str | None:
@@ -75,7 +75,7 @@ def stopped(data: ReportData) -> str:
             return f"The target was met at two looks in a row: {target(data) or data.stopped_by}."
         case "budget":
             spent = f"The budget of {wording.plural(data.budget, 'label', 'labels')} was spent"
-            unmet = target(data)
+            unmet = None if any(one.beyond_target for one in data.extensions) else target(data)
             return spent + (f" before the target was met at two looks in a row ({unmet})." if unmet else ".")
         case "pool":
             return "Nothing was left whose label could change the measure."
@@ -90,10 +90,13 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
     for one in extensions:
         who = f", by {one.by}" if one.by else ""
         why = f" ({one.reason})" if one.reason else ""
-        beyond = "; its target had been met and no longer stops it" if one.beyond_target else ""
+        # one that met its target may have spent less than its budget, and be extended to less than that
+        now = wording.plural(one.labels, "label")
         lines.append(
+            f"After round {one.rounds} had met the target, it was extended to {now} in all{who}{why}; the "
+            "target no longer stops it." if one.beyond_target else
             f"After round {one.rounds} had given a result, it was extended from a budget of "
-            f"{wording.count(one.labels_before)} to {wording.plural(one.labels, 'label')}{who}{why}{beyond}."
+            f"{wording.count(one.labels_before)} to {now}{who}{why}."
         )
     if extensions and extensions[-1].corrected:
         last = extensions[-1]
@@ -108,27 +111,27 @@ def extended(extensions: Sequence[ExtensionRow], asked: float) -> list[str]:
 
 
 def verdict(data: ReportData) -> tuple[str, str] | None:
-    """The verdict in a word, and what it rests on; None when no threshold was set."""
-    allowed, first = threshold(data), data.estimates[0]
+    """The verdict in a word, and what it rests on; None without limit or comparison."""
+    allowed, first = limit(data), data.estimates[0]
     if allowed is None:
-        return None
+        return comparison.verdict_of_all(data)
     name = named_row(first)
     match data.verdict:
         case "ok":
-            return "OK", f"The whole interval for {name} meets the threshold: {allowed}."
+            return "OK", f"The whole interval for {name} meets the limit: {allowed}."
         case "breach":
-            return "Breach", f"The whole interval for {name} lies outside the threshold: {allowed}."
+            return "Breach", f"The whole interval for {name} lies outside the limit: {allowed}."
         case "inconclusive":
             if first.value is None:
-                why = f"{name} is undefined, so nothing can be said about the threshold: {allowed}."
+                why = f"{name} is undefined, so nothing can be said about the limit: {allowed}."
             else:
-                why = f"The interval for {name} reaches across the threshold ({allowed})."
+                why = f"The interval for {name} reaches across the limit ({allowed})."
             if data.labels_to_decide:
                 more = wording.plural(data.labels_to_decide, "more label", "more labels")
                 how = f": {data.extend_command}" if data.extend_command else "."
                 why += f" About {more} would decide{how}"
             return "Inconclusive", why
-    return "Not yet decided", f"The threshold is judged when the evaluation finishes: {allowed}."
+    return "Not yet decided", f"The limit is judged when the evaluation finishes: {allowed}."
 
 
 def sampling(data: ReportData) -> str:
@@ -147,7 +150,7 @@ def headline(data: ReportData) -> str:
     row = data.estimates[0]
     if row.comparison is not None:
         return comparison.finding(data)
-    name, allowed = named_row(row), threshold(data)
+    name, allowed = named_row(row), limit(data)
     based = (f"from {wording.plural(row.labels, 'label', 'labels')} on a pool of "
              f"{wording.count(data.pool.n)} predictions")
     if row.value is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assay.evalcore.estimators.random_sampling import RandomSampling
 from assay.tasks.report import price, sentences, wording
 from assay.tasks.report.data import EstimateRow, ReportData
-from assay.tasks.report.figures.bars import Bar, highest_of, interval_bar, lowest_of
+from assay.tasks.report.figures.bars import Bar, interval_bar, scale_of
 from assay.tasks.report.figures.convergence import whole_pool_rows
 
 
@@ -64,8 +64,6 @@ class RandomSamplingLine:
     half_width: str
     positives: str           # expected in the sample
     undefined: str           # chance of a sample without a value
-    target: str | None
-    needed: str | None       # labels for the target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +100,7 @@ def estimate_line(
         revision=row.revision,
         bar=interval_bar(
             row, lowest, highest, reference=reference,
-            limits=(data.threshold_min, data.threshold_max) if row.same(data.estimates[0]) else (),
+            limits=(data.limit_min, data.limit_max) if row.same(data.estimates[0]) else (),
             truth=(data.truth or {}).get(row.measure) if row.segment is None else None,
         ),
     )
@@ -120,7 +118,7 @@ def segment_tables(data: ReportData) -> list[ForestTable]:
 def _segments(data: ReportData, rows: Sequence[EstimateRow]) -> ForestTable:
     whole = next((row for row in data.estimates if row.segment is None and row.what == rows[0].what), None)
     shown = [*([whole] if whole else []), *rows]
-    lowest, highest = lowest_of(shown), highest_of(shown)
+    lowest, highest = scale_of(shown, data.outcome)
     return ForestTable(
         name=sentences.named_row(rows[0]),
         of="Segment",
@@ -168,7 +166,6 @@ def truth_lines(data: ReportData) -> list[TruthLine]:
 
 def random_sampling_line(data: ReportData, sample: RandomSampling) -> RandomSamplingLine:
     """What a random sample would have given, beside what this evaluation did."""
-    needed = sample.labels_needed
     mine = next((row for row in whole_pool_rows(data) if row.measure == sample.measure), None)
     return RandomSamplingLine(
         name=wording.measure_name(sample.measure),
@@ -177,6 +174,4 @@ def random_sampling_line(data: ReportData, sample: RandomSampling) -> RandomSamp
         half_width=f"{sample.half_width:.2g}",
         positives=f"{sample.expected_positives:.2g}",
         undefined=wording.percent(round(sample.chance_undefined, 3)),
-        target=None if sample.target_half_width is None else f"{sample.target_half_width:.2g}",
-        needed=None if needed is None else wording.count(price.two_figures(needed)),
     )

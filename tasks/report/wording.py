@@ -1,7 +1,7 @@
 """Numbers and names in words, the same in reports, alerts, histories and the terminal.
 
 Ends of an interval are rounded outwards, so that a printed interval never looks surer than it is, and a
-printed comparison with a threshold never contradicts the verdict.
+printed comparison with a limit never contradicts the verdict.
 """
 
 import re

@@ -29,7 +29,7 @@ _OF_A_MODEL = (
 
 
 def changed_keys(before: MonitorSpec, after: MonitorSpec) -> tuple[str, ...]:
-    """The keys whose values differ, such as threshold.min, sorted."""
+    """The keys whose values differ, such as limit.min, sorted."""
     old, new = dict(_leaves(before.to_json())), dict(_leaves(after.to_json()))
     return tuple(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
 

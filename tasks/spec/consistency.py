@@ -12,7 +12,7 @@ from assay.evalcore.pool.patterns import MOST_SYSTEMS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.sources.partition_columns import ROW_NUMBER
 from assay.tasks.spec.choice_of_items import WarmStart
-from assay.tasks.spec.goals import Budget, Target, Threshold
+from assay.tasks.spec.goals import Budget, Limit, Target
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.demands import contradictions_of_outcome
 from assay.tasks.spec.outcomes import Outcomes
@@ -23,14 +23,14 @@ from assay.tasks.spec.question import MeasureChoice
 def contradictions(
     *, name: str, pool: Pool, labels: LabelsForm, measures: Sequence[MeasureChoice], method_name: str,
     budget: Budget, desk: DeskChoice, rule: RuleName, warm_start: WarmStart | None,
-    threshold: Threshold | None, drive: Sequence[str] | None = None,
+    limit: Limit | None, drive: Sequence[str] | None = None,
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     if pool.task != labels.task:
         return [("pool.task", f"is {pool.task!r}, and these labels are {labels.task!r}; leave it out")]
     if labels.outcome is not None:
         found = contradictions_of_outcome(
-            labels, labels.outcome, pool, measures, method_name, budget, desk, warm_start, threshold
+            labels, labels.outcome, pool, measures, method_name, budget, desk, warm_start, limit
         )
     elif method_name in OUTCOME_METHODS and method_name not in METHODS:
         return [("method", f"is {method_name!r}, which draws whole clusters; name their column under "
@@ -57,10 +57,10 @@ def contradictions(
 
 
 def out_of_range(
-    threshold: Threshold | None, pool: Pool, labels: LabelsForm, measures: Sequence[MeasureChoice]
+    limit: Limit | None, pool: Pool, labels: LabelsForm, measures: Sequence[MeasureChoice]
 ) -> list[tuple[str, str]]:
     """(key, what is wrong with it) of a limit that the first measure can never pass, or never miss."""
-    if threshold is None or pool.compares:
+    if limit is None or pool.compares:
         return []
     first = measures[0]
     try:
@@ -69,9 +69,9 @@ def out_of_range(
         ).bounds
     except BadInput:
         return []      # said already
-    given = {"min": threshold.min, "max": threshold.max}
+    given = {"min": limit.min, "max": limit.max}
     return [
-        (f"threshold.{key}", f"is {value:g}, and {first.name} lies between {low:g} and {high:g}")
+        (f"limit.{key}", f"is {value:g}, and {first.name} lies between {low:g} and {high:g}")
         for key, value in given.items() if value is not None and not low <= value <= high
     ]
 

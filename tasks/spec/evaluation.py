@@ -47,7 +47,7 @@ from assay.tasks.spec.consistency import (
     unreachable,
 )
 from assay.tasks.spec.errors import refusal
-from assay.tasks.spec.goals import Budget, Target, Threshold
+from assay.tasks.spec.goals import Budget, Limit, Target
 from assay.tasks.spec.labels.classes import TwoClasses
 from assay.tasks.spec.labels.kinds import Compared, Labels, Scored, task_of
 from assay.tasks.spec.outcomes import Outcomes
@@ -68,6 +68,16 @@ def _predicts_alone(pool: Mapping[str, Any]) -> bool:
     """
     unsure = ("score", "probability", "threshold", "systems")
     return pool.get("prediction") is not None and all(pool.get(key) is None for key in unsure)
+
+
+def with_limit(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec as it is written, its limit under `limit`: until version 1.0 `threshold` is read as the same."""
+    said = dict(data)
+    if "threshold" not in said:
+        return said
+    if said.get("limit") is not None:
+        raise wrong("`limit` and `threshold` are the same key; keep `limit`")
+    return said | {"limit": said.pop("threshold")}
 
 
 class Spec(Part):
@@ -108,8 +118,10 @@ class Spec(Part):
     freeze_runner: FreezeRunner | None = Field(
         default=None, description=f"who freezes a large pool: {RUNNERS}; ASSAY_FREEZE_RUNNER unless given"
     )
-    threshold: Threshold | None = Field(default=None, description="what the first measure must reach")
-    alerts: Alerts | None = Field(default=None, description="who is told when the threshold is breached")
+    limit: Limit | None = Field(
+        default=None, description="what the first measure must keep: {min: 0.8}, or max; gives a verdict"
+    )
+    alerts: Alerts | None = Field(default=None, description="who is told when the limit is breached")
     warm_start: WarmStart | None = Field(
         default=None, description="labels to start from: {evaluation: NAME, discount: 0.5}, or {source: FILE}"
     )
@@ -128,7 +140,10 @@ class Spec(Part):
     @classmethod
     def _task_of_labels(cls, data: Any) -> Any:
         """Labels follow from the rest, and `pool.task`, if it is not written, from the labels."""
-        if not isinstance(data, dict) or not isinstance(data.get("pool"), dict):
+        if not isinstance(data, dict):
+            return data
+        data = with_limit(data)
+        if not isinstance(data.get("pool"), dict):
             return data
         labels, beside = data.get("labels"), data["pool"].get("cluster") is not None
         curves = asks_for_curves(data.get("measure"))
@@ -155,10 +170,10 @@ class Spec(Part):
         problems = contradictions(
             name=self.name, pool=self.pool, labels=self.labels, measures=self.measure,
             method_name=self.method, budget=self.budget, desk=self.desk, rule=self.rule,
-            warm_start=self.warm_start, threshold=self.threshold, drive=self.drive,
+            warm_start=self.warm_start, limit=self.limit, drive=self.drive,
         )
         problems += unreachable(self.target, self.labels)
-        problems += out_of_range(self.threshold, self.pool, self.labels, self.measure)
+        problems += out_of_range(self.limit, self.pool, self.labels, self.measure)
         problems += contradictions_of_outcomes(
             self.outcomes, self.pool, self.labels, of_monitor=self.of_monitor
         )
@@ -253,8 +268,11 @@ class Spec(Part):
             raise refusal(error, Spec, origin) from None
 
 
-def load_spec(path: Path) -> Spec:
-    """The spec in a YAML file. BadInput names the file, every wrong key and what to write instead."""
+def load_spec(path: Path, name: str | None = None) -> Spec:
+    """The spec in a YAML file. BadInput names the file, every wrong key and what to write instead.
+
+    name   of the evaluation, in place of the one in the file
+    """
     data = read(path)
     if not isinstance(data, dict):
         found = "empty" if data is None else f"a {type(data).__name__}"
@@ -264,7 +282,7 @@ def load_spec(path: Path) -> Spec:
             f"{path}: this is the spec of a monitor, which watches a stream: `assay monitor {path}` "
             f"schedules it, and `assay monitor {path} --once` does what is due now"
         )
-    return asked_spec(data, str(path))
+    return asked_spec(data if name is None else data | {"name": name}, str(path))
 
 
 def asked_spec(data: Mapping[str, Any], origin: str) -> Spec:

@@ -1,4 +1,4 @@
-"""What an evaluation is to reach, in a spec: precision within a budget, and the threshold of its verdict."""
+"""What an evaluation is to reach, in a spec: precision within a budget, and the limit of its verdict."""
 
 from math import ceil
 
@@ -63,14 +63,14 @@ class Budget(Part):
         return Budget(labels=labels, audit=audit)
 
 
-class Threshold(Part):
+class Limit(Part):
     """What the first measure must reach, for the verdict and the alerts."""
 
     min: Finite | None = Field(default=None, description="breached below this")
     max: Finite | None = Field(default=None, description="breached above this")
 
     @model_validator(mode="after")
-    def _says_something(self) -> "Threshold":
+    def _says_something(self) -> "Limit":
         if self.min is None and self.max is None:
             raise wrong("needs `min`, `max` or both")
         if self.min is not None and self.max is not None and self.min > self.max:

@@ -2,10 +2,10 @@
 
     pool.source    holds {date}, {year}, {month}, {week}, {week_start}, {day} or {hour}, as may some keys of
                    some desks (DeskKind.by_window; evalcore.monitoring.calendar says which combinations)
-    threshold      the absolute floor and ceiling
+    limit          the absolute floor and ceiling
     monitor.drop   what counts as worse than the reference window, or than the windows before
 
-Every window becomes an evaluation of its own, `<monitor>-<window>`. It carries no threshold: an evaluation's
+Every window becomes an evaluation of its own, `<monitor>-<window>`. It carries no limit: an evaluation's
 own verdict ignores the windows before it, and over many windows some such verdicts would be wrong. The
 monitor judges.
 """
@@ -159,9 +159,9 @@ class MonitorSpec(Spec):
     @model_validator(mode="after")
     def _makes_sense(self) -> "MonitorSpec":
         problems: list[tuple[str, str]] = []
-        if self.threshold is None and self.monitor.drop is None:
-            problems.append(("threshold", "and monitor.drop are both missing: nothing could be a breach; add "
-                             "threshold: {min: 0.80}, or monitor.drop: {by: 0.03}"))
+        if self.limit is None and self.monitor.drop is None:
+            problems.append(("limit", "and monitor.drop are both missing: nothing could be a breach; add "
+                             "limit: {min: 0.80}, or monitor.drop: {by: 0.03}"))
         if self.warm_start is not None:
             problems.append(("warm_start", "is what every window of a monitor does: see monitor.carry_over"))
         if self.pool.compares:
@@ -294,7 +294,7 @@ class MonitorSpec(Spec):
         data: dict[str, Any] = self.to_json()
         del data["monitor"]
         data.pop("model_version", None)
-        data.pop("threshold", None)
+        data.pop("limit", None)
         data["name"] = name
         data["pool"]["source"] = window.fill(self.pool.source)
         data["method"] = self._single_draws()

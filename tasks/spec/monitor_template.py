@@ -39,7 +39,7 @@ desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 # store: s3://bucket/prefix      # the record; ASSAY_STORE, which sweeps and the receiver watch, unless given
 # freeze_runner: processes:4     # who reads and freezes windows of millions of rows
 
-threshold: {min: 0.80}           # the floor; and/or monitor.drop
+limit: {min: 0.80}               # the floor; and/or monitor.drop
 # alerts:                        # who is told of a breach; addresses are secrets and live in the environment
 #   channels: [{name: ops, env: ASSAY_ALERT_OPS}]
 #   report_url: "https://reports.example.com/{monitor}/windows/{window}.html"

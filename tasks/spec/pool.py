@@ -43,7 +43,7 @@ class Pool(Part):
         default=None, description="a column that names what items come together in: a prompt, a document"
     )
     display: Columns = Field(default=(), description="the only columns people see")
-    show_as: dict[str, Literal["text", "image", "html"]] = Field(
+    show_as: dict[str, Literal["text", "image", "html", "markdown"]] = Field(
         default_factory=dict, description="how a display column is shown; text unless said"
     )
     segments: Columns = Field(default=(), description="columns that split the pool, each with few values")

@@ -24,7 +24,7 @@ pool:
   # systems: {old: {prediction: p1}, new: {prediction: p2}}, without score and prediction (docs/outcomes.md)
   # baseline: old                # whom the others are compared with; pairs: all compares every two
   display: [name_a, name_b]      # the only columns people see
-  # show_as: {photo: image}      # text (default), image (a URL) or html
+  # show_as: {photo: image}      # text (default), image (a URL), html or markdown
   segments: []                   # columns that split the pool, such as [region]
   # judge: [gpt, rules]          # columns that guess the label, with more than two classes, grades or numbers
   # cluster: prompt              # what items come together in; intervals are then over clusters
@@ -67,7 +67,7 @@ method: auto
 store: ./assay-ledger            # the record of the evaluation; or s3://bucket/prefix
 # freeze_runner: processes:4     # who freezes a pool of millions of rows (docs/how-to/large-pools.md)
 
-# threshold: {min: 0.80}         # or max; optional: makes assay say ok, breach or inconclusive
+# limit: {min: 0.80}             # or max; optional: makes assay say ok, breach or inconclusive
 # alerts:                        # who is told of a breach; addresses are secrets and live in the environment
 #   channels:
 #     - {name: ops, env: ASSAY_ALERT_OPS}     # the variable holds an Apprise URL, or a webhook's address

@@ -146,7 +146,8 @@ def test_the_project_is_found_again_after_people_renamed_it(
     again.prepare()
     assert again.missing(posted.batch) == []
     assert len(people[0].projects(posted.evaluation)) == 1
-    assert again.place() == f"{label_studio_api.url}/projects/{posted.project}/data"   # where people find it
+    # where people label, not the list of items
+    assert again.place() == f"{label_studio_api.url}/projects/{posted.project}/data?labeling=1"
 
 
 def test_one_name_in_two_ledgers_is_two_projects(label_studio_api: LabelStudioApi, people: list[Person]):

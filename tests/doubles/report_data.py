@@ -57,7 +57,7 @@ def report_data(**changes: Any) -> ReportData:
         "versions": {"assay": "0.1.0", "Python": "3.11"},
         "stopped_by": "budget",
         "verdict": "inconclusive",
-        "threshold_min": 0.8,
+        "limit_min": 0.8,
         "labels_to_decide": 300,
         "positive": "match",
         "negative": "no match",

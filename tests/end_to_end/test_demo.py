@@ -17,3 +17,14 @@ def test_the_demo_ends_in_a_report_that_shows_estimate_truth_and_random_sampling
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"{found['truth']['f1']:.3f}"[:4] in page
     assert not re.search(r"""(src|href)=["']?https?:""", page), "the page loads something"
+
+
+def test_the_demo_ends_in_an_answer_of_a_few_lines(tmp_path, capsys):
+    assert run_command_line(["demo", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert len(lines) + len(printed.err.splitlines()) <= 15
+    text = printed.out
+    for part in ("F1 is about 0.", "95% interval", "wide interval", "The truth is 0.887",
+                 "a random sample would", "Report: ", "report.html", "assay demo --verbose"):
+        assert part in text, part

@@ -324,7 +324,7 @@ def test_no_label_is_bought_where_every_answer_is_known(folder, capsys):
     assert run_command_line(["begin", a_spec(measure=["f1", "accuracy"])]) == 0
     capsys.readouterr()
     assert run_command_line(["begin", a_spec(name="other", measure="accuracy", threshold={"min": 80})]) == 2
-    assert "threshold.min is 80, and accuracy lies between 0 and 1" in capsys.readouterr().err
+    assert "limit.min is 80, and accuracy lies between 0 and 1" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -45,11 +45,13 @@ def test_begin_says_which_method_and_why_and_what_the_target_will_take(folder, c
     assert began["forecast"]["verdict"]["threshold"] == {"min": 0.5, "max": None}
     # the same again, and by status: nothing was asked in between
     assert told(capsys, "begin", "spec.yaml")[1]["forecast"] == began["forecast"]
-    assert told(capsys, "status", "small")[1]["forecast"] == began["forecast"]
+    assert told(capsys, "status", "small", "--forecast")[1]["forecast"] == began["forecast"]
+    assert told(capsys, "status", "small")[1]["forecast"] is None      # it is there at once
     assert run_command_line(["begin", "spec.yaml"]) == 0
     text = capsys.readouterr().out
     assert "forecast: ± 0.1 takes about" in text
-    assert f"method {MEANT.method}: " in text
+    assert f"method {MEANT.method}\n" in text
+    assert MEANT.reason.split()[-1] not in text.partition("forecast:")[0], "why is said with --verbose"
 
 
 def test_advance_and_status_update_the_forecast_and_a_finished_one_has_none(folder, capsys):
@@ -61,7 +63,7 @@ def test_advance_and_status_update_the_forecast_and_a_finished_one_has_none(fold
     code, waiting = told(capsys, "advance", "small")
     assert code == 5
     assert waiting["forecast"]["target"]["more"] == waiting["forecast"]["target"]["labels"]
-    assert run_command_line(["status", "small"]) == 5
+    assert run_command_line(["status", "small", "--forecast"]) == 5
     assert "forecast:" in capsys.readouterr().out
     spec["name"], spec["desk"] = "quick", {"kind": "simulated", "labels": "labels.csv"}
     Path("quick.yaml").write_text(yaml.safe_dump(spec))
@@ -80,4 +82,4 @@ def test_how_many_worlds_a_forecast_plays_can_be_set(folder, capsys, monkeypatch
     monkeypatch.setenv("ASSAY_FORECAST_WORLDS", "3")
     assert told(capsys, "begin", "spec.yaml")[1]["forecast"]["target"]["worlds"] == 3
     monkeypatch.delenv("ASSAY_FORECAST_WORLDS")
-    assert told(capsys, "status", "small")[1]["forecast"]["target"]["worlds"] >= 24
+    assert told(capsys, "status", "small", "--forecast")[1]["forecast"]["target"]["worlds"] >= 24

@@ -67,7 +67,7 @@ def test_another_floor_judges_later_windows_only_and_begins_its_own_evidence(tmp
     store = watched(spec_of(changed(tmp_path)), 2)
     made = amend(store, spec_of(changed(tmp_path, 0.99)), now=after(2), reason="agreed")
     assert (made.number, made.first, made.anew, made.changed) == (
-        2, "2026-11-03", ("floor",), ("threshold.min",)
+        2, "2026-11-03", ("floor",), ("limit.min",)
     )
     assert amend(store, spec_of(changed(tmp_path, 0.99)), now=after(2)) is None     # said twice, made once
     tick(store, "stream", now=after(4))
@@ -398,7 +398,7 @@ def test_the_commands_amend_and_mute(tmp_path, capsys):
     assert "assay amend SPEC" in capsys.readouterr().err
     assert run_command_line(["amend", str(path), "--reason", "agreed", *where]) == 0
     out = capsys.readouterr().out
-    assert "changed: monitor.last, threshold.min" in out
+    assert "changed: limit.min, monitor.last" in out
     assert "The evidence begins anew for: floor." in out
     assert run_command_line(["amend", str(path), "--json", *where]) == 0
     assert json.loads(capsys.readouterr().out) == {"monitor": "stream", "amendment": None}

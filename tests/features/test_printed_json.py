@@ -29,7 +29,7 @@ from assay.tasks.ledger import open_store
 from assay.tasks.mlflow.runs import Published
 from assay.tasks.report import ReportFiles
 from assay.tasks.report.machine import report_json
-from assay.tasks.spec.evaluation import Spec
+from assay.tasks.spec.evaluation import Spec, with_limit
 from assay.tasks.spec.monitor_template import monitor_template
 from assay.tasks.spec.template import spec_template
 
@@ -106,13 +106,13 @@ def place(tmp_path_factory):
         (folder / "log.json").write_text(json.dumps(INSPECT_LOG))
         write_models(folder / "models")
         write_stream(folder / "stream", 2, drop_from=1, worse=0.5)
-        small = spec_json(predictions, labels, threshold={"min": 0.99}, method="passive")
-        watch = monitor_data(folder / "stream", quiet_labels=100, last="2026-11-02")
+        small = spec_json(predictions, labels, limit={"min": 0.99}, method="passive")
+        watch = with_limit(monitor_data(folder / "stream", quiet_labels=100, last="2026-11-02"))
         specs = {
             "small": small, "other": small | {"name": "other"}, "begun": small | {"name": "begun"},
             "asks": small | {"name": "asks", "desk": {"kind": "folder", "path": "desk"}},
             "systems": spec_of_systems(folder / "models", measure=["f1", "recall"]),
-            "watch": watch, "changed": watch | {"threshold": {"min": 0.8}},
+            "watch": watch, "changed": watch | {"limit": {"min": 0.8}},
         }
         for name, spec in specs.items():
             (folder / f"{name}.yaml").write_text(yaml.safe_dump(spec))

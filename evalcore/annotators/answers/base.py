@@ -33,6 +33,11 @@ class AnswerKind(ABC):
         return ()
 
     @property
+    def ordered(self) -> bool:
+        """Whether `choices` go from the lowest to the highest."""
+        return False
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """The least and the largest number; infinite where there is no bound."""
         return -inf, inf

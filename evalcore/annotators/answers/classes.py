@@ -35,6 +35,11 @@ class ClassAnswers(AnswerKind):
         return self.offered or tuple(self.codes)
 
     @property
+    def ordered(self) -> bool:
+        """Whether they are grades."""
+        return self.level == "ordinal"
+
+    @property
     def wanted(self) -> str:
         """The names, where they are few."""
         if len(self.choices) > _MOST_IN_LINE:

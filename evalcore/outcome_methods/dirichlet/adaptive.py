@@ -46,8 +46,7 @@ class AdaptiveTree(Sampled):
     kinds: ClassVar[tuple[str, ...]] = ("classes", "preference")
     interval: ClassVar[str] = "importance and model"
     interval_note: ClassVar[str] = (
-        "Student's interval of the weighted estimate, spread to that of what the label model expects. "
-        "docs/outcomes.md has how often it covered."
+        "Student's interval of the weighted estimate, spread to that of what the label model expects."
     )
     single_draws: ClassVar[bool] = False
 

@@ -73,7 +73,7 @@ class WholeClusters(OutcomeMethod):
     says: ClassVar[str] = "Whole clusters of items that come together, one after the other."
     interval: ClassVar[str] = "ratio"
     interval_note: ClassVar[str] = (
-        "Student's interval over the clusters that were drawn; docs/outcomes.md has how often it covered."
+        "Student's interval over the clusters that were drawn."
     )
     single_draws: ClassVar[bool] = False
     needs_clusters: ClassVar[bool] = True

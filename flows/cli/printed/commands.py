@@ -34,13 +34,25 @@ class CheckJson(_OfClass):
     verdict: Verdict
 
 
+class CheckedPoolJson(TypedDict):
+    """The pool that the numbers are about, and whether its source still holds it."""
+
+    items: int
+    digest: str                      # SHA-256 of its values
+    frozen: str | None               # when, ISO 8601
+    source: str                      # as the spec names it, or --source
+    same: bool | None                # true: the source holds this pool; null: it could not be looked at
+    not_compared: str | None         # why not
+
+
 class CheckedJson(TypedDict):
     """An evaluation against a limit or its baseline."""
 
     evaluation: str
     state: StateName
+    pool: CheckedPoolJson
     labels: int
-    checks: list[CheckJson]
+    checks: list[CheckJson]          # none before the first round is closed
     exit_code: Literal[0, 3, 4, 5]   # 0 ok, 3 breach, 4 inconclusive, 5 not finished
 
 

@@ -90,8 +90,8 @@ def read_rows(
     in_writing   somebody may not have written all of it yet: a row that is cut off is left out
 
     Raises DeskRefused, naming the file and nothing of what it holds, if it is not UTF-8, is no CSV, lacks a
-    column, has more rows, or has a quotation
-    mark that takes rows for part of a value. Empty lines are left out, and so are columns that mean nothing here.
+    column, has more rows, or has a quotation mark that takes rows for part of a value. Empty lines are left
+    out, and so are columns that mean nothing here.
     """
     try:
         text = blob.decode("utf-8-sig")
@@ -100,10 +100,15 @@ def read_rows(
             f"{name}: is not UTF-8 text; save it again as 'CSV UTF-8' (a spreadsheet itself is not read)"
         ) from None
     delimiter = _delimiter(text)
+    wrong = None if in_writing else first_misquoted(text, delimiter)
+    if wrong is not None:
+        raise DeskRefused(
+            f"{name}: line {wrong.line:,}: a quotation mark opens a value that {wrong.what}; correct it and "
+            "save the file again"
+        )
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[AnswerRow] = []
     columns: list[str] = []
-    line = 0   # the last one of the row before
     try:
         for cells in reader:
             if not columns:
@@ -117,21 +122,9 @@ def read_rows(
                     f"{name}: has more than {most:,} rows, and its round asks about far fewer items; move it "
                     "away if it is another file"
                 )
-            line = reader.line_num
     except csv.Error as error:
-        if "end of data" not in str(error):
+        if not in_writing or "end of data" not in str(error):
             raise DeskRefused(f"{name}: line {reader.line_num} is no CSV ({error}); save it again") from None
-        if not in_writing:
-            raise DeskRefused(
-                f"{name}: a quotation mark that opens in line {line + 1} or after it is never closed, so "
-                "nobody can tell where rows end; close it, or write it twice"
-            ) from None
-    wrong = None if in_writing else first_misquoted(text, delimiter)
-    if wrong is not None:
-        raise DeskRefused(
-            f"{name}: line {wrong.line:,}: a quotation mark opens a value that {wrong.what}; correct it and "
-            "save the file again"
-        )
     for column in required:
         if column not in columns and (rows or not in_writing):
             raise DeskRefused(

@@ -92,8 +92,8 @@ class LabelStudioDesk:
         self._project.ensure()
 
     def place(self) -> str:
-        """The page of the project."""
-        return f"{self._api.url}/projects/{self._project.ids()[0]}/data"
+        """The page on which people label; Label Studio leads from there to the list of items."""
+        return f"{self._api.url}/projects/{self._project.ids()[0]}/data?labeling=1"
 
     def send_hints_to(self, url: str, secret: str) -> bool:
         """Have Label Studio call this address when somebody answers; see ensure_webhook."""

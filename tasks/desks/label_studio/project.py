@@ -138,7 +138,7 @@ class EvaluationProject:
             "overlap_cohort_percentage": 100,      # below it, every import reshuffles the others' overlap
             "skip_queue": "REQUEUE_FOR_OTHERS",    # who skipped an item does not meet it again
             "show_skip_button": False,             # `can't tell` is one of the answers
-            "enable_empty_annotation": self._control.may_be_empty,
+            "enable_empty_annotation": False,      # no answer is given by submitting nothing
             "show_collab_predictions": False,
             "sampling": "Sequential sampling",
         })

@@ -31,7 +31,7 @@ def whole_pool_rows(data: ReportData) -> list[EstimateRow]:
 
 
 def convergence_figure(data: ReportData, of: EstimateRow) -> Picture:
-    """One estimate against labels: the line, its interval as a band, threshold and truth where known."""
+    """One estimate against labels: the line, its interval as a band, limit and truth where known."""
     return picture(partial(_single, data, of), (7.2, 3.5), _told(data, [of]))
 
 
@@ -103,21 +103,21 @@ def _interval(ax: Any, of: EstimateRow, rows: Sequence[EstimateRow]) -> None:
 
 
 def _lines(ax: Any, data: ReportData, of: EstimateRow) -> None:
-    """The true value and the thresholds, where they are known."""
+    """The true value and the limits, where they are known."""
     truth = (data.truth or {}).get(of.measure)
     if truth is not None:
         ax.axhline(
             truth, color=TRUTH, linewidth=1.2, dashes=(5, 2.5), label=f"true value ({wording.number(truth)})"
         )
-    for edge in _thresholds(data, of):
+    for edge in _limits(data, of):
         ax.axhline(
-            edge, color=LIMIT, linewidth=1.2, dashes=(1.5, 1.8), label=f"threshold ({wording.plain(edge)})"
+            edge, color=LIMIT, linewidth=1.2, dashes=(1.5, 1.8), label=f"limit ({wording.plain(edge)})"
         )
 
 
-def _thresholds(data: ReportData, of: EstimateRow) -> list[float]:
+def _limits(data: ReportData, of: EstimateRow) -> list[float]:
     """Those of the first estimate; the others have none."""
-    edges = (data.threshold_min, data.threshold_max) if of is data.estimates[0] else ()
+    edges = (data.limit_min, data.limit_max) if of is data.estimates[0] else ()
     return [edge for edge in edges if edge is not None]
 
 
@@ -128,7 +128,7 @@ def _range(data: ReportData, of: EstimateRow, rows: Sequence[EstimateRow]) -> tu
         lowest, highest = lowest - highest, highest - lowest
     seen = [x for r in rows if r.lower is not None and r.upper is not None for x in (r.lower, r.upper)]
     seen += [r.value for r in rows if r.value is not None]
-    seen += _thresholds(data, of)
+    seen += _limits(data, of)
     if data.truth is not None and of.measure in data.truth:
         seen.append(data.truth[of.measure])
     if not seen:

@@ -5,22 +5,26 @@ from typing import Any
 
 from assay.tasks.report import wording
 from assay.tasks.report.figures.picture import LIMIT, LINE, Picture, is_narrow, picture
-from assay.tasks.report.history.record import History, HistoryRow
+from assay.tasks.report.history.record import History, HistoryRow, runs_without_data
+from assay.tasks.report.history.words import windows_in_words
 
 _COLOURS = {"ok": LINE, "breach": LIMIT, "inconclusive": "#7b8794"}
+_GAP = "#e4e7eb"
 _MOST_TICKS = 12      # a phone has half of them
 
 
 def windows_figure(history: History) -> Picture:
     """Every window of a history, in order."""
     rows = history.rows
-    in_words = " ".join(f"{row.window}: {_in_short(row)}, {row.state}." for row in rows)
+    runs = runs_without_data(rows)
+    in_words = " ".join(f"{windows_in_words(run)}: {_in_short(run[0])}, {run[0].state}." for run in runs)
 
     def draw(figure: Any) -> None:
         ax = figure.subplots()
         for state, colour in _COLOURS.items():
             _estimates(ax, rows, state, colour)
         _limits(ax, rows)
+        _gaps(ax, rows)
         step = -(-max(len(rows), 1) // (_MOST_TICKS // 2 if is_narrow(figure) else _MOST_TICKS))
         at = list(range(0, len(rows), step))
         ax.set_xticks(at, [rows[i].window for i in at], rotation=30, ha="right")
@@ -56,6 +60,16 @@ def _estimates(ax: Any, rows: Sequence[HistoryRow], state: str, colour: str) -> 
         at, values, yerr=[low, high], fmt="o", markersize=4, linewidth=1.3, capsize=2.5, color=colour,
         label=state,
     )
+
+
+def _gaps(ax: Any, rows: Sequence[HistoryRow]) -> None:
+    """Windows without predictions, shaded: an empty place could be an oversight."""
+    at, label = 0, "no data"
+    for run in runs_without_data(rows):
+        if run[0].has_no_data:
+            ax.axvspan(at - 0.5, at + len(run) - 0.5, color=_GAP, linewidth=0, label=label, zorder=0)
+            label = "_later"    # one entry in the legend
+        at += len(run)
 
 
 def _limits(ax: Any, rows: Sequence[HistoryRow]) -> None:

@@ -1,5 +1,6 @@
 """A history as a page: the newest verdict, a plot of the measure over windows, and a table."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.evalcore.monitoring.signals import Signal
@@ -7,7 +8,7 @@ from assay.evalcore.monitoring.verdicts import PlaceVerdict
 from assay.tasks.report import wording
 from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.judges import changes_of_judges, compared_with
-from assay.tasks.report.history.record import History, HistoryRow, consequence_of
+from assay.tasks.report.history.record import History, HistoryRow, consequence_of, runs_without_data
 from assay.tasks.report.history.table import interval_of, joined_windows, recent_of, value_of
 from assay.tasks.report.history.words import (
     SIGNALS,
@@ -18,6 +19,8 @@ from assay.tasks.report.history.words import (
     headline,
     limits_in_words,
     news_in,
+    no_data_in_words,
+    windows_in_words,
 )
 from assay.tasks.report.rendering import render
 
@@ -96,7 +99,8 @@ def history_html(history: History) -> bytes:
         false_breaches=false_breaches(history),
         judges=changes_of_judges(history),
         judges_compared=compared_with(history),
-        rows=[_window(row) for row in newest_first],
+        rows=[_window(run) for run in reversed(runs_without_data(history.rows))],
+        no_data=no_data_in_words(history),
         segments=[
             SegmentLine(window=row.window, segment=place.segment, place=place_cells(place))
             for row in newest_first for place in row.segments if place.verdict == "breach"
@@ -146,15 +150,17 @@ def _joined(history: History) -> str:
     return joined_windows(means[-1]) if means else ""
 
 
-def _window(row: HistoryRow) -> WindowLine:
+def _window(run: Sequence[HistoryRow]) -> WindowLine:
+    """One window, or several that follow each other and have no data."""
+    row, many = run[0], "" if len(run) == 1 else f": {wording.plural(len(run), 'window')}"
     return WindowLine(
-        window=row.window,
+        window=windows_in_words(run),
         link=page_of(row.window) if row.verdict is not None else "",
         place=place_cells(row.overall),
         recent=recent_of(row.recent),
         bought=row.bought,
         state=row.state,
-        said=STATES[row.state] + (f"; {STATES[row.wrong.state]}" if row.verdict and row.wrong else ""),
+        said=STATES[row.state] + many + (f"; {STATES[row.wrong.state]}" if row.verdict and row.wrong else ""),
         more=row.verdict.labels_to_decide if row.verdict else None,
         signals=", ".join(map(_signal, row.raised)),
         again=again_in_words(row),

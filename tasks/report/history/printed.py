@@ -134,6 +134,7 @@ class HistoryJson(TypedDict):
     horizon: int                     # in windows
     test: str                        # the rule that calls a breach
     labels: int                      # paid for, in all windows
+    no_data_since: str | None        # the first of the newest windows that all have no predictions
     amendments: list[AmendmentJson]
     mutes: list[MuteJson]
     judges: list[JudgeChangeJson]    # of the newest judged window

@@ -1,5 +1,6 @@
 """A monitor's windows, in order, with the newest verdict on each; and the JSON of `assay history --json`."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -41,6 +42,11 @@ class HistoryRow:
         if self.wrong is not None:
             return self.wrong.state
         return "waiting" if any(o.evaluation for o in self.openings) else "unlabelled"
+
+    @property
+    def has_no_data(self) -> bool:
+        """Whether nothing can be said of it because it has no predictions."""
+        return self.state in ("missing", "empty")
 
     @property
     def overall(self) -> PlaceVerdict | None:
@@ -109,6 +115,12 @@ class History:
         """Labels paid for, in all windows."""
         return sum(row.bought for row in self.rows)
 
+    @property
+    def without_data(self) -> tuple[HistoryRow, ...]:
+        """The newest windows, as far as all of them have no predictions; none where data comes."""
+        last = runs_without_data(self.rows)[-1:]
+        return tuple(last[0]) if last and last[0][0].has_no_data else ()
+
     def to_json(self) -> HistoryJson:
         """What `assay history --json` prints."""
         judges: Any = [
@@ -122,6 +134,7 @@ class History:
             "horizon": self.horizon,
             "test": self.test,
             "labels": self.bought,
+            "no_data_since": next((row.window for row in self.without_data), None),
             "amendments": [_amendment_json(one) for one in self.amendments],
             "mutes": [
                 {
@@ -133,6 +146,17 @@ class History:
             "judges": judges,
             "windows": [_row_json(row) for row in self.rows],
         }
+
+
+def runs_without_data(rows: Sequence[HistoryRow]) -> list[list[HistoryRow]]:
+    """The rows in order, those without data that follow each other together; each other one alone."""
+    runs: list[list[HistoryRow]] = []
+    for row in rows:
+        if row.has_no_data and runs and runs[-1][-1].state == row.state:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    return runs
 
 
 def consequence_of(amendment: Amendment) -> str:

@@ -82,6 +82,26 @@ def news_of_place(
     )
 
 
+def windows_in_words(rows: Sequence[HistoryRow]) -> str:
+    """`2026-11-10 to 2026-11-22`, or the one window."""
+    first, last = rows[0].window, rows[-1].window
+    return first if first == last else f"{first} to {last}"
+
+
+def no_data_in_words(history: History) -> str | None:
+    """`No predictions since 2026-11-10: 13 windows in a row. The newest verdict is of 2026-11-09.`
+
+    None where the newest window has predictions.
+    """
+    silent = history.without_data
+    if not silent:
+        return None
+    judged = [row.window for row in history.rows if row.verdict is not None]
+    newest = f" The newest verdict is of {judged[-1]}; nothing is known since." if judged else ""
+    row = "" if len(silent) == 1 else " in a row"
+    return f"No predictions since {silent[0].window}: {wording.plural(len(silent), 'window')}{row}.{newest}"
+
+
 def again_in_words(row: HistoryRow) -> str:
     """`predictions replaced once, verdict reissued twice`; nothing for a window that was judged once."""
     said = [("predictions replaced", row.replaced), ("verdict reissued", row.reissued)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.tasks.report import sentences, wording
 from assay.tasks.report.data import EstimateRow, ReportData
-from assay.tasks.report.figures.bars import highest_of, lowest_of
+from assay.tasks.report.figures.bars import scale_of
 from assay.tasks.report.figures.convergence import whole_pool_rows
 from assay.tasks.report.table_lines import ForestTable, estimate_line
 
@@ -60,8 +60,8 @@ def by_measure(several: Sequence[ReportData]) -> list[ForestTable]:
 
 def _table(pairs: Sequence[tuple[ReportData, EstimateRow]]) -> ForestTable:
     shown = [row for _, row in pairs]
-    lowest, highest = lowest_of(shown), highest_of(shown)
     data, row = pairs[0]
+    lowest, highest = scale_of(shown, data.outcome)
     return ForestTable(
         name=sentences.named_row(row) + _of_labels(data),
         of="Evaluation",

@@ -9,7 +9,7 @@ from assay.evalcore.outcomes.base import OutcomeKind
 from assay.tasks.desks.blind import FIELDS as BLIND_FIELDS
 from assay.tasks.desks.registry import DeskChoice
 from assay.tasks.spec.choice_of_items import WarmStart
-from assay.tasks.spec.goals import Budget, Threshold
+from assay.tasks.spec.goals import Budget, Limit
 from assay.tasks.spec.labels.base import LabelsForm
 from assay.tasks.spec.labels.comparison import contradictions_of_systems
 from assay.tasks.spec.pool import Pool
@@ -20,14 +20,14 @@ Problem = tuple[str, str]
 
 def contradictions_of_outcome(
     labels: LabelsForm, kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], method_name: str,
-    budget: Budget, desk: DeskChoice, warm_start: WarmStart | None, threshold: Threshold | None,
+    budget: Budget, desk: DeskChoice, warm_start: WarmStart | None, limit: Limit | None,
 ) -> list[Problem]:
     """(key, what is wrong with it) for each; none where the parts fit together."""
     return [
         *_of_probability(kind, pool),
         *_of_measures(kind, pool, measures),
         *contradictions_of_systems(labels, kind, pool, measures),
-        *_of_threshold(kind, pool, measures, threshold),
+        *_of_limit(kind, pool, measures, limit),
         *_of_method(kind, method_name, pool),
         *_of_two_classes_only(pool, budget, desk, warm_start),
         *_of_two_answers(labels, pool),
@@ -83,13 +83,13 @@ def _of_two_answers(labels: LabelsForm, pool: Pool) -> Iterator[Problem]:
             yield "pool.display", f"has {name!r}, as which people are shown an answer; rename the column"
 
 
-def _of_threshold(
-    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], threshold: Threshold | None
+def _of_limit(
+    kind: OutcomeKind, pool: Pool, measures: Sequence[MeasureChoice], limit: Limit | None
 ) -> Iterator[Problem]:
-    if threshold is None:
+    if limit is None:
         return
     if len(pool.compared) > 2:
-        yield "threshold", (
+        yield "limit", (
             f"applies to one number, and {len(pool.compared)} systems have {len(pool.compared) - 1} "
             "differences; leave it out, or compare two: `assay compare` has a verdict on each"
         )
@@ -99,7 +99,7 @@ def _of_threshold(
     except BadInput:
         return   # said already
     if numbers > 1:
-        yield "threshold", (
+        yield "limit", (
             f"applies to the first measure, and {measures[0].name!r} has {numbers} numbers; name a class, as "
             f"in {{name: {measures[0].name}, class: {kind.parts[0]}}}, or put an average first"
         )

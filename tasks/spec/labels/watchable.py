@@ -26,7 +26,7 @@ def unwatched_systems(compared: Collection[str], *, drops: bool) -> Iterator[tup
         )
     if drops:
         yield "monitor.drop", (
-            "is told of one system so far; leave it out: threshold: {min: -0.02} is a limit on the difference"
+            "is told of one system so far; leave it out: limit: {min: -0.02} is a limit on the difference"
         )
 
 

@@ -25,7 +25,7 @@ _LEGEND = "underlined: differs"
 
 
 def labelling_config(fields: Sequence[Field], control: Control, question: str | None = None) -> str:
-    """The XML of the labelling page."""
+    """The XML of the labelling page; without a question of its own it asks what the answers call for."""
     rows = side_by_side(fields)
     lines = ['<View className="assay-page">', f"  <Style>{STYLE}  </Style>"]
     lines.append('  <View className="assay-item">')
@@ -37,8 +37,7 @@ def labelling_config(fields: Sequence[Field], control: Control, question: str | 
     for row in rows:
         lines += _row(row)
     lines += ["  </View>", '  <View className="assay-answer">']
-    if question:
-        lines.append(f'    <View className="assay-question">{_heading(question)}</View>')
+    lines.append(f'    <View className="assay-question">{_heading(question or control.question)}</View>')
     lines.append('  <View className="assay-choices">')
     lines += [f"    {line}" for line in control.lines(fields[0].key)]
     lines += ["  </View>", f'    <View className="assay-hint">{_heading(control.hint)}</View>', "  </View>"]
@@ -61,7 +60,7 @@ def _kind_on_page(field: Field, page: str) -> Kind:
         return "text"
     if re.search(rf'assay-compared"><HyperText\b[^>]*"\${field.key}"', page) is not None:
         return "compared"
-    return "html" if field.kind == "html" else "image"
+    return field.kind if field.kind in ("html", "markdown") else "image"
 
 
 def _row(row: ShownRow) -> list[str]:
@@ -85,7 +84,7 @@ def _object(field: Field) -> str:
     A picture at an address is HTML: Label Studio's own tag for pictures fails unless their server allows
     other sites to read them (CORS), which showing them does not need. A picture in the value itself (data:)
     needs that tag: Label Studio takes such values out of HTML. Pictures and marked text are part of the page
-    (inline), where its style reaches them; HTML is in a frame of its own.
+    (inline), where its style reaches them; HTML, and Markdown made HTML, is in a frame of its own.
     """
     named = f'name={quoteattr(field.key)} value={quoteattr("$" + field.key)}'
     if field.kind == "embedded":

@@ -1,12 +1,14 @@
 """The part of a labelling page on which people answer, and what its results say.
 
-    one class     buttons, the first 23 with hotkeys; a list where there are more than 60
-    tags          the same, of which any number may be chosen; none chosen means that there is no tag
+    one class     round buttons, the first 23 with hotkeys; a list where there are more than 60; of grades the
+                  lowest and the highest are said to be that
+    tags          square ones, of which any number may be chosen; `none of these` is an answer of its own
     a number      a field, with its bounds; that it is filled in is demanded by the project, not by the field
     can't tell    an answer of its own, beside any of these: the item cannot be decided (a skip)
 
 One class and `can't tell` are buttons of one control, so that one excludes the other. Elsewhere `can't tell`
-is a control of its own, which takes the other one off the page while it is chosen.
+and `none of these` are a control of their own, which takes the other one off the page while one of them is
+chosen; these boxes are square, because choosing one again gives the others back.
 
 Nothing on the server checks results: what is no answer is read as none.
 """
@@ -26,11 +28,13 @@ LETTERS = "qtasdfgzxynjl"   # not those that mean something to Label Studio, and
 MOST_BUTTONS = 60           # that can be seen at once; more are a list
 
 UNDECIDED = "undecided"   # the control of `can't tell`, where it has one of its own
+_FEW_NAMES = 3            # classes that a question names
 # What the page calls it: the first of these that is not a class.
 _CANNOT_TELL = ("can't tell", "cannot be decided", "can't tell (none of these)")
 # What results say for it. No class is written so: behind the `$` of a class stands a zero-width space.
 _ALIAS = "cannot tell $"
 _CANNOT_TELL_KEY = "c"
+_NONE, _NONE_ALIAS, _NONE_KEY = "none of these", "none of these $", "n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +44,20 @@ class Control:
     answers: AnswerKind
 
     @property
-    def may_be_empty(self) -> bool:
-        """Whether submitting nothing is an answer."""
-        return self.answers.several
+    def question(self) -> str:
+        """What is asked of every item where the spec has no question."""
+        names = self.answers.choices
+        if not names:
+            low, high = self.answers.bounds
+            between = f", from {low:g} to {high:g}" if isfinite(low) and isfinite(high) else ""
+            return f"Which number{between}?"
+        if self.answers.several:
+            return "Which of these apply? Choose all that do."
+        if self.answers.ordered:
+            return f"Which grade, from {names[0]} (lowest) to {names[-1]} (highest)?"
+        if len(names) <= _FEW_NAMES:
+            return f"Which is it: {', '.join(names[:-1])} or {names[-1]}?"
+        return "Which of these is it?"
 
     @property
     def hint(self) -> str:
@@ -58,14 +73,21 @@ class Control:
         cannot_tell = f'  <Choice value={text} alias="{_ALIAS}" hotkey="{_CANNOT_TELL_KEY}"/>'
         if self._together:
             return [
-                f'<Choices name="{CONTROL}" {to} choice="single" required="true" showInline="true">',
+                f'<Choices name="{CONTROL}" {to} choice="single-radio" required="true" showInline="true">',
                 *self._buttons(), cannot_tell, "</Choices>",
             ]
         away = f'visibleWhen="choice-unselected" whenTagName="{UNDECIDED}"'
         return [
             *(self._of_choices(to, away) if self.answers.choices else self._of_numbers(to, away)),
-            f'<Choices name="{UNDECIDED}" {to} choice="single" showInline="true">', cannot_tell, "</Choices>",
+            f'<Choices name="{UNDECIDED}" {to} choice="single" showInline="true">',
+            *self._none_of_these(), cannot_tell, "</Choices>",
         ]
+
+    def _none_of_these(self) -> list[str]:
+        """The answer that no tag applies: nobody has to guess what submitting nothing would mean."""
+        if not self.answers.several:
+            return []
+        return [f'  <Choice value="{_NONE}" alias="{_NONE_ALIAS}" hotkey="{_NONE_KEY}"/>']
 
     def _of_choices(self, to: str, away: str) -> list[str]:
         many = 'choice="multiple"' if self.answers.several else 'choice="single" required="true"'
@@ -75,11 +97,12 @@ class Control:
 
     def _buttons(self) -> list[str]:
         names = self.answers.choices
-        keys = [""] * len(names) if len(names) > MOST_BUTTONS else hotkeys(names)
-        attributes = [f' hotkey="{key}"' if key else "" for key in keys]
+        taken = _NONE_KEY if self.answers.several else ""
+        keys = [""] * len(names) if len(names) > MOST_BUTTONS else hotkeys(names, taken)
+        ends = {names[0]: "lowest", names[-1]: "highest"} if self.answers.ordered else {}
         return [
-            f"  <Choice value={quoteattr(to_page(name))}{hotkey}/>"
-            for name, hotkey in zip(names, attributes, strict=True)
+            f"  <Choice{_called(name, ends.get(name))}{f' hotkey={quoteattr(key)}' if key else ''}/>"
+            for name, key in zip(names, keys, strict=True)
         ]
 
     def _of_numbers(self, to: str, away: str) -> list[str]:
@@ -121,8 +144,8 @@ class Control:
         ours = [one for one in results if one["from_name"] == CONTROL]
         if not self.answers.choices:
             return self._number(ours)
-        if self.answers.several and not ours:
-            return self.answers.empty
+        if self.answers.several and (not ours or _none_chosen(results)):
+            return self.answers.empty     # nothing at all was an answer on the pages of earlier versions
         chosen = _chosen(ours[0]) if len(ours) == 1 else None
         if chosen is None or _ALIAS in chosen or (len(chosen) != 1 and not self.answers.several):
             return None
@@ -146,7 +169,7 @@ class Control:
         if not self.answers.choices:
             return [self._result("number", {"number": float(answer)})]
         if answer == self.answers.empty:
-            return []
+            return [self._result("choices", {"choices": [_NONE_ALIAS]}, UNDECIDED)]
         names = answer.split("|") if self.answers.several else [answer]
         return [self._result("choices", {"choices": [to_page(name) for name in names]})]
 
@@ -155,15 +178,27 @@ class Control:
         return {"from_name": control, "to_name": "any", "type": kind, "value": value}
 
 
-def hotkeys(names: Sequence[str]) -> list[str]:
-    """A key for each name, "" where there is none left: digits in their order, then letters.
+def hotkeys(names: Sequence[str], taken: str = "") -> list[str]:
+    """A key for each name, "" where there is none left: digits in their order, then letters; none of `taken`.
 
     A name that is a digit has that digit as its key, and then no other name has one, so that nobody presses 3
     and gives the grade 2.
     """
     own = set(names) & set(DIGITS)
-    free = iter(LETTERS if own else DIGITS + LETTERS)
+    free = (key for key in (LETTERS if own else DIGITS + LETTERS) if key not in taken)
     return [name if name in own else next(free, "") for name in names]
+
+
+def _called(name: str, end: str | None) -> str:
+    """The name of a choice; of an end of a scale with what it is, while results say the name alone."""
+    value = quoteattr(to_page(name))
+    if end is None:
+        return f" value={value}"
+    return f" value={quoteattr(to_page(f'{name} ({end})'))} alias={value}"
+
+
+def _none_chosen(results: Sequence[Any]) -> bool:
+    return [_NONE_ALIAS] in [_chosen(one) for one in results if one.get("from_name") == UNDECIDED]
 
 
 def _chosen(result: Mapping[str, Any]) -> list[str] | None:

@@ -3,7 +3,7 @@
     kind    text unless `show_as` says otherwise, or the name says so (`photo`, `page_html`), or every value
             of the first batch is the address of a picture. Pictures whose bytes are in the value itself
             (`data:image/png;base64,...`) are `embedded`. HTML is never guessed from a value: text that
-            happens to hold a `<` is text.
+            happens to hold a `<` is text. Nor is Markdown: it is rendered where `show_as` says so.
     pair    two fields whose names differ only in how they begin or end: name_a and name_b, left_name and
             right_name. They are shown in two columns, one line per pair. Where both are text, they are
             `compared`: the words that differ are marked (`differences`).
@@ -19,14 +19,14 @@ from html import escape
 from typing import Literal
 
 from assay.tasks.desks.label_studio.page.differences import marked, plain
-from assay.tasks.desks.label_studio.page.safe_html import sanitised
+from assay.tasks.desks.label_studio.page.safe_html import rendered, sanitised
 
 # Bytes in one import. Label Studio answers 500 to requests that are too large, and a proxy before it may
 # refuse smaller ones.
 IMPORT_BYTES = 20_000_000
 
-Kind = Literal["text", "image", "embedded", "html", "compared"]
-KINDS: tuple[Kind, ...] = ("text", "image", "html")   # what `show_as` may say
+Kind = Literal["text", "image", "embedded", "html", "markdown", "compared"]
+KINDS: tuple[Kind, ...] = ("text", "image", "html", "markdown")   # what `show_as` may say
 
 _SUFFIXES = (("_a", "_b"), ("_left", "_right"), ("_1", "_2"))
 _PREFIXES = (("left_", "right_"), ("a_", "b_"))
@@ -99,6 +99,8 @@ def shown_value(field: Field, value: str) -> str:
         return escape(value)
     if field.kind == "html":
         return sanitised(value)
+    if field.kind == "markdown":
+        return rendered(value)
     if field.kind == "image":
         address = value.strip()
         if _ADDRESS.fullmatch(address):

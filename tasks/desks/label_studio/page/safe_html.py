@@ -32,6 +32,13 @@ def sanitised(html: str) -> str:
     return _CLEANER.clean(html)
 
 
+def rendered(markdown: str) -> str:
+    """Markdown (CommonMark, and tables) as HTML, made safe; HTML within it is shown as the text it is."""
+    from markdown_it import MarkdownIt
+
+    return sanitised(MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown))
+
+
 def _kept_value(_tag: str, attribute: str, value: str) -> str | None:
     return value if attribute != "src" or _SOURCE.fullmatch(value) else None
 

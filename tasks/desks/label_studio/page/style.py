@@ -48,6 +48,8 @@ STYLE = """
     .assay-choices .lsf-choice_layout_inline { margin: 0 8px 4px 0; }
     .assay-choices .lsf-choice_layout_inline label { padding: 2px 12px 2px 10px; border-radius: 6px;
                                                      border: 1px solid var(--line); }
+    .assay-choices .lsf-choice_layout_inline label:has(input[type=radio]) { padding-top: 7px;
+                                                                            padding-bottom: 7px; }
     .assay-choices .lsf-choice_layout_inline label:has(input:checked) {
         border-color: currentColor; box-shadow: inset 0 0 0 1px currentColor; }
     .assay-choices .lsf-choice span { font-size: 16px; }

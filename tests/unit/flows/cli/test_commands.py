@@ -24,6 +24,13 @@ def test_the_line_about_a_command_is_the_first_sentence_of_its_help(name):
     assert place.line == command.get_short_help_str(limit=500)
 
 
+def test_a_command_that_is_misspelt_is_answered_with_the_nearest(capsys):
+    assert run_command_line(["statsu"]) == 2
+    assert "no such command 'statsu'; did you mean 'status'?" in capsys.readouterr().err
+    assert run_command_line(["xyzzy"]) == 2
+    assert "there are demo, import, doctor" in capsys.readouterr().err
+
+
 def test_the_outlines_are_those_of_the_commands():
     assert all_outlines(assay) == FILE.read_text(encoding="utf-8"), "run python docs/outlines.py"
 
@@ -83,7 +90,7 @@ def test_help_cuts_no_sentence(capsys):
 def test_an_unknown_command_is_an_error_of_usage(capsys):
     assert run_command_line(["evaluate"]) == 2
 
-    assert "No such command 'evaluate'" in capsys.readouterr().err
+    assert "no such command 'evaluate'" in capsys.readouterr().err
 
 
 def test_linear_algebra_gets_one_thread_unless_the_environment_says_otherwise(monkeypatch, capsys):

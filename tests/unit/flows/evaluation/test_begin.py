@@ -6,6 +6,8 @@ from doubles.small_pool import small_spec
 from assay.flows.evaluation import begin as module
 from assay.flows.evaluation.begin import begin
 from assay.tasks.desks.protocol import DeskRefused
+from assay.tasks.ledger.owner import Ledger
+from assay.tasks.ledger.recorded_spec import RecordedSpec, versions, write_spec
 from assay.tasks.ledger.stores.memory import MemoryStore
 from assay.tasks.testing import FakeDesk
 
@@ -29,3 +31,16 @@ def test_a_folder_that_an_evaluation_of_another_ledger_labels_in_is_refused(tmp_
     with pytest.raises(DeskRefused, match="in another ledger"):
         begin(other, small_spec(tmp_path, desk=desk, question="Toxic?"))
     assert not other.exists("small/manifest.json")
+
+
+def test_one_that_was_recorded_with_a_threshold_resumes_with_the_limit(tmp_path):
+    """`threshold` is what `limit` was called."""
+    spec, now, store = small_spec(tmp_path, limit={"min": 0.8}), MemoryStore(), MemoryStore()
+    begin(now, spec, FakeDesk())
+    told = spec.to_json()
+    old = {key: value for key, value in told.items() if key != "limit"} | {"threshold": told["limit"]}
+    write_spec(Ledger(store, spec.name), RecordedSpec(spec=old, versions=versions()))
+    for key in list(now.keys()):
+        if not key.endswith("/spec.json"):
+            store.put(key, now.get(key))
+    assert begin(store, spec, FakeDesk()).spec == spec

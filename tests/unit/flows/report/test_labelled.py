@@ -31,9 +31,11 @@ def test_the_errors_are_the_labels_that_differ_with_the_weights_of_an_export(tmp
     assert weights == sorted(weights, reverse=True)
     page = files["report.html"].decode()
     assert all(item in page for item in wrong)
-    shown = [text for one in read_plan(opened.ledger, 1).shown if one for text in one.values()]
-    assert shown
-    assert not any(text in page for text in shown), "what people saw stays in the ledger"
+    plan = read_plan(opened.ledger, 1)
+    shown = {item: one["text"] for item, one in zip(plan.item_id, plan.shown, strict=True) if one}
+    assert shown.keys() & wrong.keys()
+    assert all((f">{text}<" in page) == (item in wrong) for item, text in shown.items()), "of errors alone"
+    assert "what item" not in files["report.json"].decode()
     bins = json.loads(files["report.json"])["score_axis"]
     assert sum(one["items"] for one in bins) == 200
     assert sum(one["labelled"] for one in bins) == standing.labels

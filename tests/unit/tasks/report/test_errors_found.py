@@ -78,3 +78,14 @@ def test_only_some_of_many_are_on_the_page():
     said = errors_in_words(many, None)
     assert "The first 50 are listed, the largest errors first." in said.caption
     assert not said.weights
+
+
+def test_an_error_has_the_text_that_people_saw_escaped_and_not_too_long():
+    page = render_report(report_data(
+        errors=errors(item("i-1"), item("i-2"), item("i-3")),
+        error_texts={"i-1": f"Blue Fig{HOSTILE}", "i-2": "long " * 100},
+    ))["report.html"].decode()
+    assert "Item, and what people saw" in page
+    assert "Blue Fig&lt;/td&gt;" in page
+    assert "long long ...</span>" in page
+    assert "What people saw" not in render_report(report_data(errors=errors(item())))["report.html"].decode()

@@ -14,10 +14,14 @@ import pytest
 from doubles.report_data import REASON, estimate, report_data
 
 from assay.evalcore.estimators.random_sampling import random_sampling_equivalent
+from assay.evalcore.evaluation.estimates import Comparison
 from assay.evalcore.evaluation.nonresponse import ResponseRate
 from assay.evalcore.evaluation.price_tag import PriceTag
 from assay.evalcore.forecast.audit import AuditPrice, AuditStep
 from assay.evalcore.measures.registry import measure
+from assay.evalcore.methods.registry import METHODS, method
+from assay.evalcore.outcome_methods.registry import METHODS as OUTCOME_METHODS
+from assay.evalcore.outcomes.classes import Classes
 from assay.tasks.ledger.rounds.estimate import Ends
 from assay.tasks.report import (
     BadReport,
@@ -29,7 +33,8 @@ from assay.tasks.report import (
     write_report,
 )
 from assay.tasks.report import wording as w
-from assay.tasks.report.data import Moved, Undecided
+from assay.tasks.report.data import Compared, ExtensionRow, Moved, Undecided
+from assay.tasks.report.figures.bars import scale_of
 from assay.tasks.report.forecast import audit_in_words
 from assay.tasks.report.machine import report_json, report_parquet
 
@@ -164,7 +169,7 @@ def test_the_page_says_everything_a_decision_rests_on():
         "75 of a budget of 75, in 3 rounds",
         "The budget of 75 labels was spent before the target was met at two looks in a row (half-width of at "
         "most 0.05).",
-        "Inconclusive The interval for F1 reaches across the threshold (at least 0.8). About 300 more labels "
+        "Inconclusive The interval for F1 reaches across the limit (at least 0.8). About 300 more labels "
         "would decide.",
         "of which 120 are predicted “match”",
         "People could not decide 2 items",
@@ -182,7 +187,7 @@ def test_an_undefined_headline_is_undefined_everywhere_and_decides_nothing():
     nothing = [estimate("f1", None, 0, 75)]
     text = page(estimates=nothing, history=(), labels_to_decide=None).text
     assert f"F1 is undefined ({REASON}), from 75 labels" in text
-    assert "F1 is undefined, so nothing can be said about the threshold: at least 0.8." in text
+    assert "F1 is undefined, so nothing can be said about the limit: at least 0.8." in text
     assert "nan" not in text.lower().split()
 
 
@@ -196,10 +201,10 @@ def test_an_unfinished_evaluation_is_called_interim():
 
 def test_an_exact_value_needs_no_interval():
     exact = [estimate("f1", 0.875, 0.0, 75, interval="exact")]
-    text = page(estimates=exact, history=(), stopped_by="pool", verdict=None, threshold_min=None).text
+    text = page(estimates=exact, history=(), stopped_by="pool", verdict=None, limit_min=None).text
     assert "F1 is 0.8750 exactly" in text
     assert "No interval is needed" in text
-    assert "No threshold was set" in text
+    assert "No limit was set" in text
 
 
 def test_segments_have_their_own_rows_below_the_whole_pool_and_a_scale_for_each_measure():
@@ -216,7 +221,7 @@ def test_segments_have_their_own_rows_below_the_whole_pool_and_a_scale_for_each_
 @pytest.mark.parametrize(("changes", "said"), [
     ({"verdict": "ok"}, "F1 meets its limit, at least 0.8: it is estimated at 0.800"),
     ({"verdict": "breach"}, "F1 breaks its limit, at least 0.8: it is estimated at 0.800"),
-    ({"verdict": None, "threshold_min": None}, "F1 is estimated at 0.800, with a 95% interval of"),
+    ({"verdict": None, "limit_min": None}, "F1 is estimated at 0.800, with a 95% interval of"),
     ({"verdict": None, "state": "open"}, "F1 is, so far, estimated at 0.800"),
 ])
 def test_the_first_sentence_says_verdict_value_interval_and_what_it_rests_on(changes, said):
@@ -245,9 +250,8 @@ def test_the_demo_compares_with_the_truth_and_with_random_sampling():
     assert "Recall 0.700 0.200 0.500 0.600 to 0.800 no" in text
     # 75 · 125/10,000 = 0.9375 positives
     assert "75 labels of a simple random sample would hold 0.94 positive items on average" in text
-    # φ is 14.99 for a true positive and −33.32 for a mistake, so S² = 0.01 · 224.8 + 0.0045 · 1110.1 = 7.24,
-    # z²S² = 27.8 and n = 10,000 · 27.8/(10,000 · 0.1² + 27.8) = 2,177
-    assert "a half-width of 0.1 would take about 2,200 labels" in text
+    # what random sampling would have needed is told once, beside the price of the labels
+    assert "would take about" not in text
 
 
 HOSTILE = "</title></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}$x$"
@@ -312,7 +316,7 @@ def test_figures_are_told_in_words():
 @pytest.mark.parametrize(
     ("lower", "upper", "printed"),
     [
-        (0.7996, 0.9, "0.799 to 0.900"),          # a threshold of 0.8 is not met: 0.800 would hide it
+        (0.7996, 0.9, "0.799 to 0.900"),          # a limit of 0.8 is not met: 0.800 would hide it
         (0.8, 0.8999, "0.800 to 0.900"),
         (0.57, 0.58, "0.5700 to 0.5800"),         # half-width 0.005 is shown to two figures
         (0.99991, 0.99997, "0.999910 to 0.999970"),
@@ -327,10 +331,10 @@ def test_ends_of_intervals_are_rounded_outwards_to_figures_that_matter(lower, up
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"verdict": "ok", "threshold_min": 0.6}, ("OK", "The whole interval for F1 meets the threshold")),
-        ({"verdict": "breach", "threshold_min": 0.95}, ("Breach", "lies outside the threshold: at least")),
-        ({"verdict": "ok", "threshold_min": None, "threshold_max": 0.95}, ("OK", "at most 0.95")),
-        ({"verdict": "ok", "threshold_min": 0.6, "threshold_max": 0.95}, ("OK", "between 0.6 and 0.95")),
+        ({"verdict": "ok", "limit_min": 0.6}, ("OK", "The whole interval for F1 meets the limit")),
+        ({"verdict": "breach", "limit_min": 0.95}, ("Breach", "lies outside the limit: at least")),
+        ({"verdict": "ok", "limit_min": None, "limit_max": 0.95}, ("OK", "at most 0.95")),
+        ({"verdict": "ok", "limit_min": 0.6, "limit_max": 0.95}, ("OK", "between 0.6 and 0.95")),
     ],
 )
 def test_verdicts_say_what_they_rest_on(changes, said):
@@ -381,3 +385,73 @@ def test_the_price_of_an_audit_is_on_the_page_and_in_the_json():
     told = json.loads(rendered["report.json"])["audit"]
     assert (told["steps"][0]["lower"], told["items"], told["settled_by"]) == (0.61, 1000, None)
     assert "audit" not in json.loads(report_json(report_data()))
+
+
+def test_a_mean_grade_is_drawn_on_its_own_scale():
+    """From 1 to 5; it was drawn from 0 to 4."""
+    grades = Classes(names=("1", "2", "3", "4", "5"), values=(1.0, 2.0, 3.0, 4.0, 5.0))
+    row = estimate("mean", 3.0, 0.5, 50)
+    assert scale_of([row], grades) == (1.0, 5.0)
+    told = page(outcome=grades, estimates=[row], history=(), verdict=None, limit_min=None)
+    assert "2.500 to 3.500 1 5 mean of the outcome" in told.text
+
+
+@pytest.mark.parametrize(("rows", "ends"), [
+    ([estimate("f1", 0.8, 0.1, 50)], (0.0, 1.0)),
+    ([estimate("cohen_kappa", 0.3, 0.1, 50)], (0.0, 1.0)),
+    ([estimate("cohen_kappa", 0.05, 0.1, 50)], (-1.0, 1.0)),
+    ([estimate("f1", -0.062, 0.02, 50, system="b", versus="a")], (-0.1, 0.1)),
+    ([estimate("f1", 0.3, 0.2, 50, system="b", versus="a")], (-1.0, 1.0)),
+])
+def test_what_other_measures_are_drawn_on(rows, ends):
+    assert scale_of(rows, None) == ends
+
+
+def test_the_wide_interval_is_drawn_beside_the_main_one_on_the_first_screen():
+    tag = PriceTag(random_labels=300, random_labels_reason=None, no_positive_found=False, wide_lower=0.332,
+                   wide_upper=0.979, wide_announced=True)
+    row = estimate("f1", 0.8, 0.1, 75, price_tag=tag)
+    html = render_report(report_data(estimates=[row]))["report.html"].decode()
+    first = html[html.index('aria-label="Result"') : html.index('class="facts"')]
+    assert "Thin line: wide interval 0.332 to 0.979: it holds too if some “match” items have scores" in first
+    # 2 + 0.332 · 146 and 2 + 0.979 · 146 pixels
+    assert '<line class="wide" x1="50.47" x2="144.93"' in first
+    assert 'class="wide"' not in render_report(report_data())["report.html"].decode()
+
+
+def test_two_systems_have_a_verdict_of_their_own_where_there_is_no_limit():
+    """`b is worse than a` stood beside `Verdict None`."""
+    def told(*words):
+        rows = [
+            estimate("f1", -0.1, 0.05, 75, system=name, versus="a", comparison=Comparison(
+                chance_better=0.01, verdict=word, more_labels=None, together=len(words), lower=-0.16,
+                upper=-0.04,
+            )) for name, word in zip("bc", words, strict=False)
+        ]
+        rows += [estimate("f1", 0.7, 0.05, 75, system=name) for name in "abc"]
+        systems = Compared(baseline="a", others=list("bc")[: len(words)], differing={"b": 9, "c": 9})
+        return page(estimates=rows, history=(), verdict=None, limit_min=None, systems=systems).text
+
+    worse = "Verdict ⇄ b is worse By F1, at 95%: the whole interval of the difference lies on one side of 0."
+    assert worse in told("worse")
+    assert "Verdict ⇄ Open By F1, at 95%: the interval of the difference holds 0." in told("open")
+    both = "Verdict ⇄ 1 of 2 open Of 2 systems compared with a by F1, 1 is worse, 1 is open."
+    assert both in told("worse", "open")
+    assert "No limit was set" not in told("worse")
+
+
+def test_an_extension_beyond_the_target_is_not_said_to_go_down():
+    """From a budget of 500, of which 120 were spent when the target was met, to 300."""
+    row = ExtensionRow(extension=1, rounds=4, labels_before=500, labels=300, confidence=0.975, corrected=True,
+                       beyond_target=True, by="anna", reason="", at="2026-11-23")
+    first, *_ = sentences.extended([row], 0.95)
+    assert first == ("After round 4 had met the target, it was extended to 300 labels in all, by anna; the "
+                     "target no longer stops it.")
+    text = page(extensions=[row], stopped_by="budget", target_half_width=0.1).text
+    assert "before the target was met" not in text
+
+
+def test_no_note_about_an_interval_names_a_file_that_the_reader_does_not_have():
+    several = [method(name).interval_note for name in METHODS]
+    assert not any("docs/" in note or ".md" in note for note in several)
+    assert not any("docs/" in one.interval_note for one in OUTCOME_METHODS.values())

@@ -11,7 +11,7 @@ from doubles.specs import a_spec, spec_data
 from assay.evalcore.errors import BadInput
 from assay.tasks.desks.registry import DESK_KINDS
 from assay.tasks.spec.evaluation import Spec, load_spec, spec_digest
-from assay.tasks.spec.goals import Budget, Target, Threshold
+from assay.tasks.spec.goals import Budget, Limit, Target
 from assay.tasks.spec.people import Deadline
 from assay.tasks.spec.pool import Pool
 from assay.tasks.spec.template import spec_template
@@ -60,7 +60,7 @@ def test_the_template_loads_as_it_stands(tmp_path):
 
 def test_the_template_names_every_key_of_a_spec_and_of_its_parts():
     named = set(re.findall(r"[\s{]([a-z_]+):", spec_template()))
-    parts = (Spec, Pool, Target, Budget, Threshold, Deadline)
+    parts = (Spec, Pool, Target, Budget, Limit, Deadline)
     assert {key for part in parts for key in part.model_fields} - named == {"task"}   # made of labels
 
 
@@ -84,13 +84,13 @@ batch_size: 25
 method: auto
 desk: {kind: label-studio, url: "http://127.0.0.1:8080", annotators_per_item: 1}
 store: file://./assay-ledger
-threshold: {min: 0.80}
+limit: {min: 0.80}
 seed: 7
 """)
     spec = load_spec(path)
     assert [m.name for m in spec.measures] == ["f1", "fbeta(2)"]
-    assert spec.threshold is not None
-    assert (spec.threshold.min, spec.threshold.max) == (0.8, None)
+    assert spec.limit is not None
+    assert (spec.limit.min, spec.limit.max) == (0.8, None)
 
 
 def test_what_was_not_said_has_the_defaults():
@@ -164,8 +164,8 @@ def test_a_spec_cannot_be_changed():
         ("desk.error_rate", 1, "$.desk.error_rate must be less than 1, not 1"),
         ("desk", {"kind": "label-studio", "url": "localhost"}, "$.desk.url 'localhost' is not an http://"),
         ("desk", {"kind": "folder", "path": "x"}, "$.pool.display is empty, so a folder desk would show"),
-        ("threshold", {}, "$.threshold needs `min`, `max` or both"),
-        ("threshold", {"min": 0.9, "max": 0.1}, "$.threshold `min` 0.9 is above `max` 0.1"),
+        ("limit", {}, "$.limit needs `min`, `max` or both"),
+        ("limit", {"min": 0.9, "max": 0.1}, "$.limit `min` 0.9 is above `max` 0.1"),
         ("seed", -1, "$.seed must be greater than or equal to 0, not -1"),
     ],
 )  # fmt: skip
@@ -356,3 +356,14 @@ def test_rows_of_another_file_are_not_joined_by_their_number(changes, key):
     told = dict(changes[part])
     (told["gold"] if "gold" in key else told)["id"] = "its_own"
     Spec.from_json(data | changes | {part: told})
+
+
+def test_threshold_is_read_as_limit_until_1_0():
+    limit = {"min": 0.8}
+    old, new = (Spec.from_json(spec_data() | {key: limit}) for key in ("threshold", "limit"))
+    assert old == new
+    assert old.to_json()["limit"] == limit
+    assert "threshold" not in old.to_json()
+    both = spec_data() | {"limit": limit, "threshold": limit}
+    assert "`limit` and `threshold` are the same key" in refused(both)
+    assert "limit: {min: 0.80}" in spec_template()

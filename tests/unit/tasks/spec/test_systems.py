@@ -89,7 +89,7 @@ def test_further_systems_beside_a_prediction_stay_what_they_were():
     ({"pool_segments": ["region"]}, "$.pool.segments cannot be used where systems are compared so far"),
     ({"budget": {"labels": 10, "audit": 2}}, "$.budget.audit cannot be used where systems are compared"),
     ({"pool_systems": {n: {"prediction": n} for n in "abc"}, "threshold": {"min": 0.0}},
-     "$.threshold applies to one number, and 3 systems have 2 differences"),
+     "$.limit applies to one number, and 3 systems have 2 differences"),
     ({"labels": {"classes": ["a", "b", "c"]}, "measure": "accuracy",
       "pool_systems": {"a": {"prediction": "p1"}, "b": {"score": "s", "threshold": 0.5}}},
      "$.pool.systems.b needs `prediction`: a column of class names"),

@@ -60,7 +60,7 @@ def test_a_figure_is_the_same_bytes_again_and_refers_to_nothing_outside(kind):
 
 def test_figures_name_what_they_draw():
     got = {kind: words(figure) for kind, figure in figures().items()}
-    legend = {"95% interval", "estimate", "true value (0.810)", "threshold (0.8)", "undefined"}
+    legend = {"95% interval", "estimate", "true value (0.810)", "limit (0.8)", "undefined"}
     assert legend <= set(got["one"])
     assert {"Recall", f"Matthews correlation, {HOSTILE}"[:27] + "…"} <= set(got["several"])
     assert {"ok", "breach", "floor", "2026-11-02"} <= set(got["windows"])

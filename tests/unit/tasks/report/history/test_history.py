@@ -1,8 +1,10 @@
 """A monitor's windows as JSON, as a table, as Markdown and as a page."""
 
+import base64
 import io
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,12 +12,17 @@ from doubles.history import history, opening, place, row
 
 from assay.evalcore.monitoring.recent import RecentMean
 from assay.evalcore.monitoring.signals import Signal
+from assay.flows.cli.monitor import _print_history, told_once
+from assay.tasks.ledger.monitoring.states import WindowState
 from assay.tasks.report import write_files
 from assay.tasks.report.history.chart import chart
+from assay.tasks.report.history.figure import windows_figure
 from assay.tasks.report.history.files import history_files, pages_there, window_files
 from assay.tasks.report.history.page import history_html
+from assay.tasks.report.history.record import HistoryRow
 from assay.tasks.report.history.table import history_markdown, place_rows
 from assay.tasks.report.history.window import window_html
+from assay.tasks.report.history.words import no_data_in_words
 
 HOSTILE = "<script>alert(1)</script>"
 SEGMENTS = (place(0.9, "ok", "half=a", -0.5), place(0.6, "breach", "half=b", 4.0))
@@ -187,3 +194,56 @@ def test_the_page_says_of_a_raised_share_what_it_is_and_what_is_usual():
     openings = (opening("2026-11-01", "s-2026-11-01", signals=(share, columns)),)
     page = history_html(history(row("2026-11-01", 0.9, "ok", openings=openings))).decode()
     assert "share of predicted positives 0.800 (usually 0.500), schema: age is gone" in page
+
+
+def missing(day):
+    why = f"pool.source: no file matches 'in/dt=2026-11-{day:02d}/*.csv'; give a file, a folder or a glob of"
+    at = datetime(2026, 11, 23, tzinfo=UTC)
+    wrong = WindowState(window=f"2026-11-{day:02d}", number=1, at=at, state="missing", why=why, files="")
+    return HistoryRow(window=wrong.window, verdict=None, openings=(), wrong=wrong)
+
+
+SILENT = history(
+    row("2026-11-05", 0.9, "ok"), *(missing(day) for day in (6, 7)), row("2026-11-08", 0.59, "breach"),
+    *(missing(day) for day in range(9, 22)),
+)
+
+
+def test_a_stream_that_fell_silent_says_since_when_and_marks_the_gaps():
+    """13 windows without data, and the page said `0.590, in breach`."""
+    said = ("No predictions since 2026-11-09: 13 windows in a row. The newest verdict is of 2026-11-08; "
+            "nothing is known since.")
+    assert no_data_in_words(SILENT) == said
+    assert SILENT.to_json()["no_data_since"] == "2026-11-09"
+    page = history_html(SILENT).decode()
+    assert page.index(said) < page.index("0.590") < page.index("<table")
+    assert "Verdict of 2026-11-08" in page
+    assert "2026-11-09 to 2026-11-21: undefined, missing." in page, "the figure in words"
+    rows = page.split("<tbody>")[1].split("</tbody>")[0]
+    assert rows.count("no predictions came") == 2
+    assert "no predictions came: 13 windows" in rows
+    drawn = windows_figure(SILENT)
+    assert b"no data" in base64.b64decode(drawn.source.partition(",")[2])
+
+
+def test_a_stream_that_goes_on_says_nothing_of_the_kind():
+    assert no_data_in_words(DAYS) is None
+    assert DAYS.to_json()["no_data_since"] is None
+    going_on = history(missing(6), row("2026-11-07", 0.9, "ok"))
+    assert no_data_in_words(going_on) is None
+    assert "no predictions came" in history_html(going_on).decode()
+    never = history(missing(6))
+    assert no_data_in_words(never) == "No predictions since 2026-11-06: 1 window."
+
+
+def test_the_terminal_tells_what_is_the_same_of_many_windows_once(capsys):
+    _print_history(SILENT)
+    out = capsys.readouterr().out
+    assert out.count("no file matches") == 1
+    assert "2026-11-09 to 2026-11-21: no predictions came, 13 windows" in out
+    days = [f"2026-11-{day:02d}" for day in range(9, 22)]
+    several = {day: f"missing: no file matches 'dt={day}'" for day in days}
+    assert told_once(several | {"2026-11-22": "failed: the disk is full"}) == [
+        ("13 windows, 2026-11-09 to 2026-11-21", "missing: no file matches 'dt=2026-11-21'"),
+        ("window 2026-11-22", "failed: the disk is full"),
+    ]

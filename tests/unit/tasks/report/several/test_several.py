@@ -19,12 +19,12 @@ FIRST = report_data(evaluation="october", finished="2026-10-30T10:00:00+00:00", 
 SECOND = report_data(
     evaluation="november", pool=OTHER,
     estimates=[estimate("f1", 0.6, 0.1, 40), estimate("mcc", 0.5, 0.1, 40)],
-    verdict="ok", threshold_min=0.4,
+    verdict="ok", limit_min=0.4,
 )
 THIRD = report_data(evaluation="parcels", positive="late", negative="in time", state="waiting", verdict=None)
 ERRORS = report_data(
     evaluation="prices", outcome=Numbers(), estimates=[estimate("mae", 4.5, 0.5, 80)], verdict=None,
-    threshold_min=None,
+    limit_min=None,
 )
 
 

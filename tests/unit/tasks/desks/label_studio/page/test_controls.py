@@ -8,6 +8,7 @@ from assay.evalcore.annotators.answers.classes import class_answers
 from assay.evalcore.annotators.answers.numbers import NumberAnswers
 from assay.evalcore.annotators.answers.tags import TagAnswers
 from assay.tasks.desks.label_studio.page.controls import Control
+from assay.tasks.spec.labels.classes import Grades
 
 NUMBER = Control(NumberAnswers(low=0, high=100))
 TAGS = Control(TagAnswers(names=("war", "$port", "a b")))
@@ -20,20 +21,51 @@ def xml(control):
 def test_a_number_has_a_field_with_its_bounds():
     field = xml(NUMBER).find("./View/Number")
     assert [field.get(key) for key in ("min", "max")] == ["0", "100"]
-    # with `required`, an item of which nobody can tell could not be submitted; nothing at all still cannot
-    assert (field.get("required"), NUMBER.may_be_empty) == (None, False)
+    # with `required`, an item of which nobody can tell could not be submitted; nothing at all cannot anyway
+    assert field.get("required") is None
     assert field.get("hotkey") is None   # it would add one to the number
     assert xml(Control(NumberAnswers())).find("./View/Number").get("min") is None
     assert xml(NUMBER).find("./View/Header").get("value") == "a number from 0 to 100"
 
 
-def test_tags_are_choices_of_which_none_may_be_chosen():
+def test_that_no_tag_applies_is_an_answer_of_its_own():
     field, apart = xml(TAGS)
-    assert [one.get("value") for one in apart] == ["can't tell"]
+    beside = [(one.get("value"), one.get("hotkey")) for one in apart]
+    assert beside == [("none of these", "n"), ("can't tell", "c")]
     assert (field.get("choice"), field.get("required")) == ("multiple", None)
     assert [one.get("hotkey") for one in field] == ["1", "2", "3"]
-    assert TAGS.may_be_empty
-    assert not NUMBER.may_be_empty
+    assert TAGS.results("none")[0]["value"]["choices"] == [apart[0].get("alias")]
+    # what was chosen before and is off the page now does not count
+    assert TAGS.meaning([*TAGS.results("war"), *TAGS.results("none")]) == "none"
+    assert TAGS.meaning([]) == "none", "on the pages of earlier versions nothing chosen was the answer"
+    many = Control(TagAnswers(names=tuple(f"tag {n}" for n in range(22))))
+    assert "n" not in [one.get("hotkey") for one in xml(many)[0]]
+
+
+def test_one_class_has_round_boxes_and_tags_have_square_ones():
+    assert xml(Control(class_answers("A", "B"))).find("Choices").get("choice") == "single-radio"
+    assert xml(TAGS).find("Choices").get("choice") == "multiple"
+
+
+def test_both_ends_of_a_scale_of_grades_are_named_and_answers_are_the_grades_alone():
+    grades = Control(Grades(grades=(1, 2, 3)).answers)
+    low, middle, high, _ = xml(grades).iter("Choice")
+    assert [low.get("value"), middle.get("value"), high.get("value")] == ["1 (lowest)", "2", "3 (highest)"]
+    assert [low.get("alias"), middle.get("alias"), high.get("alias")] == ["1", None, "3"]
+    assert [grades.meaning(grades.results(one)) for one in "123"] == ["1", "2", "3"]
+    digits = xml(Control(class_answers("1", "2", "3")))     # classes that happen to be digits have no ends
+    assert [one.get("value") for one in digits.iter("Choice")][:3] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(("control", "question"), [
+    (Control(class_answers("spam", "ham")), "Which is it: spam or ham?"),
+    (Control(class_answers("a", "b", "c", "d")), "Which of these is it?"),
+    (Control(Grades(grades=(1, 2, 3)).answers), "Which grade, from 1 (lowest) to 3 (highest)?"),
+    (NUMBER, "Which number, from 0 to 100?"), (Control(NumberAnswers()), "Which number?"),
+    (TAGS, "Which of these apply? Choose all that do."),
+])
+def test_there_is_always_a_question(control, question):
+    assert control.question == question
 
 
 @pytest.mark.parametrize(("control", "answer"), [

@@ -85,17 +85,18 @@ def test_a_class_called_as_ours_is_told_apart_from_it():
     assert values == ["yes", "Can't tell", "cannot be decided"]
 
 
-def test_the_question_stands_on_the_page_where_there_is_one():
+def test_the_question_stands_on_the_page_and_there_is_always_one():
     tree = page(["t"], question="Is it $pam?")
     (asked,) = [one for one in tree.iter("View") if one.get("className") == "assay-question"]
     assert from_page(asked.find("Header").get("value")) == "Is it $pam?"
-    assert "assay-question" not in {one.get("className") for one in page(["t"]).iter("View")}
+    (usual,) = [one for one in page(["t"]).iter("View") if one.get("className") == "assay-question"]
+    assert usual.find("Header").get("value").startswith("Which is it: ")
 
 
 def test_the_control_reads_one_required_choice_of_the_first_field():
     control = page(["t", "u"]).find(".//Choices")
     assert {name: control.get(name) for name in ("name", "toName", "choice", "required")} == {
-        "name": "label", "toName": "shown_t", "choice": "single", "required": "true"
+        "name": "label", "toName": "shown_t", "choice": "single-radio", "required": "true"
     }
 
 
@@ -162,6 +163,17 @@ def test_what_a_field_is_shown_as_is_read_from_the_page_again():
     assert [as_on_page(field, written).kind for field in guessed] == kinds
     plain = written.replace("HyperText", "Text").replace("<Image", "<Text")
     assert {as_on_page(field, plain).kind for field in guessed} == {"text"}
+
+
+def test_markdown_is_shown_where_the_spec_says_so():
+    (field,) = shown_fields(["answer"], {"answer": "markdown"})
+    written = labelling_config([field], Control(class_answers("yes", "no")))
+    assert "<HyperText" in written
+    assert as_on_page(field, written).kind == "markdown"
+    value = shown_value(field, "**b**")
+    assert value.strip() == "<p><strong>b</strong></p>"
+    assert still_shows(value, "**b**")
+    assert not still_shows(value, "**c**")
 
 
 def test_the_words_that_differ_are_marked_in_both_halves_of_a_pair():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.desks.label_studio.page.safe_html import sanitised
+from assay.tasks.desks.label_studio.page.safe_html import rendered, sanitised
 
 
 @pytest.mark.parametrize(("given_html", "safe"), [
@@ -72,3 +72,13 @@ def test_no_arrangement_of_nasty_pieces_gets_through(html):
 def test_it_changes_nothing_the_second_time(html):
     once = sanitised(html)
     assert sanitised(once) == once
+
+
+def test_markdown_is_rendered_and_made_safe():
+    html = rendered("# T\n\n**b** [link](javascript:x) <script>x</script>\n\n| a |\n|---|\n| 1 |\n")
+    assert "<h1>T</h1>" in html
+    assert "<strong>b</strong>" in html
+    assert "<td>1</td>" in html
+    assert "&lt;script&gt;" in html, "HTML within it is text"
+    assert "<a" not in html
+    assert "<script" not in html
