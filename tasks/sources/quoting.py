@@ -21,6 +21,7 @@ import numpy as np
 
 from assay.evalcore.errors import BadInput
 
+NOT_CLOSED = "is not closed before the end of the file"
 MOST_BYTES = 4 << 20     # of a value, and of a row
 _QUOTE = b'"'[0]
 _BREAKS = re.compile(rb"\r\n|\n|\r")
@@ -100,7 +101,7 @@ class QuotedValues:
             if end < 0 or (end + 1 == len(data) and not is_end):
                 if is_end or len(data) - opens > MOST_BYTES:
                     self._refuse(self._misquoted(data, record, opens, len(data), (
-                        "is not closed before the end of the file" if is_end
+                        NOT_CLOSED if is_end
                         else f"is not closed within {MOST_BYTES >> 20} MB"
                     )))
                 return record

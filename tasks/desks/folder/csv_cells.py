@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.tasks.desks.protocol import DeskRefused
-from assay.tasks.sources.quoting import first_misquoted
+from assay.tasks.sources.quoting import NOT_CLOSED, first_misquoted
 
 # What may stand between a separator that is not ours and what a spreadsheet then takes for a cell.
 _INNER_START = r"([;\t\r\n][\s\"]*)"
@@ -100,8 +100,8 @@ def read_rows(
             f"{name}: is not UTF-8 text; save it again as 'CSV UTF-8' (a spreadsheet itself is not read)"
         ) from None
     delimiter = _delimiter(text)
-    wrong = None if in_writing else first_misquoted(text, delimiter)
-    if wrong is not None:
+    wrong = first_misquoted(text, delimiter)
+    if wrong is not None and not (in_writing and wrong.what == NOT_CLOSED):
         raise DeskRefused(
             f"{name}: line {wrong.line:,}: a quotation mark opens a value that {wrong.what}; correct it and "
             "save the file again"

@@ -93,7 +93,7 @@ def test_files_as_spreadsheets_save_them_are_read(blob, label):
     (b"PK\x03\x04\xff\xfe", "answers.csv: is not UTF-8"),
     (b"id,label\na,x\n", "answers.csv: has no column 'item_id' among the 2 of its heading"),
     (b'item_id,label\na,x\nb,"x\nc,x\n', "line 3: a quotation mark opens a value that is not closed"),
-    (b'item_id,label\na,"x\nb,"y",x\n', "line 3 is no CSV"),
+    (b'item_id,label\na,"x\nb,"y",x\n', "line 2: a quotation mark opens a value that goes on to line 3"),
     (b"", "answers.csv: has no column 'item_id' among the 0"),
 ])
 def test_a_file_that_cannot_be_read_is_named_with_the_remedy(blob, said):
