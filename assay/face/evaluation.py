@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals as nw
 
-from assay.evalcore.errors import BadInput
+from assay.evalcore.errors import BadInput, MissingExtra
 from assay.face.arrays import with_columns
 from assay.face.frames import (
     ROW,
@@ -366,7 +366,7 @@ def _of_frame(source: Source) -> Iterator[None]:
     """What is wrong with a frame is said of the frame, not of the file that was made of it."""
     try:
         yield
-    except NameTaken:
+    except (NameTaken, MissingExtra):
         raise
     except BadInput as error:
         said = in_python(str(error))

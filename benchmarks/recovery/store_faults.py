@@ -200,21 +200,21 @@ class _Quota:
 @contextmanager
 def _quota(room: int) -> Iterator[_Quota]:
     """The local store may write so many bytes; then half a value is written and ENOSPC comes."""
-    quota, write = _Quota(room), local._write
+    quota, write = _Quota(room), local.write_durably
 
-    def limited(path: Path, blob: bytes) -> None:
+    def limited(path: Path, blob: bytes, *, read_only: bool) -> None:
         blocks = -(-len(blob) // BLOCK) * BLOCK
         if blocks > quota.room:
             path.write_bytes(blob[: len(blob) // 2])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         quota.room -= blocks
-        write(path, blob)
+        write(path, blob, read_only=read_only)
 
-    local._write = limited
+    local.write_durably = limited
     try:
         yield quota
     finally:
-        local._write = write
+        local.write_durably = write
 
 
 def _mount(folder: Path, room: int) -> bool:

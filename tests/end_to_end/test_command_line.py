@@ -75,7 +75,7 @@ def test_run_prints_the_contract_object_and_status_and_report_print_the_same(des
 def test_run_step_by_step_gives_the_same_numbers(desk):
     _, ran = desk.json("run", desk.spec(budget={"labels": 120}))
     assert desk.assay("begin", "small.yaml", "--store", "stepwise")[0] == 0
-    code, begun = desk.json("status", "small", "--store", "stepwise")
+    code, begun = desk.json("status", "small", "--store", "stepwise", "--forecast")
     assert code == 5
     assert begun.pop("forecast") is not None
     before = {"state": "open", "stopped_by": None, "labels": 0, "rounds": 0, "estimates": []}

@@ -281,7 +281,7 @@ def edited(ledger, key, old, new):
 def test_an_estimate_changed_by_somebody_who_seals_again_is_recomputed(finished):
     key = "small/rounds/0002/estimate.json"
     known = read_estimate(small(finished), 2)
-    better = replace(known.estimates[1], lower=known.estimates[1].lower + 1e-6)
+    better = replace(known.estimates[1], lower=known.estimates[1].lower + 3e-6)
     changed = replace(known, estimates=(known.estimates[0], better))
     ledger = rewritten(finished, key, lambda ledger: write_estimate(ledger, changed))
     found = verify(store_of(ledger), "small").differences
@@ -300,7 +300,7 @@ def test_an_estimate_by_segment_is_recomputed_too(finished):
 def test_a_probability_changed_by_somebody_who_seals_again_is_redrawn(finished):
     key = "small/rounds/0001/plan.parquet"
     planned = read_plan(small(finished), 1)
-    probability = planned.plan.probability * (1 + 1e-6)
+    probability = planned.plan.probability * (1 + 3e-6)
     changed = replace(planned, plan=replace(planned.plan, probability=probability))
     assert key in named(rewritten(finished, key, lambda ledger: write_plan(ledger, changed)))
 

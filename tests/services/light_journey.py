@@ -96,7 +96,7 @@ def evaluate(folder: Path) -> dict[str, object]:
     spec = (
         f"name: by-file\nstore: {store}\npool: {{source: mails.csv, id: item_id, prediction: predicted, "
         "score: score, display: [score]}\nlabels: {positive: spam, negative: ham}\nmeasure: [f1]\n"
-        "target: {half_width: 0.1}\nbudget: {labels: 20}\ndesk: {kind: folder, path: people}\n"
+        "budget: {labels: 20}\ndesk: {kind: folder, path: people}\n"
     )
     os.chdir(folder)
     Path("assay.yaml").write_text(spec, encoding="utf-8")

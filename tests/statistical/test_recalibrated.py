@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from assay.evalcore.measures.registry import every, measure
 from assay.evalcore.methods.recalibrated import Recalibrated
@@ -46,7 +46,9 @@ def test_the_confidence_sequence_covers_at_all_looks_at_once(name: str, widest: 
     assert (~covered).sum() <= binom.isf(FALSE_ALARM / 2, REPEATS, 0.05)
     assert ((trace.lower <= trace.value) & (trace.value <= trace.upper)).all()
     # its price: wider than one look needs, and narrow enough to be of use all the same
-    assert (trace.upper - trace.lower)[:, -1].mean() < widest
+    width = (trace.upper - trace.lower)[:, -1]
+    chance = norm.isf(FALSE_ALARM / 2) * width.std(ddof=1) / np.sqrt(REPEATS)
+    assert width.mean() < widest + chance
 
 
 @pytest.mark.statistical

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.evalcore.plurals import plural
+from assay.evalcore.types import Array, Bools
 
-TOLERANCE = 1e-6    # relative, and absolute below 1
+TOLERANCE = 1e-6    # relative
+NEAR_ZERO = 1e-9    # absolute; of a column, relative to its largest number
 _LISTED = 4         # differences written out in one sentence
 
 
@@ -31,7 +33,7 @@ class Difference:
 
 def same_number(a: float, b: float) -> bool:
     """Equal to the tolerance of a recomputation."""
-    return isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return isclose(a, b, rel_tol=TOLERANCE, abs_tol=NEAR_ZERO)
 
 
 def value_differences(stored: Any, computed: Any, where: str = "") -> Iterator[str]:
@@ -66,13 +68,19 @@ def column_differences(stored: Mapping[str, ArrayLike], computed: Mapping[str, A
             yield f"{name} has {plural(len(a), 'row')}, recomputed {len(b)}"
             continue
         exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
-        bad = a != b if exact else ~np.isclose(a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+        bad = a != b if exact else ~_close(a, b)
         if bad.any():
             first = int(np.flatnonzero(bad)[0])
             yield (
                 f"{name} differs in {plural(int(bad.sum()), 'row')}, first in row {first}: {a[first]!s}, "
                 f"recomputed {b[first]!s}"
             )
+
+
+def _close(a: Array, b: Array) -> Bools:
+    """Whether (n,) numbers are equal to the tolerance of a recomputation."""
+    size = np.where(np.isfinite(a), np.abs(a), 0.0).max(initial=0.0)
+    return np.isclose(a, b, rtol=TOLERANCE, atol=NEAR_ZERO * size, equal_nan=True)
 
 
 def in_one_sentence(found: Sequence[str]) -> str:

@@ -5,13 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from doubles.small_pool import spec_json, write_small_pool
 
 from assay.evalcore.annotators.answers.classes import class_answers
 from assay.evalcore.errors import BadInput
+from assay.flows.evaluation.begin import begin
 from assay.tasks.desks.caller.desk import CallerDesk
 from assay.tasks.desks.protocol import Batch, Item
 from assay.tasks.ledger import open_store
 from assay.tasks.ledger.stores.memory import MemoryStore
+from assay.tasks.spec.evaluation import Spec
 
 DOCUMENT = Path(__file__).parents[5] / "docs" / "desks.md"
 CLASSES = ("match", "no match")
@@ -122,13 +125,11 @@ def test_nothing_is_written_into_the_evaluations_own_record_and_nobody_is_named(
 
 def test_the_documented_program_works(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    items = [Item(item_id=one, shown={"text": one}) for one in ("item-0007", "item-0012", "item-0013")]
-    batch = Batch(evaluation="spam-june", round=1, items=items)
-    kind = class_answers("spam", "ham")
-    desk = CallerDesk(open_store("./assay-ledger"), evaluation="spam-june", answers=kind)
-    desk.post(batch, items)
+    predictions, _ = write_small_pool(tmp_path, n=60)
+    renamed = predictions.read_text().replace("no match", "ham").replace("match", "spam")
+    predictions.write_text(renamed)
+    data = spec_json(predictions, predictions, name="spam-june", desk={"kind": "caller"}, measure=["f1"])
+    data["labels"] = {"positive": "spam", "negative": "ham"}
+    begin(open_store("./assay-ledger"), Spec.from_json(data))
     exec(re.search(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)[1], {})
-    assert "item-0013 {'text': 'item-0013'}" in capsys.readouterr().out
-    assert labels(desk, batch) == {
-        ("item-0007", "caller-nameless"): "spam", ("item-0012", "caller-nameless"): None
-    }
+    assert "20 labels" in capsys.readouterr().out
