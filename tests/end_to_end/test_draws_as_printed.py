@@ -27,7 +27,8 @@ def frame():
         ("sawade:variance=printed", "student-as-printed"),
     ],
 )
-def test_an_evaluation_with_the_paper_s_settings_is_verified(frame, tmp_path, method, kind):
+def test_an_evaluation_with_the_paper_s_settings_is_verified(frame, tmp_path, monkeypatch, method, kind):
+    monkeypatch.chdir(tmp_path)     # where the frame is kept
     store = str(tmp_path / "ledger")
     result = assay.evaluate(
         frame, oracle="truth", id="item_id", outcome=["ham", "spam"], prediction="said", score="score",
