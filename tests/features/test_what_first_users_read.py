@@ -112,7 +112,9 @@ def test_a_first_try_says_how_the_file_was_read_and_forecasts_nothing_before_it_
 
     monkeypatch.setattr("assay.flows.doctor.examine.prognosis", asked)
     monkeypatch.chdir(tmp_path)
-    rows = [f"Grüße {n};{n / 200};{'spam' if n > 120 else 'ham'};{'ham' if n % 3 else 'n/a'}" for n in range(200)]
+    rows = [
+        f"Grüße {n};{n / 200};{'spam' if n > 120 else 'ham'};{'ham' if n % 3 else 'n/a'}" for n in range(200)
+    ]
     (tmp_path / "post.csv").write_text("\n".join(["text;score;decision;label", *rows]), encoding="latin-1")
 
     assert run_command_line(["run", "post.csv"]) == 2
