@@ -70,7 +70,8 @@ def test_what_is_guessed_of_compared_systems_is_no_probability_of_the_pool(tmp_p
     said = [("spam", "ham")[n % 3 > 0] for n in range(90)]
     frame = pd.DataFrame({"text": [f"mail {n}" for n in range(90)], "a": said, "b": said[1:] + said[:1]})
     begun = assay.begin(
-        frame, outcome=["spam", "ham"], systems={"a": "a", "b": "b"}, measures="accuracy", budget=75, show="text",
+        frame, outcome=["spam", "ham"], systems={"a": "a", "b": "b"}, measures="accuracy", budget=75,
+        show="text",
     )
     while len(batch := begun.ask()):
         begun.tell(batch.assign(label=frame.loc[batch.item_id].a.to_numpy()))
