@@ -148,9 +148,9 @@ print(f"truth: a {a:.3f}, b {b:.3f}, b minus a {b - a:+.3f}")
     ),
     Journey(
         "A semicolon CSV with missing labels",
-        "An export with semicolons, its truth under a name that Assay does not know and missing in a third of "
-        "the rows. `run` refuses it, so the labelled rows go into files of their own: one in Latin-1, one with "
-        "tabs.",
+        "An export with semicolons, its truth under a name that Assay does not know and missing in a third "
+        "of the rows. `run` refuses it, so the labelled rows go into files of their own: one in Latin-1, one "
+        "with tabs.",
         (
             ("python", """\
 from mails import mails, np, rng
@@ -270,13 +270,13 @@ def page(clone: dict[str, list[str]], light: dict[str, list[str]]) -> str:
     commit = subprocess.run(head, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     parts = [
         "# A first use, watched\n\n" + _wrapped(
-            "Five journeys as people take them who have never seen Assay: what they typed, what was printed, and "
-            "the truth beside it. `python -m benchmarks.first_use` made this page on "
-            f"{datetime.now(UTC):%Y-%m-%d}, of commit {commit}, on {machine()}. Every journey was taken in an "
-            "empty folder, with a fresh clone after `make setup`, and again with the "
-            "[light wheel](../installing.md) in an environment of its own. The transcripts are the clone's; what "
-            "the wheel printed otherwise stands below. Left out, and marked with …: the rounds between the first "
-            "and the last one, the text of suggested specs, the paragraph about the interval."
+            "Five journeys as people take them who have never seen Assay: what they typed, what was printed, "
+            "and the truth beside it. `python -m benchmarks.first_use` made this page on "
+            f"{datetime.now(UTC):%Y-%m-%d}, of commit {commit}, on {machine()}. Every journey was taken in "
+            "an empty folder, with a fresh clone after `make setup`, and again with the "
+            "[light wheel](../installing.md) in an environment of its own. The transcripts are the clone's; "
+            "what the wheel printed otherwise stands below. Left out, and marked with …: the rounds between "
+            "the first and the last one, the text of suggested specs, the paragraph about the interval."
         ) + "\n",
         f"Each folder has a `mails.py`:\n\n```python\n{MAILS}```\n"
     ]
