@@ -264,10 +264,8 @@ def trimmed(printed: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def page(clone: dict[str, list[str]], light: dict[str, list[str]]) -> str:
+def page(commit: str, clone: dict[str, list[str]], light: dict[str, list[str]]) -> str:
     """The page, from both installations' transcripts by title."""
-    head = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(head, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     parts = [
         "# A first use, watched\n\n" + _wrapped(
             "Five journeys as people take them who have never seen Assay: what they typed, what was printed, "
@@ -306,6 +304,8 @@ def main() -> None:
     """Take every journey twice and write the page."""
     with tempfile.TemporaryDirectory() as scratch:
         clone = fresh_clone(Path(scratch) / "clone")
+        head = ["git", "rev-parse", "--short", "HEAD"]
+        commit = subprocess.run(head, cwd=clone, capture_output=True, text=True, check=True).stdout.strip()
         homes = {"clone": clone, "light": light_wheel(clone.parents[1], Path(scratch) / "light")}
         told: dict[str, dict[str, list[str]]] = {}
         for home, commands in homes.items():
@@ -315,7 +315,7 @@ def main() -> None:
                 told.setdefault(home, {})[journey.title] = took
                 sys.stderr.write(f"{home}: {journey.title}\n")
     OUT.parent.mkdir(exist_ok=True)
-    OUT.write_text(page(told["clone"], told["light"]), encoding="utf-8")
+    OUT.write_text(page(commit, told["clone"], told["light"]), encoding="utf-8")
 
 
 if __name__ == "__main__":
