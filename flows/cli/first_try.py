@@ -32,12 +32,16 @@ def spec_of(given: Path, told: Told, can_ask: bool) -> Path:
 
     def examined(said: Told) -> "Examination":
         with working(f"reading {given}") as tell:
-            return examine_file(str(given), said, watched(tell))
+            return examine_file(str(given), said, watched(tell), forecast=False)   # `run` makes its own
 
     found = with_answers(told, examined, can_ask)
     if found.roles is not None:
         click.echo(f"assay: columns: {found.roles.said}", err=True)
     problems = [f"{one.about}: {one.says} → {one.remedy}" for one in found.findings if one.level == "problem"]
+    if problems or not found.labelled:
+        for one in found.findings:      # freezing says the same, where it comes to that
+            if one.about == "source" and one.level == "ok":
+                click.echo(f"assay: {one.says}", err=True)
     if problems or found.spec is None or found.roles is None:
         raise BadInput(f"{given} cannot be used yet:\n  " + "\n  ".join(problems))
     if not found.labelled:

@@ -57,10 +57,10 @@ def examine(
 
 
 def examine_file(
-    given: str, told: Told, watch: Watch = SILENT, *, sampling: bool = False
+    given: str, told: Told, watch: Watch = SILENT, *, sampling: bool = False, forecast: bool = True
 ) -> Examination:
-    """Examine a file, folder or glob, and suggest a spec; sampling: read a sample of a large one. Raises
-    BadInput for a column that is not there."""
+    """Examine a file, folder or glob, and suggest a spec; sampling: read a sample of a large one; forecast:
+    what labels would cost, which takes seconds. Raises BadInput for a column that is not there."""
     try:
         source = open_source(given)
         written = [ok("source", said) for said in source.dialects()]
@@ -84,7 +84,7 @@ def examine_file(
     findings += examined.findings if examined else ()
     usable = all(finding.level != "problem" for finding in findings)
     ahead = None
-    if examined is not None and usable:
+    if examined is not None and usable and forecast:
         supplied = examined.numbers.columns(supplied=roles.probability is not None)
         ahead = of_all_rows(prognosis(
             supplied, auto(), TARGETS, worlds=Settings().forecast_worlds or QUICK_WORLDS, played=watch.worlds

@@ -86,7 +86,7 @@ def probabilities_held(opened: Opened, found: PoolSample | None) -> tuple[Reliab
     """The pool's probabilities against the labels: of the positive one of two classes, or of the class that
     is predicted; () without them, and where systems are compared."""
     labels = opened.spec.labels
-    if found is None or found.items.probability is None:
+    if found is None or found.items.probability is None or opened.spec.pool.compares:
         return ()
     if labels.positive_name is None:
         return _of_predictions(opened, found, found.items.probability)

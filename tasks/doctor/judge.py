@@ -29,7 +29,7 @@ def judge(found: Scan, roles: Roles) -> list[Finding]:
     if roles.label is not None:
         result.append(_labels(found, roles, roles.label))
     result += [
-        warning(name, "has two values, and could be the true label", f"if it is: --label {name}")
+        warning(name, "by its values it could be the true label", f"if it is: --label {name}")
         for name in roles.perhaps_labels
     ]
     result += [_asked(question) for question in roles.questions]

@@ -15,6 +15,7 @@ from assay.evalcore.errors import BadInput
 from assay.tasks.doctor.columns import FEW, Column, longest_texts
 from assay.tasks.doctor.told import Told
 from assay.tasks.sources.partition_columns import ROW_NUMBER
+from assay.tasks.sources.values import NO_VALUE
 
 Outcome = Literal["two classes", "classes", "grades", "number"]
 
@@ -138,7 +139,7 @@ class Roles:
     threshold: float | None = None        # of score or probability, where it was told
     outcome: Outcome = "two classes"
     judges: tuple[str, ...] = ()          # guesses of a number, a grade or a class
-    perhaps_labels: tuple[str, ...] = ()  # two values each, and no column is called a label
+    perhaps_labels: tuple[str, ...] = ()  # hold what labels may be, and no column is called a label
     numbers: tuple[str, ...] = ()         # columns of numbers that were taken for nothing
     commas: tuple[str, ...] = ()          # called a score and the like, with decimal commas
     questions: tuple[Question, ...] = ()
@@ -244,7 +245,7 @@ def guess_roles(columns: Sequence[Column], told: Told | None = None) -> Roles:
         identity = pick.one(lambda c: c.names_items and c.rows > 2, "--id", _WHICH_ID)
     judges = _judges(pick, outcome, label)
     pick.taken |= set(judges)
-    unsure = () if label else _perhaps_labels(pick)
+    unsure = () if label else _perhaps_labels(pick, prediction)
     pick.taken |= set(unsure)
     leftover = [c for c in pick.free if not _is_label(c) and not _is_prediction(c)]
     commas = tuple(
@@ -330,9 +331,19 @@ def _of_the_same_words(pick: _Pick, label: str | None) -> str | None:
     return fitting[0]
 
 
-def _perhaps_labels(pick: _Pick) -> tuple[str, ...]:
-    """Columns that say whether something is so: true and false, or is_..., has_..."""
-    return tuple(c.name for c in pick.free if c.distinct == 2 and (c.boolean or c.called(_SAYS_WHETHER)))
+def _perhaps_labels(pick: _Pick, prediction: str | None) -> tuple[str, ...]:
+    """Columns that say whether something is so (true and false, or is_..., has_...), or hold the words that
+    are predicted, whatever they are called."""
+    predicted = set(pick.by_name[prediction].values) if prediction else set()
+
+    def of_the_same_words(column: Column) -> bool:
+        words = set(column.values) - (NO_VALUE - predicted)
+        return not column.numbers and len(words) > 1 and words <= predicted
+
+    return tuple(
+        c.name for c in pick.free
+        if (c.distinct == 2 and (c.boolean or c.called(_SAYS_WHETHER))) or of_the_same_words(c)
+    )
 
 
 def _judges(pick: _Pick, outcome: Outcome, label: str | None) -> tuple[str, ...]:

@@ -102,3 +102,22 @@ def test_doctor_offers_a_prediction_alone_and_names_no_scores_that_are_not_there
 
 def test_the_seed_fixes_the_draws_of_a_name():
     assert "with the name, fixes every random choice" in spec_template()
+
+
+def test_a_first_try_says_how_the_file_was_read_and_forecasts_nothing_before_it_is_known_who_answers(
+    tmp_path, monkeypatch, capsys
+):
+    def asked(*_given, **_more):
+        raise AssertionError("a forecast was made for nobody")
+
+    monkeypatch.setattr("assay.flows.doctor.examine.prognosis", asked)
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"Grüße {n};{n / 200};{'spam' if n > 120 else 'ham'};{'ham' if n % 3 else 'n/a'}" for n in range(200)
+    ]
+    (tmp_path / "post.csv").write_text("\n".join(["text;score;decision;label", *rows]), encoding="latin-1")
+
+    assert run_command_line(["run", "post.csv"]) == 2
+    told = capsys.readouterr().err
+    assert "values separated by semicolons, text taken for Windows-1252 (Latin-1)" in told
+    assert "67 have no label: 67 hold 'n/a'" in told

@@ -47,7 +47,7 @@ def _single(data: ReportData, of: EstimateRow, figure: Any) -> None:
     ax = figure.subplots()
     _plot(ax, data, of, detailed=True)
     ax.set_xlabel("items labelled")
-    ax.set_ylabel(wording.measure_name(of.measure))
+    ax.set_ylabel(shortened(_title(of), 36))
     ax.legend(
         loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if is_narrow(figure) else 5, handlelength=1.8,
         columnspacing=1.4,

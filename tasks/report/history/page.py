@@ -20,6 +20,7 @@ from assay.tasks.report.history.words import (
     limits_in_words,
     news_in,
     no_data_in_words,
+    why_no_breach,
     windows_in_words,
 )
 from assay.tasks.report.rendering import render
@@ -81,6 +82,7 @@ class NewestVerdict:
     state: str
     said: str
     headline: str
+    why: str             # it is no breach, although the interval lies beyond the limit
     known: bool
     place: PlaceCells
 
@@ -139,6 +141,7 @@ def _newest(history: History, row: HistoryRow) -> NewestVerdict:
         state=row.state,
         said=STATES[row.state],
         headline=headline(news),
+        why=why_no_breach(news),
         known=news.place.measured.value is not None,
         place=place_cells(news.place),
     )

@@ -180,7 +180,17 @@ def how_sure(news: PlaceNews) -> str:
             return f"{said} All of it is {_BEYOND[limit.side]} {wording.limit(limit.value)}."
         return (f"{said} This interval alone does not show the breach: all windows since the last one that "
                 "was ok do, taken together.")
-    return said
+    why = why_no_breach(news)
+    return f"{said} {why}" if why else said
+
+
+def why_no_breach(news: PlaceNews) -> str:
+    """Of an open verdict whose whole interval lies beyond the limit, why it is no breach; else nothing."""
+    m, limit = news.place.measured, limit_in_question(news.place)
+    if news.place.verdict != "inconclusive" or limit is None or not _whole_interval_beyond(m, limit):
+        return ""
+    return (f"All of the interval is {_BEYOND[limit.side]} {wording.limit(limit.value)}, but a breach takes "
+            "more evidence than one interval, so that false alarms stay rare.")
 
 
 def limits_in_words(place: PlaceVerdict) -> str:

@@ -2,9 +2,11 @@
 
 import json
 
+import pandas as pd
 import pytest
 from doubles.world import World
 
+import assay
 from assay.flows.record.opened import open_evaluation
 from assay.flows.report.gather import report_data
 from assay.flows.weighted.export import exported
@@ -62,3 +64,17 @@ def test_probabilities_are_held_against_the_labels_where_the_pool_has_them(tmp_p
         mine = [label == "match" for said, label in pairs if said == predicted]
         assert (one.labels, one.share) == (len(mine), pytest.approx(sum(mine) / len(mine)))
     assert [one.lower for one in held] == [0.1, 0.8]
+
+
+def test_what_is_guessed_of_compared_systems_is_no_probability_of_the_pool(tmp_path):
+    said = [("spam", "ham")[n % 3 > 0] for n in range(90)]
+    frame = pd.DataFrame({"text": [f"mail {n}" for n in range(90)], "a": said, "b": said[1:] + said[:1]})
+    begun = assay.begin(
+        frame, outcome=["spam", "ham"], systems={"a": "a", "b": "b"}, measures="accuracy", budget=75,
+        show="text",
+    )
+    while len(batch := begun.ask()):
+        begun.tell(batch.assign(label=frame.loc[batch.item_id].a.to_numpy()))
+    page = begun.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Systems compared" in page
+    assert "Whether the probabilities hold" not in page

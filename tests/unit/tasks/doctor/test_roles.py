@@ -154,6 +154,14 @@ def test_true_and_false_may_be_a_label_and_are_no_segment():
     assert (found.perhaps_labels, found.segments, found.label) == (("same",), ("region",), None)
 
 
+def test_the_predicted_words_in_another_column_may_be_labels_and_are_no_segment():
+    truth = [("spam", "ham", "", "n/a")[n % 4] for n in range(N)]
+    given = {"id": IDS, "score": CHANCES, "decision": half("spam", "ham")}
+    found = roles(**given, wahrheit=truth, region=half("north", "south"))
+    assert (found.perhaps_labels, found.segments, found.label) == (("wahrheit",), ("region",), None)
+    assert roles(**given, label=truth, second=truth).perhaps_labels == ()
+
+
 def test_judges_hold_what_a_label_may_be():
     grade = [n % 5 + 1 for n in range(N)]
     found = roles(id=IDS, label=grade, judge_a=grade, judge_b=half("good", "bad"))

@@ -247,3 +247,12 @@ def test_the_terminal_tells_what_is_the_same_of_many_windows_once(capsys):
         ("13 windows, 2026-11-09 to 2026-11-21", "missing: no file matches 'dt=2026-11-21'"),
         ("window 2026-11-22", "failed: the disk is full"),
     ]
+
+
+def test_an_open_verdict_whose_whole_interval_lies_beyond_the_limit_says_why_it_is_no_breach():
+    why = "All of the interval is below 0.8, but a breach takes more evidence than one interval"
+    newest = history(row("2026-11-01", 0.9, "ok"), row("2026-11-02", 0.7, "inconclusive"))
+    assert why in history_html(newest).decode()
+    assert why in window_html(newest, newest.rows[1]).decode()
+    for value, state in ((0.78, "inconclusive"), (0.7, "breach")):
+        assert why not in history_html(history(row("2026-11-02", value, state))).decode()
