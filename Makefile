@@ -134,6 +134,7 @@ recovery-long: label-studio
 
 # Every golden case under every kernel of BLAS and set of instructions that can be chosen here. Minutes.
 processors: setup
+	rm -rf .cache/processors
 	PYTHONPATH=tests $(BIN)/python -m golden.kernels .cache/processors
 
 # What a round and a list of many evaluations cost the store: docs/ledger-cost.md.

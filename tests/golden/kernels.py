@@ -2,7 +2,8 @@
 
 OPENBLAS_CORETYPE chooses the kernels of BLAS, NPY_DISABLE_CPU_FEATURES what NumPy may use, and GLIBC_TUNABLES
 what the C library does: its logarithms and exponentials are other ones with fused multiplication.
-`python -m golden.kernels FOLDER` runs every golden case under all of them, and says what differs.
+`python -m golden.kernels FOLDER` runs every golden case under all of them, keeps the answers in the folder,
+and writes docs/measured/processors.md.
 """
 
 import json
@@ -54,24 +55,34 @@ def environment_of(kernel: str | None) -> dict[str, str]:
     }
 
 
-def main(folder: Path) -> int:
-    """Run all; print a line for each kernel, and what differs."""
-    from golden.answers import differences
+def main(folder: Path, page: Path) -> int:
+    """Run all that has no answers in the folder yet; write the page, and print what differs."""
+    from golden.answers import TOLERANCE, differences
 
-    answers, bad = {}, 0
+    rows, here, bad = [], {}, 0
     for kernel in (None, *KERNELS):
         path = folder / f"{kernel}.json"
-        subprocess.run([sys.executable, "-m", "golden", str(path)], env=environment_of(kernel), check=True,
-                       stdout=subprocess.DEVNULL)
-        answers[kernel] = json.loads(path.read_text())["cases"]
-        wrong = [*differences(answers[None], answers[kernel], same_platform=False)]
+        if not path.exists():
+            command = [sys.executable, "-m", "golden", str(path)]
+            subprocess.run(command, env=environment_of(kernel), check=True, stdout=subprocess.DEVNULL)
+        found = json.loads(path.read_text())["cases"]
+        here = here or found
+        wrong = [*differences(here, found, same_platform=False)]
         bad += bool(wrong)
-        print(f"{kernel or 'this machine'}: {len(answers[kernel])} cases, {len(wrong)} numbers differ")
-        for one in wrong[:5]:
-            print(f"  {one}")
+        chosen = " ".join(f"{name}={value}" for name, value in KERNELS.get(kernel or "", {}).items())
+        rows.append(f"| {kernel or 'as recorded here'} | {chosen} | {len(found)} | {len(wrong)} |")
+        print(rows[-1], *wrong[:5], sep="\n  ", flush=True)
+    page.write_text("\n".join([
+        "# The same numbers on every processor", "",
+        "Made by `make processors`. Every case of the golden file (whole evaluations, replays and monitors of",
+        "every kind of outcome, with every method) was run under each of these, in processes of their own. Items,",
+        "draws and whole numbers must be the same, floating-point numbers the same to "
+        f"{TOLERANCE:g} of themselves.", "",
+        "| processor | chosen by | cases | numbers that differ |", "|---|---|---|---|", *rows, "",
+    ]), encoding="utf-8")
     return 1 if bad else 0
 
 
 if __name__ == "__main__":
     Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(Path(sys.argv[1]), Path(__file__).parents[2] / "docs" / "measured" / "processors.md"))
