@@ -75,7 +75,7 @@ def main(folder: Path, page: Path) -> int:
     page.write_text("\n".join([
         "# The same numbers on every processor", "",
         "Made by `make processors`. Every case of the golden file (whole evaluations, replays and monitors",
-        "of every kind of outcome, with every method) was run under each of these, in processes of their own.",
+        "of every kind of outcome, with every method) was run under each, in processes of their own.",
         "Items, draws and whole numbers must be the same, floating-point numbers the same to "
         f"{TOLERANCE:g} of themselves.", "",
         "| processor | chosen by | cases | numbers that differ |", "|---|---|---|---|", *rows, "",
