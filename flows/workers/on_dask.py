@@ -110,8 +110,8 @@ class _Awaited:
             try:
                 return self.future.result(timeout=_LOOK)
             except TimeoutError:
-                if self.future.done():    # the work's own
-                    raise
+                if self.future.done():    # meanwhile, or the error is the work's own
+                    return self.future.result()
             if self.client.scheduler_info()["workers"]:
                 alone = 0.0
                 continue
