@@ -51,7 +51,7 @@ def test_a_dask_scheduler_that_is_not_there_is_named(monkeypatch):
 def dask_without_workers(monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr("assay.flows.workers.on_dask._LOOK", 0.2)
-    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster:
         yield cluster
 
 
