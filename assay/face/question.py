@@ -299,7 +299,6 @@ def in_python(text: str) -> str:
     for key, name in (("display", "show"), ("measure", "measures"), ("labels", "outcome")):
         text = text.replace(f"`{key}`", f"`{name}`")
     text = re.sub(r"\$\.(target|budget|pool\.systems)", lambda found: found[1].removeprefix("pool."), text)
-    text = re.sub(r"\$\.limit\b", "limit", text)
     text = text.replace("$.pool ", "the columns: ").replace("$.", "")
     text = re.sub(rf"(?m)^(\s*(?:{_NAMES})[\[\]'\w.]*) (?!{_VERBS})", r"\1: ", text)
     return re.sub(r"\blabels: (\{[^}]*\})", r"outcome=\1", text)

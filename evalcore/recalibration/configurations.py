@@ -99,15 +99,17 @@ CONFIGURATIONS = (
 )
 
 
-def prior(shape: PoolShape, configuration: Configuration, modes: int) -> tuple[Floats, Floats]:
+def prior(
+    shape: PoolShape, configuration: Configuration, modes: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
     """Mean μ (C,) of the log odds under one configuration, and a factor Φ (C, 3 + M) of their covariance.
 
-    Φ Φᵀ is K with the rough remainder and the speckle kept in their M = min(modes, C) smoothest modes; all of
-    it where modes reaches C.  The columns are the level, the slope, the density correction and the modes, in
-    this order.
+    modes: what `rough_modes` gives for the pool.  Φ Φᵀ is K with the rough remainder and the speckle kept in
+    these M modes; all of it where M is C.  The columns are the level, the slope, the density correction and
+    the modes, in this order.
     """
     mean = _mean(shape, configuration)
-    size, shapes = rough_modes(len(mean), modes)
+    size, shapes = modes
     variance = configuration.rough_sd**2 * size + configuration.speckle_sd**2
     factor = np.column_stack([
         np.full(len(mean), configuration.level_sd),

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from assay.evalcore.recalibration.configurations import Configuration, prior
+from assay.evalcore.recalibration.configurations import Configuration, prior, rough_modes
 from assay.evalcore.recalibration.shape import PoolShape
 from assay.evalcore.types import Bools, Floats
 
@@ -61,7 +61,8 @@ class Fit:
 
 def label_model(shape: PoolShape, configurations: Sequence[Configuration]) -> LabelModel:
     """The prior of each configuration, and its factor."""
-    means, bases = zip(*(prior(shape, c, MODES) for c in configurations), strict=True)
+    modes = rough_modes(len(shape.size), MODES)
+    means, bases = zip(*(prior(shape, c, modes) for c in configurations), strict=True)
     return LabelModel(
         shape=shape,
         names=tuple(c.name for c in configurations),

@@ -24,7 +24,6 @@ from assay.tasks.spec.evaluation import Spec
 from assay.tasks.spec.monitor import MonitorSpec
 
 Case = Callable[[], dict[str, Any]]
-GRADES = ["cat", "dog", "owl"]    # of `doubles.classes`, in an order
 
 
 def _run(data: dict[str, Any]) -> dict[str, Any]:
